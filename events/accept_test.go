@@ -23,7 +23,7 @@ func TestWhatIsRefusedAtTheDoor(t *testing.T) {
 		"somebody's own":                          {typ: "com.example.rack.lost", subject: "node-7"},
 		"nodefence's own":                         {typ: NodeUnhealthy, subject: "node-7"},
 		"nodefence's own need not say when":       {typ: NodeUnhealthy, subject: "node-7", without: "time"},
-		"the waker's":                             {typ: Ping, without: "time"},
+		"a clock's":                               {typ: Ping, without: "time"},
 		"a schedule's":                            {typ: Scheduled, without: "time"},
 		"of the ApiServerSource about a Pod":      {typ: "dev.knative.apiserver.resource.add", subject: "/api/v1/namespaces/x/pods/y"},
 		"of Knative, and nobody's here":           {typ: "dev.knative.kafka.event"},

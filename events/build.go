@@ -86,7 +86,7 @@ func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	if f.Status.Reason != "" {
 		e.SetExtension(ReasonAttr, string(f.Status.Reason))
 	}
-	if p == api.Isolating || p == api.Fencing {
+	if p == api.Probing || p == api.Isolating || p == api.Fencing {
 		// Past this the decision behind it is stale, and a resync has sent it anew (S17).
 		e.SetExtension(ExpiryTime, now.Add(DecisionValidity).UTC())
 	}
@@ -110,6 +110,13 @@ func CausedBy(e *event.Event, cause event.Event) {
 	if tp, ok := cause.Extensions()[TraceParent]; ok {
 		e.SetExtension(TraceParent, tp)
 	}
+}
+
+// HandsOn tells whether a function sent this event, to hand on a fence that it has worked on.
+// The source's wake-ups have no cause.
+func HandsOn(e event.Event) bool {
+	_, phase := PhaseOf(e.Type())
+	return phase && e.Extensions()[CausationID] != nil
 }
 
 func (s Source) event(id, typ, node string, now time.Time, p Payload) event.Event {

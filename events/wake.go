@@ -1,6 +1,6 @@
 package events
 
-// What wakes the second waker. Nodefence sends neither, so Types does not list
+// The ticks of a platform's clock. Nodefence sends neither, so Types does not list
 // them.
 const (
 	// Ping is what Knative's PingSource sends.
@@ -9,3 +9,6 @@ const (
 	// of nodefence's own, because any type that is not may ask for a fence.
 	Scheduled = internalPrefix + "scheduled" + version
 )
+
+// IsTick tells whether an event of this type is a clock's tick.
+func IsTick(eventType string) bool { return eventType == Ping || eventType == Scheduled }

@@ -9,6 +9,7 @@
 package functions
 
 import (
+	"slices"
 	_ "time/tzdata" // for the policies' pause windows: an image has no time zones
 
 	"github.com/nodefence/nodefence/events"
@@ -16,9 +17,10 @@ import (
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
-	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/functions/resync"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -53,11 +55,24 @@ var table = map[string]func(Parts) run.Handler{
 	deadletter.Name: func(p Parts) run.Handler {
 		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle
 	},
-	waker.Name: func(p Parts) run.Handler { return p.Waker().Handle },
+	resync.Name:       func(p Parts) run.Handler { return p.Resyncer().Handle },
+	policystatus.Name: func(p Parts) run.Handler { return p.statuses().Handle },
 }
 
-// Owner is the function that an event type is for; empty if for none. The
-// Triggers say the same, and a test holds the two together.
+// ticked are the functions that a clock calls, each by a schedule of its own. No Trigger
+// brings them anything.
+var ticked = []string{resync.Name, policystatus.Name}
+
+// Takes tells whether a function takes events of this type.
+func Takes(function, eventType string) bool {
+	if events.IsTick(eventType) {
+		return slices.Contains(ticked, function)
+	}
+	return Owner(eventType) == function
+}
+
+// Owner is the function that an event type is for; empty if for none, or if it is a tick of
+// a clock. The Triggers say the same, and a test holds the two together.
 func Owner(eventType string) string {
 	switch eventType {
 	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem, events.NodeSuspect, events.NodeDumping:
@@ -70,8 +85,6 @@ func Owner(eventType string) string {
 		return isolate.Name
 	case events.PodsFailing:
 		return cleanup.Name
-	case events.Ping, events.Scheduled:
-		return waker.Name
 	}
 	if events.Asks(eventType) || events.IsHint(eventType) {
 		return gate.Name

@@ -76,8 +76,13 @@ func TestATypeAlmostOursGoesToDeadletter(t *testing.T) {
 
 func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
 	owning := map[string]bool{}
-	for _, typ := range append(events.Types(), events.Ping, events.Scheduled) {
+	for _, typ := range events.Types() {
 		owning[Owner(typ)] = true
+	}
+	for name := range table {
+		if Takes(name, events.Ping) {
+			owning[name] = true
+		}
 	}
 	delete(owning, "") // some events go to nobody
 	for name := range owning {
@@ -123,21 +128,21 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 
 func TestAnUnknownFunctionIsRefused(t *testing.T) {
 	_, err := Serve(Parts{Settings: Settings{Function: "powr"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker" {
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, resync" {
 		t.Error(err)
 	}
 }
 
-func TestTheWakerNeedsSomewhereToSend(t *testing.T) {
-	_, err := Serve(Parts{Settings: Settings{Function: "waker"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL" {
+func TestResyncNeedsSomewhereToSend(t *testing.T) {
+	_, err := Serve(Parts{Settings: Settings{Function: "resync"}})
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=resync has nowhere to send to: set K_SINK to the broker's URL" {
 		t.Error(err)
 	}
 	p, err := NewParts(context.Background(), Settings{Cluster: "c"}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := Handlers(p); all["waker"] != nil || len(all) != len(table)-1 {
-		t.Errorf("without a sender there are %d functions, the waker among them: %v", len(all), all["waker"] != nil)
+	if all := Handlers(p); all["resync"] != nil || len(all) != len(table)-1 {
+		t.Errorf("without a sender there are %d functions, resync among them: %v", len(all), all["resync"] != nil)
 	}
 }

@@ -34,7 +34,7 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		says []string
 	}{
 		"a function's name misspelt":          {serve(Settings{Function: "powr"}), []string{"NODEFENCE_FUNCTION=powr", "there are", "power"}},
-		"a waker without a broker":            {serve(Settings{Function: "waker"}), []string{"set K_SINK"}},
+		"resync without a broker":             {serve(Settings{Function: "resync"}), []string{"set K_SINK"}},
 		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
 		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
 		"a call that takes no time":           {call("0s"), []string{`"0s" is no time for a call to a device`, "from 1s to 20s"}},

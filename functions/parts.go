@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
-	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/functions/resync"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
@@ -35,13 +35,13 @@ type Parts struct {
 	Reporter report.Reporter
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
-	// Sender reaches the broker; without one there is no waker.
+	// Sender reaches the broker; without one there is no resync.
 	Sender run.Sender
-	// Call reaches the other functions past the broker, for the waker; the waker sends
+	// Call reaches the other functions past the broker, for resync, which sends
 	// through the broker without it.
-	Call  run.Call
-	kept  *loop.RecordCache
-	waker *waker.Waker
+	Call   run.Call
+	kept   *loop.RecordCache
+	resync *resync.Resyncer
 }
 
 // NewParts connects to the API server and names the cluster.
@@ -92,7 +92,7 @@ func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
 func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: p.Client, Does: w, Reporter: p.Reporter, Source: p.Source,
-		Now: p.Client.Clock().Now, Me: invocationID, Conflict: kube.ErrConflict, Records: p.kept,
+		Now: p.Client.Clock().Now, Elapsed: p.Client.Clock().Elapsed, Me: invocationID, Conflict: kube.ErrConflict, Records: p.kept,
 	}
 }
 
@@ -105,7 +105,7 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 		switch {
 		case name == deadletter.Name:
 			return h(ctx, e) // whatever its type, and however late
-		case Owner(e.Type()) != name:
+		case !Takes(name, e.Type()):
 			why = "NotOwned"
 		case events.Expired(e, p.Client.Clock().Now()):
 			why = "Expired"

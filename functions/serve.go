@@ -7,13 +7,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/power"
-	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/functions/resync"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -25,18 +30,21 @@ const NoNode = "none"
 // Served is what one process serves.
 type Served struct {
 	Handle run.Handler
-	// Waker is the second waker, if the process has it: it needs a clock of its own
-	// where no platform gives it one.
-	Waker *waker.Waker
+	// Clocks are those of the functions that this process serves.
+	Clocks []Clock
 }
+
+// Clock does until ctx ends what a function does by a clock of its own, and returns when what
+// was under way has ended. A platform's clock calls the function besides.
+type Clock func(ctx context.Context)
 
 // Serve makes the function that the settings name, or all of them by event type.
 func Serve(p Parts) (s Served, err error) {
 	if p.Function != "" && table[p.Function] == nil {
 		return s, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are %s", p.Function, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
 	}
-	if p.Function == waker.Name && p.Sender == nil {
-		return s, errors.New("NODEFENCE_FUNCTION=waker has nowhere to send to: set K_SINK to the broker's URL")
+	if p.Function == resync.Name && p.Sender == nil {
+		return s, errors.New("NODEFENCE_FUNCTION=resync has nowhere to send to: set K_SINK to the broker's URL")
 	}
 	if p.Self, err = p.node(); err != nil {
 		return s, err
@@ -45,16 +53,17 @@ func Serve(p Parts) (s Served, err error) {
 	if p.Function == "" {
 		p.Call = InProcess(all)
 	}
-	if p.Sender != nil && (p.Function == "" || p.Function == waker.Name) {
-		p.waker = p.Waker()
-		s.Waker = p.waker
-	}
+	p.resync = p.Resyncer()
+	s.Clocks = p.Clocks()
 	maps.Copy(all, Handlers(p))
 	if p.Function != "" {
 		s.Handle = all[p.Function]
 		return s, nil
 	}
 	s.Handle = run.Accepting(func(ctx context.Context, e event.Event) (*event.Event, error) {
+		if events.IsTick(e.Type()) {
+			return nil, tick(ctx, all, e)
+		}
 		if h := all[Owner(e.Type())]; h != nil {
 			return h(ctx, e)
 		}
@@ -86,7 +95,7 @@ func Handlers(p Parts) map[string]run.Handler {
 	}
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
-		if name == waker.Name && p.Sender == nil {
+		if name == resync.Name && p.Sender == nil {
 			continue
 		}
 		all[name] = p.known(name, build(p))
@@ -105,14 +114,54 @@ func InProcess(all map[string]run.Handler) run.Call {
 	}
 }
 
-// Waker is the second waker, for whatever clock it is driven by.
-func (p Parts) Waker() *waker.Waker {
-	if p.waker != nil {
-		return p.waker
+// tick brings a clock's tick to each function that takes one, and replies nothing.
+func tick(ctx context.Context, all map[string]run.Handler, e event.Event) error {
+	failed := make([]error, len(ticked))
+	var calls sync.WaitGroup
+	for i, name := range ticked {
+		if h := all[name]; h != nil {
+			calls.Go(func() { _, failed[i] = run.Recover(h)(ctx, e) }) // none waits for another's
+		}
+	}
+	calls.Wait()
+	return errors.Join(failed...)
+}
+
+// Clocks are those of the functions that this process serves. Resync needs somewhere to send
+// to.
+func (p Parts) Clocks() (all []Clock) {
+	serves := func(name string) bool { return p.Function == "" || p.Function == name }
+	if serves(resync.Name) && p.Sender != nil {
+		all = append(all, func(ctx context.Context) { p.Resyncer().Run(ctx, resync.Tick) })
+	}
+	if serves(policystatus.Name) {
+		all = append(all, func(ctx context.Context) { p.statuses().Run(ctx, policystatus.Tick) })
+	}
+	return all
+}
+
+// Resyncer sends again what is overdue, for whatever clock it is driven by.
+func (p Parts) Resyncer() *resync.Resyncer {
+	if p.resync != nil {
+		return p.resync
 	}
 	sender := p.Sender
 	if p.Call != nil {
 		sender = &run.Direct{Owner: Owner, Call: p.Call, Broker: p.Sender, Log: p.Log}
 	}
-	return &waker.Waker{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: sender, Now: p.Client.Clock().Now, Log: p.Log}
+	return &resync.Resyncer{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: sender, Now: p.Client.Clock().Now, Log: p.Log}
+}
+
+// statuses writes how policies, budgets and the ledger stand.
+func (p Parts) statuses() *policystatus.Writer {
+	return &policystatus.Writer{Objects: oneLedger{p.Client}, Now: p.Client.Clock().Now, Log: p.Log}
+}
+
+// oneLedger is a client for a tick that looks at the ledger twice, one look right after the
+// other. What the second one leads to is compared with what was read (S14).
+type oneLedger struct{ *kube.Client }
+
+// Ledger is the one that was read less than a second ago, if any was.
+func (c oneLedger) Ledger(ctx context.Context) (*api.FenceLedger, error) {
+	return c.Since(0).Ledger(ctx)
 }

@@ -2,12 +2,19 @@ package functions
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // TestTheOwnNodeIsTold: an unset variable must not switch the self-check off (S13).
@@ -41,17 +48,17 @@ func TestTheOwnNodeIsTold(t *testing.T) {
 	}
 }
 
-// TestWhoHasTheSecondWaker: a clock is for that process alone.
-func TestWhoHasTheSecondWaker(t *testing.T) {
-	for function, want := range map[string]bool{"waker": true, "": true, "power": false} {
+// TestWhoHasAClock: each clock is for the process alone that serves its function.
+func TestWhoHasAClock(t *testing.T) {
+	for function, want := range map[string]int{"resync": 1, "policystatus": 1, "": 2, "power": 0} {
 		p, err := NewParts(t.Context(), Settings{Cluster: "c", Function: function, Self: NoNode}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Sender = nowhere{}
 		s, err := Serve(p)
-		if err != nil || (s.Waker != nil) != want {
-			t.Errorf("function %q: %v, %v", function, s.Waker, err)
+		if err != nil || len(s.Clocks) != want {
+			t.Errorf("function %q: %d clocks, want %d, %v", function, len(s.Clocks), want, err)
 		}
 	}
 }
@@ -59,3 +66,37 @@ func TestWhoHasTheSecondWaker(t *testing.T) {
 type nowhere struct{}
 
 func (nowhere) Send(context.Context, event.Event) error { return nil }
+
+// TestATickReachesAllThatTakeOne: a clock's tick is of no one function, and replies nothing.
+func TestATickReachesAllThatTakeOne(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	takes := func(name string) run.Handler {
+		return func(context.Context, event.Event) (*event.Event, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, name)
+			return nil, errors.New(name)
+		}
+	}
+	all := map[string]run.Handler{}
+	for name := range table {
+		all[name] = takes(name)
+	}
+	err := tick(t.Context(), all, event.New())
+	slices.Sort(got) // they run side by side
+	if d := cmp.Diff([]string{"policystatus", "resync"}, got); d != "" || err == nil || err.Error() != "resync\npolicystatus" {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
+// TestATickIsIgnoredByAllOthers.
+func TestATickIsIgnoredByAllOthers(t *testing.T) {
+	for name := range table {
+		for _, typ := range []string{events.Ping, events.Scheduled} {
+			if want := name == "resync" || name == "policystatus"; Takes(name, typ) != want {
+				t.Errorf("%s takes %s: %v", name, typ, !want)
+			}
+		}
+	}
+}

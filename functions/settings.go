@@ -38,7 +38,7 @@ type Settings struct {
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
 	// Self is the node that this process runs on, from the downward API, or NoNode (S13).
 	Self string `envconfig:"NODE_NAME"`
-	// Direct is what the second waker calls a function by, past the broker, with
+	// Direct is what resync calls a function by, past the broker, with
 	// {function} for its name: a URL, or on AWS the name of a Lambda function.
 	Direct string `envconfig:"NODEFENCE_DIRECT"`
 	// GCEMetadata is a host, with its port, that stands in for Compute Engine's metadata

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -36,7 +37,7 @@ type Cleaner struct {
 
 // Handle takes one event.
 func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	ctx = kube.Begin(ctx, Name)
+	ctx = kube.WithFunction(ctx, Name)
 	node, err := run.Node(e)
 	if err != nil {
 		return nil, err
@@ -44,34 +45,12 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 	if e.Type() == events.PodsFailing {
 		return nil, c.evict(ctx, node, e)
 	}
-	return c.Loop.Run(ctx, node, e)
+	return c.Loop.Run(ctx, node, e, c.Loop.Since(e))
 }
 
-// Look sees what is left on the node, the node after it and, as long as nothing was
-// begun or it rests on a person's word, the brakes. Where pods may be deleted, that the
-// node is the one that was fenced is seen after they were, and anew: another of its
-// name has other pods (S6).
-func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	var err error
-	if seen.Left, err = c.left(ctx, f); err != nil {
-		return err
-	}
-	if len(seen.Left.Delete)+len(seen.Left.Detach) > 0 {
-		c.Client.Forget(ctx)
-	}
-	if err := look.NodeAndLease(ctx, c.Client, f, seen); err != nil {
-		return err
-	}
-	p := f.Status.Proof
-	if !f.Status.Begun() || p != nil && !p.Type.Ages() {
-		if err := look.Brakes(ctx, c.Client, f, seen); err != nil {
-			return err
-		}
-	}
-	if fence.ByDump(f) {
-		return look.Dump(ctx, c.Client, f, seen)
-	}
-	return nil
+// Look sees what fence.Needs names.
+func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	return look.Looker{Client: c.Client}.At(ctx, f, seen, since)
 }
 
 // Act is one batch of the release, or a mark around it.

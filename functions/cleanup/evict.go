@@ -23,7 +23,6 @@ import (
 // whatever is asked to leave ends by its own kubelet, in its own time. The event is
 // a hint; all that it says is looked up again (S18).
 func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
-	c.Client.Forget(ctx)
 	var body events.Payload
 	if err := e.DataAs(&body); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
@@ -66,14 +65,15 @@ func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem
 // failing is the node, if it is one whose Pods may be moved now, and the rules that have
 // them moved for this problem; or why nothing is done.
 func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []nodeproblem.Rule, why string, err error) {
-	if n, err = c.Client.Node(ctx, node); err != nil || n == nil {
+	from := c.Client.Anew()
+	if n, err = from.Node(ctx, node); err != nil || n == nil {
 		return nil, nil, "NoSuchNode", err
 	}
 	f, err := c.Client.Fence(ctx, node)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	policies, err := c.Client.Policies(ctx)
+	policies, err := from.Policies(ctx)
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -91,7 +91,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return n, nil, why, nil
 	}
 	current := fence.Seen{Node: look.NodeFrom(n, "")}
-	if err := look.Brakes(ctx, c.Client, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current); err != nil {
+	if err := look.Brakes(ctx, from, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil
@@ -101,7 +101,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 // and by its fence; empty if they may be.
 func leftAlone(p api.ResolvedPolicy, seen fence.Node, f *api.NodeFence) string {
 	switch {
-	case p.Settings.Conflict != "" || p.Settings.Excluded != "" || seen.Excluded != "" || seen.Deleting != "":
+	case p.Settings.Conflict != "" || p.LeftAlone(seen.Excluded) != "" || seen.Deleting != "":
 		return string(api.Excluded)
 	case f != nil && f.Open():
 		return string(api.RequestMerged) // what runs there is that fence's business
@@ -117,15 +117,15 @@ func leftAlone(p api.ResolvedPolicy, seen fence.Node, f *api.NodeFence) string {
 func moved(got nodeproblem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 	stuck := map[string]bool{}
 	for i := range got.Pods {
-		for _, claim := range claims(&got.Pods[i]) {
+		for _, claim := range look.Claims(&got.Pods[i]) {
 			stuck[got.Pods[i].Namespace+"/"+claim] = what == api.EvictVolume
 		}
 	}
 	for i := range got.On {
 		p := &got.On[i]
-		uses := slices.ContainsFunc(claims(p), func(claim string) bool { return stuck[p.Namespace+"/"+claim] })
+		uses := slices.ContainsFunc(look.Claims(p), func(claim string) bool { return stuck[p.Namespace+"/"+claim] })
 		reported := slices.ContainsFunc(got.Pods, func(r corev1.Pod) bool { return r.UID == p.UID })
-		if (reported || uses) && theWork(p) && p.DeletionTimestamp == nil {
+		if (reported || uses) && look.TheWork(p) && p.DeletionTimestamp == nil {
 			all = append(all, *p)
 		}
 	}

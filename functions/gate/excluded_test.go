@@ -52,7 +52,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			}
 			f.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "p"}}}
 			var seen fence.Seen
-			if err := g.Look(t.Context(), &f, &seen); err != nil {
+			if err := g.Look(t.Context(), &f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}
 			if got := seen.Node.Excluded; !strings.HasSuffix(got, c.want) || (got == "") != (c.want == "") {

@@ -65,7 +65,7 @@ func (w *world) look(t *testing.T, spec []byte) {
 		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
 	w.fence.Status.Decision.Policy.Name, w.fence.Status.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
-	if err := look.Brakes(t.Context(), g.Client, &w.fence, &w.seen); err != nil {
+	if err := look.Brakes(t.Context(), g.Client.Since(0), &w.fence, &w.seen); err != nil {
 		t.Fatal(err)
 	}
 	w.seen.Brakes.Stricter = false // what is asked of is another field
@@ -151,7 +151,7 @@ func attached() question {
 			"/apis/storage.k8s.io/v1/volumeattachments":        `{"items":[{"metadata":{"name":"at-1","uid":"at-1"},"spec":{"nodeName":"n0","attacher":"x","source":{"persistentVolumeName":"pv-1"}}}]}`,
 		})
 		var seen fence.Seen
-		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Reporter: g.Reporter}).Look(t.Context(), &looks, &seen); err != nil {
+		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Reporter: g.Reporter}).Look(t.Context(), &looks, &seen, 0); err != nil {
 			t.Fatal(err)
 		}
 		w.seen.Left = seen.Left

@@ -58,10 +58,8 @@ type Gate struct {
 
 // Handle takes one event.
 func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	ctx = kube.Begin(ctx, Name)
-	if _, ours := events.PhaseOf(e.Type()); !ours {
-		g.Client.Forget(ctx) // something has just changed; what was seen before may be from before
-	}
+	ctx = kube.WithFunction(ctx, Name)
+	since := g.Loop.Since(e)
 	if events.IsHint(e.Type()) && !events.AboutNode(e) {
 		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
 		return nil, nil
@@ -78,9 +76,9 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 		return reply, err
 	}
 	if opened == nil {
-		return g.Loop.Run(ctx, node, e)
+		return g.Loop.Run(ctx, node, e, since)
 	}
-	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, e)
+	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, e, since)
 	if errors.Is(err, kube.ErrConflict) && !opened.asked {
 		return nil, nil // another gate has just opened it
 	}

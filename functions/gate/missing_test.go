@@ -101,6 +101,7 @@ func overdue(t *testing.T, spec []byte) string {
 	w.cluster.Machines = []policy.Machine{m}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
 	p.Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *w.ago(20 * time.Minute)}}
+	p.Status.ObservedAt = w.ago(0)
 	p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
 	return fmt.Sprint(policy.Overdue(&p, w.now))
 }

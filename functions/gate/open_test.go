@@ -15,7 +15,6 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
-	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/loop"
 )
@@ -56,8 +55,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 				Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now},
 				Bind: func(context.Context, *corev1.Node) (*config.Bound, error) { return c.bound, c.err },
 			}
-			ctx := kube.Begin(t.Context(), Name)
-			client.Forget(ctx)
+			ctx := t.Context()
 			var o *opened
 			idle, err := g.needless(ctx, suspect)
 			if err == nil && !idle {

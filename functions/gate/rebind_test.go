@@ -22,7 +22,7 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 	one := func(b api.Binding) []api.Binding { return []api.Binding{b} }
 	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	stored := func(f *api.NodeFence) {
-		f.Status.Isolation = []api.IsolationRecord{{SwitchedByUs: true}}
+		f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}}}
 	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence)

@@ -36,7 +36,7 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 	return false
 }
 
-// machine is the trigger on account of the node's Machine, as the second waker keeps it
+// machine is the trigger on account of the node's Machine, as policystatus keeps it
 // in the status of the policy that decides (S18). It comes before any other: no time
 // is waited for.
 func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {

@@ -151,7 +151,7 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 	answers[ledgerPath] = strings.Replace(drawn, `"nodeName":"a"`, `"nodeName":"b"`, 1)
 	client, written := apiOf(t, answers)
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{
-		Now: client.Clock().Now, Me: func() string { return "me" }, Store: client,
+		Now: client.Clock().Now, Elapsed: client.Clock().Elapsed, Me: func() string { return "me" }, Store: client,
 	}}
 	for _, want := range [][]string{nil, {"POST 0 "}} {
 		if _, err := g.Handle(t.Context(), events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now)); err != nil {

@@ -68,7 +68,7 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(policies, "a", nil)
 			f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem"})
 			seen := fence.Seen{Me: "me", Finalizer: true, Resolved: true}
-			if err := g.Look(t.Context(), f, &seen); err != nil {
+			if err := g.Look(t.Context(), f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}
 			f.Status, _ = fence.Decide(f, seen, now) // opens it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -19,25 +20,13 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// Look sees the node, the ledger's slot, and the brakes.
-func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	seen.Self = g.Self != "" && g.Self == f.Spec.NodeName
-	if err := look.NodeAndLease(ctx, g.Client, f, seen); err != nil {
+// Look sees what fence.Needs names.
+func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	l := look.Looker{Client: g.Client, Self: g.Self, Namespace: g.Namespace}
+	if err := l.At(ctx, f, seen, since); err != nil {
 		return err
 	}
-	if err := g.lookExcluded(ctx, f, seen); err != nil {
-		return err
-	}
-	if err := look.Brakes(ctx, g.Client, f, seen); err != nil {
-		return err
-	}
-	if err := look.Deletion(ctx, g.Client, f, seen); err != nil {
-		return err
-	}
-	if err := g.keepWentBack(ctx); err != nil {
-		return err
-	}
-	return look.Dump(ctx, g.Client, f, seen)
+	return g.keepWentBack(ctx)
 }
 
 // keepWentBack has the others hold too, once this process has seen the API server's
@@ -57,6 +46,9 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 	return err
 }
 
+// looked reads what the look that an action follows has just read, and no older.
+func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
+
 // Act resolves the binding, asks the checks, or reserves a slot.
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
 	switch a {
@@ -73,7 +65,7 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
 // no device is bound, into the decision, where it says something else.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	n, err := g.Client.Node(ctx, f.Spec.NodeName)
+	n, err := g.looked().Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
 	}
@@ -165,7 +157,7 @@ func same(now, had []api.Binding) bool {
 // it was looked at.
 func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
 	now := g.Client.Clock().Now()
-	led, err := g.Client.Ledger(ctx)
+	led, err := g.looked().Ledger(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package isolate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -39,7 +40,7 @@ type Isolator struct {
 
 // Handle takes one event.
 func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	ctx = kube.Begin(ctx, Name)
+	ctx = kube.WithFunction(ctx, Name)
 	node, err := run.Node(e)
 	if err != nil {
 		return nil, err
@@ -47,42 +48,12 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	if readiness.Asks(e) {
 		return i.Checks.Handle(ctx, node, e)
 	}
-	return i.Loop.Run(ctx, node, e)
+	return i.Loop.Run(ctx, node, e, i.Loop.Since(e))
 }
 
-// Look sees the node; while something may be cut the brakes and a dump under way; and
-// the Lease where that may speak for the fence, for a dump, for the end of a wait, or for
-// giving access back, which no brake stops (S27).
-func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	seen.Self = i.Self != "" && i.Self == f.Spec.NodeName
-	cuts := fence.AsksCut(f)
-	if cuts {
-		i.Client.Forget(ctx)
-	}
-	if f.CurrentPhase() == api.Restoring {
-		return look.NodeAndLease(ctx, i.Client, f, seen)
-	}
-	if err := look.Node(ctx, i.Client, f, seen); err != nil {
-		return err
-	}
-	dump := fence.AsksDump(f)
-	if dump || f.Status.Awaited != nil || fence.Early(f.Status.Decision.ResolvedPolicy) != nil {
-		if err := look.Lease(ctx, i.Client, f, seen); err != nil {
-			return err
-		}
-	}
-	if err := look.Brakes(ctx, i.Client, f, seen); err != nil {
-		return err
-	}
-	if cuts && !seen.Brakes.Stopped && !seen.Brakes.Gone {
-		if err := look.Recount(ctx, i.Client, f, seen); err != nil {
-			return err
-		}
-	}
-	if len(f.Status.Decision.Isolation()) == 0 && !dump {
-		return nil
-	}
-	return look.Dump(ctx, i.Client, f, seen)
+// Look sees what fence.Needs names.
+func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
 }
 
 // Act places the marks, or makes one call. What was there before is in the record
@@ -92,7 +63,6 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 	case a.Device():
 		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
 		made, err := t.Make(ctx, f, fence.Claimed(f), a)
-		i.Client.Forget(ctx) // time has passed
 		seen.Call = made
 		return err
 	case a == fence.Isolate:

@@ -36,10 +36,10 @@ func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
 				}
 				kubetest.Table(answers, nil)(w, r)
 			}))
-			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Phase: c.phase}}
+			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: c.phase}}
 			f.Status.Power.SwitchedByUs = c.begun
 			var seen fence.Seen
-			if err := (&Power{Client: client}).Look(t.Context(), f, &seen); err != nil {
+			if err := (&Power{Client: client}).Look(t.Context(), f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}
 			if asked != c.want || (seen.Node.Deleting != "") != (c.want > 0) {

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -22,7 +23,7 @@ import (
 const Name = "power"
 
 // Phases that it owns.
-var Phases = []api.Phase{api.Fencing, api.PoweringOn}
+var Phases = []api.Phase{api.Probing, api.Fencing, api.PoweringOn}
 
 // Power is the function.
 type Power struct {
@@ -40,7 +41,7 @@ type Power struct {
 
 // Handle takes one event.
 func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	ctx = kube.Begin(ctx, Name)
+	ctx = kube.WithFunction(ctx, Name)
 	node, err := run.Node(e)
 	if err != nil {
 		return nil, err
@@ -48,34 +49,13 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	if readiness.Asks(e) {
 		return p.Checks.Handle(ctx, node, e)
 	}
-	return p.Loop.Run(ctx, node, e)
+	return p.Loop.Run(ctx, node, e, p.Loop.Since(e))
 }
 
-// Look sees the node and, where they may stop something, the brakes. The device is
-// looked at by an action of its own, since only one invocation at a time may speak
-// with it (S7).
-func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	seen.Self = p.Self != "" && p.Self == f.Spec.NodeName
-	if fence.AsksAnew(f) {
-		p.Client.Forget(ctx)
-	}
-	if err := look.NodeAndLease(ctx, p.Client, f, seen); err != nil {
-		return err
-	}
-	if fence.AsksBrakes(f) {
-		if err := look.Brakes(ctx, p.Client, f, seen); err != nil {
-			return err
-		}
-		if err := look.Deletion(ctx, p.Client, f, seen); err != nil {
-			return err
-		}
-	}
-	if fence.AsksAnew(f) && !seen.Brakes.Stopped && !seen.Brakes.Gone {
-		if err := look.Recount(ctx, p.Client, f, seen); err != nil {
-			return err
-		}
-	}
-	return look.Dump(ctx, p.Client, f, seen)
+// Look sees what fence.Needs names. The device is looked at by an action of its own, since
+// only one invocation at a time may speak with it (S7).
+func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	return look.Looker{Client: p.Client, Self: p.Self}.At(ctx, f, seen, since)
 }
 
 // deleteMachine begins nothing whose time is over: the record may stand elsewhere by
@@ -98,7 +78,6 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	}
 	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
 	made, err := t.Make(ctx, f, fence.Claimed(f), a)
-	p.Client.Forget(ctx) // time has passed, and the machine may be another one
 	seen.Call = made
 	return err
 }

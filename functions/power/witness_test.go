@@ -77,7 +77,7 @@ func asked(now time.Time) *api.NodeFence {
 		},
 	}}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &long, DecidedAt: &at,
+		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Probing, OpenedAt: &long, DecidedAt: &at,
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
 		Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
 		ActivityChecks: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{

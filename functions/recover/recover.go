@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
@@ -31,7 +32,7 @@ type Recoverer struct {
 
 // Handle takes one event.
 func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
-	ctx = kube.Begin(ctx, Name)
+	ctx = kube.WithFunction(ctx, Name)
 	node, err := run.Node(e)
 	if err != nil {
 		return nil, err
@@ -39,16 +40,12 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 	if e.Type() == events.NodeMarked {
 		return nil, r.orphan(ctx, node, e)
 	}
-	return r.Loop.Run(ctx, node, e)
+	return r.Loop.Run(ctx, node, e, r.Loop.Since(e))
 }
 
-// Look sees the node and, if that says it is Ready, its Lease: only a Ready node
-// with a moving Lease is healthy, and booting takes many looks.
-func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	if err := look.Node(ctx, r.Client, f, seen); err != nil || !seen.Node.Ready() {
-		return err
-	}
-	return look.Lease(ctx, r.Client, f, seen)
+// Look sees what fence.Needs names.
+func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	return look.Looker{Client: r.Client}.At(ctx, f, seen, since)
 }
 
 // Act takes away what was placed.
@@ -69,7 +66,6 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 // looked at first, and changed only as it was then: a fence that begins in between
 // has marked it anew.
 func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) error {
-	r.Client.Forget(ctx)
 	n, err := r.Client.Node(ctx, node)
 	if err != nil || n == nil {
 		return err

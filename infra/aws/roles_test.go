@@ -17,7 +17,7 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 	publishes := append([]string{"PutEvents"}, log...)
 	want := map[string][]string{
 		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes,
-		"WakerRole":      append(slices.Clone(log), "lambda:InvokeFunction"),
+		"ResyncRole": append(slices.Clone(log), "lambda:InvokeFunction"), "PolicyStatusRole": log,
 		"PowerRole":      append(slices.Clone(publishes), "ec2:DescribeInstances", "ec2:StopInstances", "ec2:StartInstances"),
 		"DeadletterRole": append(slices.Clone(log), "sqs:SendMessage"),
 	}
@@ -48,11 +48,11 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 	}
 }
 
-// TestTheWakerCallsTheOwnersAlone, by the names that they have.
-func TestTheWakerCallsTheOwnersAlone(t *testing.T) {
+// TestResyncCallsTheOwnersAlone, by the names that they have.
+func TestResyncCallsTheOwnersAlone(t *testing.T) {
 	s := stack(t)
 	var got, want []any
-	for _, p := range at[[]any](t, s.Resources["WakerRole"], "Policies") {
+	for _, p := range at[[]any](t, s.Resources["ResyncRole"], "Policies") {
 		for _, st := range p.(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any) {
 			if st := st.(map[string]any); st["Action"] == "lambda:InvokeFunction" {
 				got = append(got, st["Resource"].([]any)...)
@@ -62,9 +62,9 @@ func TestTheWakerCallsTheOwnersAlone(t *testing.T) {
 	for _, id := range []string{"Gate", "Isolate", "Power", "Cleanup", "Recover"} {
 		want = append(want, ref("Fn::GetAtt", id+".Arn"))
 		name := at[map[string]any](t, s.Resources[id], "FunctionName")["Fn::Sub"]
-		pattern := at[map[string]any](t, s.Resources["Waker"], "Environment", "Variables", "NODEFENCE_DIRECT")["Fn::Sub"].(string)
+		pattern := at[map[string]any](t, s.Resources["Resync"], "Environment", "Variables", "NODEFENCE_DIRECT")["Fn::Sub"].(string)
 		if called := strings.ReplaceAll(pattern, invoke.FunctionName, strings.ToLower(id)); called != name {
-			t.Errorf("the waker calls %s, which is %s", called, name)
+			t.Errorf("resync calls %s, which is %s", called, name)
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -116,7 +116,7 @@ func TestGeneratedRule(t *testing.T) {
 %s`, events.NearPrefix, but.String())+end+after)
 }
 
-func TestTheClockWakesTheWakerAndWhatWasGivenUpIsTold(t *testing.T) {
+func TestTheClocksTickAndWhatWasGivenUpIsTold(t *testing.T) {
 	scheduled, told := map[string]string{}, ""
 	for _, r := range rulesOf(t) {
 		if r.Schedule != "" {
@@ -129,7 +129,12 @@ func TestTheClockWakesTheWakerAndWhatWasGivenUpIsTold(t *testing.T) {
 	if told != "deadletter" {
 		t.Errorf("%q gets what was given up", told)
 	}
-	if d := cmp.Diff(map[string]string{functions.Owner(events.Scheduled): "rate(1 minute)"}, scheduled); d != "" {
+	for name := range scheduled {
+		if !functions.Takes(name, events.Scheduled) {
+			t.Errorf("%s takes no tick", name)
+		}
+	}
+	if d := cmp.Diff(map[string]string{"resync": "rate(1 minute)", "policystatus": "rate(1 minute)"}, scheduled); d != "" {
 		t.Error(d)
 	}
 }
@@ -166,7 +171,7 @@ func TestEachFunctionIsComplete(t *testing.T) {
 			"a log that ends":        log.Type == "AWS::Logs::LogGroup" && log.Properties["RetentionInDays"] != nil && cmp.Equal(at[any](t, r, "LoggingConfig", "LogGroup"), any(ref("Ref", id+"Log"))),
 			"an entry for its role":  access.Type == "AWS::EKS::AccessEntry" && cmp.Equal(access.Properties["PrincipalArn"], any(ref("Fn::GetAtt", id+"Role.Arn"))),
 			"a group as its account": cmp.Equal(access.Properties["KubernetesGroups"], any([]any{"nodefence-" + name})) && access.Properties["Username"] == "nodefence-"+name,
-			"a place for failures":   name == "waker" || at[map[string]any](t, r, "EventInvokeConfig", "DestinationConfig", "OnFailure") != nil,
+			"a place for failures":   functions.Takes(name, events.Scheduled) || at[map[string]any](t, r, "EventInvokeConfig", "DestinationConfig", "OnFailure") != nil,
 			"no time of its own":     r.Properties["Timeout"] == nil,
 		} {
 			if !ok {

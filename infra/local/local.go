@@ -20,7 +20,6 @@ import (
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
-	"github.com/nodefence/nodefence/functions/waker"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
@@ -109,14 +108,16 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	return l, nil
 }
 
-// Run sends and handles events until ctx ends. The second waker needs neither source
+// Run sends and handles events until ctx ends. The clocks need neither source
 // nor broker (S19).
 func (l *Local) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	beside.Go(func() { l.parts.Waker().Run(ctx, waker.Tick) })
+	for _, clock := range l.parts.Clocks() {
+		beside.Go(func() { clock(ctx) })
+	}
 	beside.Go(func() { l.Broker.Run(ctx) })
 	return l.source.Run(ctx)
 }

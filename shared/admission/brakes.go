@@ -55,7 +55,7 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n fence.Node) 
 	switch {
 	case why == "" && n.Excluded != "":
 		why, msg = api.Excluded, n.Excluded
-	case why == "" && n.ControlPlane && is.Settings.ControlPlane.Fence != api.WithQuorum:
+	case why == "" && is.Spares(n.ControlPlane):
 		why, msg = api.ControlPlaneNode, fence.DecidingPolicy(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
 	}
 	if why == "" {

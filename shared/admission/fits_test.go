@@ -27,7 +27,7 @@ func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
 	c := admission.Picture{Machines: []policy.Machine{m}}
 
 	missing, failed := admission.MissingNow(&p, c, then.Time), admission.FailedNow(&p, c, then.Time)
-	p.Status.Missing, p.Status.FailedMachines = missing, failed
+	p.Status.Missing, p.Status.FailedMachines, p.Status.ObservedAt = missing, failed, &then
 	for _, now := range [][]api.MissingNode{missing, admission.MissingNow(&p, c, fencetest.Start)} {
 		if len(now) != 1 || len(now[0].NodeName) > clip.NameBytes || !now[0].Since.Equal(&then) {
 			t.Errorf("missing: %+v", now)

@@ -65,8 +65,8 @@ func (h Host) managed() (on, can bool) {
 		})
 	}
 	on = ok && !h.Stopped && r.Settings.Mode != api.ModeDryRun && !slices.ContainsFunc(r.Limits, paused) && policy.NotUnderstood(h.Policies, h.Labels, r.Limits) == nil &&
-		(!h.ControlPlane || r.Settings.ControlPlane.Fence == api.WithQuorum)
-	return on, r.Settings.Conflict == "" && r.Settings.Excluded == "" && h.Excluded == ""
+		!r.Spares(h.ControlPlane)
+	return on, r.Settings.Conflict == "" && r.LeftAlone(h.Excluded) == ""
 }
 
 // pendingState depends on the activity checks.
@@ -85,12 +85,9 @@ func pendingState(a *api.ActivityRecord) api.HostHA {
 // begunState is that of a fence that has a slot, or had one.
 func begunState(st *api.NodeFenceStatus) api.HostHA {
 	switch st.Phase {
-	case api.Isolating, api.Releasing:
-		return api.HostHAFencing
-	case api.Fencing:
-		if st.ActivityChecks != nil && st.ActivityChecks.Reading {
-			return api.HostHAChecking // its device is the witness that is asked
-		}
+	case api.Probing:
+		return api.HostHAChecking // its device is asked, and nothing is done to it
+	case api.Isolating, api.Fencing, api.Releasing:
 		return api.HostHAFencing
 	case api.Fenced:
 		return api.HostHAFenced

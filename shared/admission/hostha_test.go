@@ -64,7 +64,7 @@ func TestHostHA(t *testing.T) {
 		"unhealthy, and its Node is gone":    {api.HostHASuspect, []func(*admission.Host){in(api.Pending), func(h *admission.Host) { h.Here, h.Policies = false, nil }}},
 		"between two rounds":                 {api.HostHASuspect, []func(*admission.Host){in(api.Pending, evidence(api.ActivityRecord{}))}},
 		"its checks are asked":               {api.HostHAChecking, []func(*admission.Host){in(api.Pending, asking)}},
-		"its device is asked":                {api.HostHAChecking, []func(*admission.Host){in(api.Fencing, evidence(api.ActivityRecord{Reading: true}))}},
+		"its device is asked":                {api.HostHAChecking, []func(*admission.Host){in(api.Probing, evidence(api.ActivityRecord{Reading: true}))}},
 		"seen alive":                         {api.HostHADegraded, []func(*admission.Host){in(api.Pending, evidence(api.ActivityRecord{Degraded: true}))}},
 		"seen alive, and then fenced":        {api.HostHAFencing, []func(*admission.Host){in(api.Isolating, evidence(api.ActivityRecord{Degraded: true}))}},
 		"its work is released":               {api.HostHAFencing, []func(*admission.Host){in(api.Releasing)}},

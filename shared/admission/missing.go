@@ -64,8 +64,16 @@ func missingOfMachines(p *api.FencePolicy, machines []policy.Machine, there map[
 	return all
 }
 
-// missingSince is when the policy's status first had the node missing; now if it did not.
+// MissingKept is how long a list of missing nodes tells since when, once nobody looks any more:
+// a node may have come back since, and gone again.
+const MissingKept = 5 * time.Minute
+
+// missingSince is when the policy's status first had the node missing; now if it did not, or
+// if nobody has looked for too long to tell.
 func missingSince(p *api.FencePolicy, node string, now time.Time) api.Time {
+	if at := p.Status.ObservedAt; at == nil || !fence.Fresh(at.Time, now, MissingKept) {
+		return fence.StampOf(now)
+	}
 	for _, was := range p.Status.Missing {
 		if was.NodeName == node {
 			return was.Since

@@ -42,7 +42,8 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		"by name and by Machine is missing once": {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "a", hour)}, "a  3600"},
 	} {
 		p := fencetest.Expecting(c.nodes...)
-		p.Spec.Machines, p.Status.Missing = &api.MachinesRule{Selector: c.selector}, was
+		looked := fence.StampOf(now)
+		p.Spec.Machines, p.Status.Missing, p.Status.ObservedAt = &api.MachinesRule{Selector: c.selector}, was, &looked
 		var got []string
 		for _, m := range admission.MissingNow(&p, admission.Picture{Nodes: []admission.Node{{Name: "back"}}, Machines: c.machines}, now) {
 			got = append(got, fmt.Sprintf("%s %s %.0f", m.NodeName, admission.MachineOf(m), now.Sub(m.Since.Time).Seconds()))
@@ -53,14 +54,44 @@ func TestWhichNodesAreMissing(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyHasSeenMissingBeginsAnew: a node may have come back since, and gone again (S17).
+func TestWhatNobodyHasSeenMissingBeginsAnew(t *testing.T) {
+	now, hour := fencetest.Start, fence.StampOf(fencetest.Start.Add(-time.Hour))
+	for name, c := range map[string]struct {
+		looked *api.Time
+		since  time.Duration
+	}{
+		"somebody looks":          {ago(now, admission.MissingKept), time.Hour},
+		"nobody did for too long": {ago(now, admission.MissingKept+time.Second), 0},
+		"nobody ever did":         {nil, 0},
+		"in the time to come":     {ago(now, -time.Hour), 0},
+	} {
+		p := fencetest.Expecting("a")
+		p.Status.Missing, p.Status.ObservedAt = []api.MissingNode{{NodeName: "a", Since: hour}}, c.looked
+		if got := admission.MissingNow(&p, admission.Picture{}, now); len(got) != 1 || now.Sub(got[0].Since.Time) != c.since {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func ago(now time.Time, by time.Duration) *api.Time {
+	at := fence.StampOf(now.Add(-by))
+	return &at
+}
+
 func TestAPolicySaysWhoIsMissing(t *testing.T) {
 	_, c, l := fencetest.World(fencetest.Start)
 	p := fencetest.Expecting("n1", "gone")
 	for _, s := range []struct {
 		after time.Duration
 		want  string
-	}{{0, "True AllPresent none is missing for too long"}, {10 * time.Minute, "False NodeMissing without a Node: gone for 10m0s"}} {
+	}{
+		{0, "True AllPresent none is missing for too long"}, {admission.MissingKept, "True AllPresent none is missing for too long"},
+		{2 * admission.MissingKept, "False NodeMissing without a Node: gone for 10m0s"},
+	} {
 		p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, c, l, fencetest.Start.Add(s.after))
+		looked := fence.StampOf(fencetest.Start.Add(s.after))
+		p.Status.ObservedAt = &looked
 		for _, got := range p.Status.Conditions {
 			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == admission.NodesPresent && is != s.want {
 				t.Errorf("after %s: %s, want %s", s.after, is, s.want)

@@ -13,14 +13,14 @@ import (
 )
 
 // Picture is the picture on which one reservation is decided. NewPicture alone makes one,
-// so that the gate, nodefence-plan, the statuses and the second waker count one cluster in
+// so that the gate, nodefence-plan, the statuses and resync count one cluster in
 // one way.
 type Picture struct {
 	Nodes   []Node
 	Fences  []api.NodeFence
 	Budgets []api.FenceBudget
-	// Machines are the Machine objects, where policies expect nodes of them and the second
-	// waker asks: everybody else goes by what it has written of them.
+	// Machines are the Machine objects, where policies expect nodes of them and policystatus
+	// or resync asks: everybody else goes by what policystatus has written of them.
 	Machines []policy.Machine
 	// Uncounted are policies that more nodes are missing under than are kept, so that
 	// nobody knows how many.

@@ -8,7 +8,8 @@ import (
 )
 
 // Renewed has in each policy's status what is missing and failed by what was read. It is for
-// the second waker, which writes that status: everybody else counts what is written there.
+// policystatus, which writes that status, and for resync, which has nobody told
+// of what only a status says: everybody else counts what is written there.
 func (o Observed) Renewed(now time.Time) Observed {
 	there := o.present()
 	o.Policies = slices.Clone(o.Policies)

@@ -162,12 +162,10 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture) *api.Hel
 		h.Reason, h.Message = api.PolicyNotUnderstood, policy.PolicyWords(strange)
 	case r.Settings.Conflict != "":
 		h.Reason, h.Message = api.PolicyConflict, fence.ConflictWords(r)
-	case n.ControlPlane && r.Settings.ControlPlane.Fence != api.WithQuorum:
+	case r.Spares(n.ControlPlane):
 		h.Reason, h.Message = api.ControlPlaneNode, "controlPlane.fence is Never"
-	case r.Settings.Excluded != "":
-		h.Reason, h.Message = api.Excluded, r.Settings.Excluded
-	case n.Excluded != "":
-		h.Reason, h.Message = api.Excluded, n.Excluded
+	case r.LeftAlone(n.Excluded) != "":
+		h.Reason, h.Message = api.Excluded, r.LeftAlone(n.Excluded)
 	case n.Deleting != "":
 		h.Reason, h.Message = api.NodeBeingDeleted, n.Deleting
 	default:

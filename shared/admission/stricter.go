@@ -26,7 +26,7 @@ func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 			by + " is in mode " + string(is.Settings.Mode) + " now"
 	case reach(is.Settings.Action) < reach(was.Settings.Action):
 		return api.PolicyChanged, by + " has action " + string(is.Settings.Action) + " now"
-	case is.Settings.ControlPlane.Fence != api.WithQuorum && was.Settings.ControlPlane.Fence == api.WithQuorum:
+	case is.Spares(true) && !was.Spares(true):
 		return api.ControlPlaneNode, by + " never fences control-plane nodes now (controlPlane.fence: Never)"
 	}
 	if what := asksMore(was, is); what != "" {

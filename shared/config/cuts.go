@@ -75,6 +75,27 @@ func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s S
 	return nil
 }
 
+// cutAction says what is done by what cuts off storage or network: in recovery it gives
+// back, also where the method has no action.
+func cutAction(key string, m *method) (Do, error) {
+	off, on, err := action(m)
+	if err != nil {
+		return "", err
+	}
+	_, given := m.values["action"]
+	do := Disconnect
+	switch {
+	case !given && key == recovery, on && !off:
+		do = Connect
+	case !off:
+		do = Status
+	}
+	if (key == recovery) != (do == Connect) && do != Status {
+		return "", m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
+	}
+	return do, nil
+}
+
 // covers is the storage that the method says its device cuts off; nil if none.
 func covers(m *method, k device.Kind) *api.Coverage {
 	names := func(key string) []string {

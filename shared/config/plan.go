@@ -69,10 +69,7 @@ func (r *resolver) plan(from source) (Plan, error) {
 	if err := proves(from, power, stages[1]); err != nil {
 		return Plan{}, err
 	}
-	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
-	if on := stages[1].on; !has(p.Recovery, On) {
-		p.Recovery = slices.Concat(on, p.Recovery)
-	}
+	p.steps(stages)
 	b, err := join(from, devices)
 	if err != nil {
 		return Plan{}, err
@@ -87,6 +84,15 @@ func (r *resolver) plan(from source) (Plan, error) {
 	}
 	p.Notes = notes(p)
 	return p, nil
+}
+
+// steps are the three stages'. An On among those of power is one of recovery, unless that has
+// its own.
+func (p *Plan) steps(stages [3]stage) {
+	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
+	if on := stages[1].on; !has(p.Recovery, On) {
+		p.Recovery = slices.Concat(on, p.Recovery)
+	}
 }
 
 // cutPlan is of a node whose machine nothing switches.

@@ -8,10 +8,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestReadme holds the user's page to what is built: its examples resolve, and
-// no two of its nodes are one.
+// TestReadme holds the users' pages to what is built: their examples resolve, and
+// no two nodes of a page are one.
 func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("README.md")
+	for path, nodes := range map[string][]Node{
+		"README.md":       {{Name: "worker-7"}, {Name: "worker-8", Type: "rack"}},
+		"../../README.md": {{Name: "worker-7"}},
+	} {
+		t.Run(path, func(t *testing.T) { pageResolves(t, path, nodes) })
+	}
+}
+
+func pageResolves(t *testing.T, path string, nodes []Node) {
+	t.Helper()
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +46,7 @@ func TestReadme(t *testing.T) {
 	}
 	s := settings()
 	s.Agents["fence_ipmilan"] = "bmc"
-	for _, n := range []Node{{Name: "worker-7"}, {Name: "worker-8", Type: "rack"}} {
+	for _, n := range nodes {
 		p, err := Resolve(maps, n, s)
 		if err != nil {
 			t.Error(err)

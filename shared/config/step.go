@@ -30,6 +30,13 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	case m == nil:
 		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
+	return r.methodStep(out, key, m)
+}
+
+// methodStep is the step of a method that somebody has written.
+func (r *resolver) methodStep(out *stage, key string, m *method) error {
+	name := m.name
+	scope, scoped := scopes[norm(name)]
 	k, b, err := r.kind(m)
 	if errors.Is(err, device.ErrFabric) && !isPower(key) && !scoped {
 		return r.fabricStep(out, key, m)
@@ -218,27 +225,6 @@ func action(m *method) (off, on bool, err error) {
 		return false, false, nil
 	}
 	return false, false, e.at.errorf("unknown action %q; known are on, off, reboot, cycle, status", e.value)
-}
-
-// cutAction says what is done by what cuts off storage or network: in recovery it gives
-// back, also where the method has no action.
-func cutAction(key string, m *method) (Do, error) {
-	off, on, err := action(m)
-	if err != nil {
-		return "", err
-	}
-	_, given := m.values["action"]
-	do := Disconnect
-	switch {
-	case !given && key == recovery, on && !off:
-		do = Connect
-	case !off:
-		do = Status
-	}
-	if (key == recovery) != (do == Connect) && do != Status {
-		return "", m.at.errorf("method %q: in isolation its action is off, in recovery it is on", m.name)
-	}
-	return do, nil
 }
 
 func must(m *method) (bool, error) {

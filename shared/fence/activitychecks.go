@@ -81,7 +81,7 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 func (d *decision) doubtful() bool {
 	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
 	switch {
-	case p == nil || d.machineWithoutNode() || d.asked() || d.confirmAsked() || d.approved():
+	case p == nil || d.machineWithoutNode() || d.askedFor() || d.confirmAsked() || Approved(d.requests, &d.st):
 		return false
 	case a == nil:
 		return true
@@ -109,7 +109,7 @@ func (d *decision) checking() outcome {
 		}
 	}
 	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 && !ahead(a.EndedAt.Time, d.now) {
-		d.stay(api.CheckingActivity, counts(p, a)+"; "+a.Saw, 0)
+		d.stay(api.CheckingActivity, roundWords(p, a)+"; "+a.Saw, 0)
 		return d.waitUntil(d.now.Add(wait))
 	}
 	if _, last := unread(&a.CheckRound); last {
@@ -142,7 +142,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 
 // weigh counts a round that has ended.
 func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
-	answer, what := d.verdict(&a.CheckRound)
+	answer, what := d.roundSaid(&a.CheckRound)
 	a.Saw = clip.Message(what)
 	switch answer {
 	case api.AnswerActivity:
@@ -155,7 +155,7 @@ func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 		switch {
 		case answer == api.AnswerNone && dead(p, a):
 			a.DegradedSince = nil
-			d.tell(api.NoActivity, counts(p, a)+", and the Lease stands still: the node counts as dead; "+what)
+			d.tell(api.NoActivity, roundWords(p, a)+", and the Lease stands still: the node counts as dead; "+what)
 		case a.Done >= p.Rounds:
 			a.Saw = fmt.Sprintf("%d of %d rounds failed, and %d count as dead", a.Failed, p.Rounds, p.FailedRounds)
 			d.degrade(a)
@@ -174,9 +174,9 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 	}
 }
 
-// verdict is what a round says: alive by one witness, dead only by the Lease
+// roundSaid is what a round says: alive by one witness, dead only by the Lease
 // standing still and every check, and neither otherwise.
-func (d *decision) verdict(r *api.CheckRound) (api.Answer, string) {
+func (d *decision) roundSaid(r *api.CheckRound) (api.Answer, string) {
 	if d.leaseMovedSince(*r.Since) {
 		return api.AnswerActivity, "its Lease moved"
 	}

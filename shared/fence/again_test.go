@@ -33,7 +33,7 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				at := fence.StampOf(now.Add(-time.Minute))
 				f.Status.PhaseSince = &at
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, EffectUntil: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &at, LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
 				f.Status.CutOrReleased = true
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
@@ -60,7 +60,7 @@ func TestAnOffInRecovery(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				sent, since, until := fence.StampOf(now.Add(-5*time.Minute)), fence.StampOf(now.Add(-4*time.Minute)), fence.StampOf(now.Add(c.until))
 				f.Status.Phase, f.Status.PhaseSince = api.Failed, &since
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &sent, EffectUntil: &until, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &until}, Cuts: 1, CutAt: &sent, Cut: []int32{0}}
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
 			f.Status, _ = fence.Decide(f, s, now)
@@ -84,7 +84,7 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 		cut, on, since := fence.StampOf(now.Add(-9*time.Minute)), fence.StampOf(now.Add(-8*time.Minute)), fence.StampOf(now.Add(-7*time.Minute))
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = api.Recovering, &since, true
-		f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &cut, OffAt: &cut, OnAt: &on, EffectUntil: &since, Cut: []int32{0}}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{OffAt: &cut, OnAt: &on, EffectUntil: &since}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 		s.Node.Conditions[0].Status, s.Lease.Renewed, s.Node.BootID, s.Node.Cordoned = "True", "r1", "b", true
 	})
 	f.Status, _ = fence.Decide(f, s, now)
@@ -130,7 +130,7 @@ func TestARefusedOffIsNotWaitedFor(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				at := fence.StampOf(now)
 				f.Status.Reason = api.PowerOffSent
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
 				f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallOff, At: at, NotAfter: fence.StampOf(now.Add(time.Minute))}
 				s.Call = &fence.CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
 			})
@@ -272,7 +272,7 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 		at := fence.StampOf(now.Add(-time.Minute))
 		f.Status.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-10 * time.Second))}}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, CutAt: &at, Cut: []int32{0}, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-10 * time.Second))}}
 		f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: fence.StampOf(now.Add(time.Second))}
 	})
 	s.Call = &fence.CallResult{Call: api.CallRead, Power: "Off", At: now}
@@ -293,7 +293,7 @@ func TestACutOfTheDayBeforeCountsNoMore(t *testing.T) {
 	for ago, want := range map[time.Duration]int32{23 * time.Hour: 2, 25 * time.Hour: 1} {
 		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 			at := fence.StampOf(now.Add(-ago))
-			f.Status.Power = api.PowerRecord{Cuts: 1, CutAt: &at, LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}
+			f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}, Cuts: 1, CutAt: &at}
 		})
 		st, act := fence.Decide(f, s, now)
 		if act != fence.Off || st.Power.Cuts != want {

@@ -27,7 +27,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 	at := fence.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
-		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}}},
 	}
 	if begun {
 		f.Status.Power.SwitchedByUs, f.Status.Power.CutAt, f.Status.Power.Cut = true, &at, []int32{0}
@@ -37,8 +37,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 
 // lookBeforeOff is what power sees right before the Off.
 func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c admission.Picture, l *api.FenceLedger) fence.Seen {
-	s := &state{now: fencetest.Start, spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
-	seen := usual(s, fencetest.Start, "Unknown", false, "a")
+	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	for _, n := range c.Nodes {
 		if n.Name == f.Spec.NodeName {
 			seen.Node.Excluded, seen.Node.ControlPlane, seen.Node.Labels = n.Excluded, n.ControlPlane, n.Labels

@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestADeletionIsCountedAnew: storm and budgets are asked once more right before a Machine
@@ -29,22 +30,23 @@ func TestADeletionIsCountedAnew(t *testing.T) {
 		"nobody has counted before a second try": {fence.Brakes{Looked: true}, true, end{api.Fencing, fence.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := bareFound(state{now: fencetest.Start, spec: bareSpec(), sh: shadow{moved: fencetest.Start, renewed: "r0"}})
-			now := fencetest.Start.Add(time.Minute)
-			f := &api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(s.st)}
+			spec, opened, now := specs.Bare(), fence.StampOf(fencetest.Start), fencetest.Start.Add(time.Minute)
+			f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &opened,
+				Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateNoNode, Mark: opened, Since: opened}}})}
+			listed := &api.FailedMachine{MachineRef: spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateNoNode, Since: opened}
 			at, long := fence.StampOf(now), fence.StampOf(now.Add(-50*time.Second))
 			f.Status.Phase, f.Status.PhaseSince, f.Status.DecidedAt = api.Fencing, &at, &at
 			f.Status.Decision.Settings.Power.Attempts = 3
 			if c.tried {
 				f.Status.Machine = &api.MachineRecord{AskedAt: long, Tries: 1}
 			}
-			seen := usual(&s, now, "Unknown", false, "a")
-			seen.Node, seen.MachineLooked, seen.Machine, seen.Brakes = fence.Node{}, true, bareMachine(&s, true), c.brakes
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
+			seen.Node, seen.MachineLooked, seen.Machine, seen.Brakes = fence.Node{}, true, listed, c.brakes
 			st, act := fence.Decide(f, seen, now)
 			if d := cmp.Diff(c.want, end{st.Phase, act}); d != "" {
 				t.Errorf("%s(%s: %s)", d, st.Reason, st.Message)
 			}
-			if !fence.AsksAnew(f) {
+			if !fence.Needs(f).Anew {
 				t.Error("power is not told to count")
 			}
 		})

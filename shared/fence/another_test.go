@@ -33,7 +33,7 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				cut, since := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Second))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, api.NodeReplaced
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
 				read(f, s, now, c.power)
 				if c.missing {
@@ -71,7 +71,7 @@ func TestAnotherMachineIsWaitedFor(t *testing.T) {
 				}
 				still := fence.StampOf(now.Add(-c.still))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOff, At: off}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut, LastRead: &api.Read{State: api.PoweredOff, At: off}}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", "True", "r1"
 				s.Lease.StillSince = time.Time{}

@@ -33,7 +33,7 @@ func (d *decision) awaitBinding() outcome {
 		return d.carryOut(Resolve)
 	}
 	d.tell(api.WaitingForDevice, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
-	return d.waitUntil(d.now.Add(d.slower()))
+	return d.waitUntil(d.now.Add(d.power().slower()))
 }
 
 // await takes the slot from a fence whose tries are used up, and goes on reading.
@@ -58,7 +58,7 @@ func (d *decision) await(why api.Reason, msg string) outcome {
 	if asked {
 		return settled
 	}
-	d.st.Power.NotBefore = d.at(d.slower())
+	d.st.Power.NotBefore = d.at(d.power().slower())
 	return d.waitUntil(d.st.Power.NotBefore.Time)
 }
 
@@ -101,7 +101,7 @@ func (d *decision) stillAwaited(msg string) outcome {
 		p.Level = p.Cut[(n+1)%len(p.Cut)]
 	}
 	d.tell(api.WaitingForDevice, d.awaits(msg))
-	wait := d.slower()
+	wait := d.power().slower()
 	p.NotBefore = d.at(wait)
 	return d.waitUntil(p.NotBefore.Time)
 }
@@ -148,7 +148,7 @@ func (d *decision) onAfterAll() outcome {
 		d.wakeAt(p.NotBefore.Time)
 		return settled
 	}
-	if o := d.readsOn(); o.decided {
+	if o := d.cutNoMore(); o.decided {
 		return o
 	}
 	if a.Disobeyed {
@@ -158,9 +158,9 @@ func (d *decision) onAfterAll() outcome {
 	return d.newPass(api.MachineReadOn, "the machine is on: what may be sent to it now is for the gate to say")
 }
 
-// readsOn gives up the cut of a machine whose device reads on, and by which nothing of ours
+// cutNoMore gives up the cut of a machine whose device reads on, and by which nothing of ours
 // can still take effect. If another device was told to cut the power too, that is read next.
-func (d *decision) readsOn() outcome {
+func (d *decision) cutNoMore() outcome {
 	p := &d.st.Power
 	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
 		d.tell(api.MachineReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
@@ -206,7 +206,7 @@ func (d *decision) heldOff() outcome {
 		d.st.Power.Cut = others
 		return d.await(why, fmt.Sprintf("level %d reads on; %s", d.st.Power.Level+1, msg))
 	}
-	d.readsOn()
+	d.cutNoMore()
 	d.giveBack()
 	return d.newPass(why, msg)
 }

@@ -12,6 +12,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // awaited is a fence that cut the power a minute ago and has just used up its tries.
@@ -19,7 +20,7 @@ func awaited(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.Node
 	return under(now, func(f *api.NodeFence, s *fence.Seen) {
 		cut, since := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Second))
 		f.Status.DecidedAt, f.Status.CutOrReleased = nil, true
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &cut, EffectUntil: &cut, Cut: []int32{0}}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 		f.Status.Awaited = &api.AwaitedRecord{Since: since, Reason: api.DeviceFailed, Message: "device unreachable"}
 		change(f, s)
 	})
@@ -75,7 +76,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, fence.None},
 		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *fence.Seen) {
-			fencetest.Powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
+			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.MachineReadOn, true, true}, fence.None},

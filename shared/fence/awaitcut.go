@@ -33,9 +33,7 @@ func (d *decision) cutFailed(i int, why api.Reason, msg string) outcome {
 			d.st.DecidedAt = nil
 			return d.enter(api.Pending, d.st.Reason, d.st.Message)
 		}
-		r.NotBefore = d.at(d.interval())
-		d.lookAfter(d.interval())
-		return settled
+		return d.access(i).wait(d.interval())
 	}
 	switch {
 	case b.Must && r.SwitchedByUs && why != api.PowerOffNotSeen:
@@ -58,9 +56,7 @@ func (d *decision) awaitCut(i int, msg string) outcome {
 		d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
 		r.Tries = 0
 	}
-	wait := d.pause(r.Tries)
-	r.Tries++
-	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(wait)
+	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.at(d.access(i).slower())
 	d.tell(api.WaitingForDevice, d.awaits(msg))
 	d.waitUntil(r.NotBefore.Time)
 	return settled

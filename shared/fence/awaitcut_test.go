@@ -11,6 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestACutDeviceIsAwaited: storage that we cut, and whose device is dead since, is read for
@@ -36,39 +37,39 @@ func TestACutDeviceIsAwaited(t *testing.T) {
 		change func(*api.NodeFence, *fence.Seen)
 		want   end
 	}{
-		"it is dead once more":                 {spec: fabricSpec(), call: dead, want: waits},
-		"nothing is due yet, and the yes old":  {spec: fabricSpec(), want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { f.Status.DecidedAt = nil }},
-		"it reads cut: the power is looked at": {spec: fabricSpec(), call: read("Off"), want: end{api.Fencing, api.Isolated, fence.None, true}},
-		"it reads cut, which is the proof, under a slot": {spec: cutSpec(), call: read("Off"), want: end{api.Pending, api.SeenCutOff, fence.None, false},
+		"it is dead once more":                 {spec: specs.Fabric(), call: dead, want: waits},
+		"nothing is due yet, and the yes old":  {spec: specs.Fabric(), want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { f.Status.DecidedAt = nil }},
+		"it reads cut: the power is looked at": {spec: specs.Fabric(), call: read("Off"), want: end{api.Fencing, api.Isolated, fence.None, true}},
+		"it reads cut, which is the proof, under a slot": {spec: specs.Cut(), call: read("Off"), want: end{api.Pending, api.SeenCutOff, fence.None, false},
 			change: func(f *api.NodeFence, s *fence.Seen) {
 				f.Status.Isolation[0].FirstCut = &api.Read{State: api.PoweredOff, At: fence.StampOf(s.Call.At.Add(-2 * time.Second))}
 			}},
-		"it reads as there: back to the gate": {spec: fabricSpec(), call: read("On"), want: end{api.Isolating, api.WaitingForDevice, fence.None, true}},
-		"it has read as there": {spec: fabricSpec(), want: end{api.Pending, api.MachineReadOn, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
+		"it reads as there: back to the gate": {spec: specs.Fabric(), call: read("On"), want: end{api.Isolating, api.WaitingForDevice, fence.None, true}},
+		"it has read as there": {spec: specs.Fabric(), want: end{api.Pending, api.MachineReadOn, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
 			r := &f.Status.Isolation[0]
 			r.LastRead, r.OffAt, r.NotBefore = &api.Read{State: api.PoweredOn, At: *f.Status.PhaseSince}, nil, nil
 		}},
-		"everything is paused": {spec: fabricSpec(), want: end{api.Pending, api.Paused, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }},
-		"the node is healthy": {spec: fabricSpec(), want: end{api.Restoring, api.HealedBeforeFence, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) {
+		"everything is paused": {spec: specs.Fabric(), want: end{api.Pending, api.Paused, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }},
+		"the node is healthy": {spec: specs.Fabric(), want: end{api.Restoring, api.HealedBeforeFence, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) {
 			s.Node.Conditions[0].Status = "True"
 		}},
-		"a person ends it": {spec: fabricSpec(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }},
-		"a person retries": {spec: fabricSpec(), want: end{api.Pending, api.RetryAsked, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
+		"a person ends it": {spec: specs.Fabric(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }},
+		"a person retries": {spec: specs.Fabric(), want: end{api.Pending, api.RetryAsked, fence.None, false}, change: func(f *api.NodeFence, _ *fence.Seen) {
 			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 		}},
-		"a person says that it is off": {spec: fabricSpec(), want: end{api.Fencing, api.Isolated, fence.None, true}, change: func(f *api.NodeFence, _ *fence.Seen) {
+		"a person says that it is off": {spec: specs.Fabric(), want: end{api.Fencing, api.Isolated, fence.None, true}, change: func(f *api.NodeFence, _ *fence.Seen) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
 		}},
-		"its release is begun":                           {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { begun(f) }},
-		"its release is begun, and a person ends it":     {spec: cutSpec(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Deleting = true }},
-		"its release is begun, and everything is paused": {spec: cutSpec(), call: dead, want: waits, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Brakes.Paused = true }},
+		"its release is begun":                           {spec: specs.Cut(), call: dead, want: waits, change: func(f *api.NodeFence, _ *fence.Seen) { begun(f) }},
+		"its release is begun, and a person ends it":     {spec: specs.Cut(), want: end{api.Restoring, api.Aborted, fence.None, false}, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Deleting = true }},
+		"its release is begun, and everything is paused": {spec: specs.Cut(), call: dead, want: waits, change: func(f *api.NodeFence, s *fence.Seen) { begun(f); s.Brakes.Paused = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
 			r, soon := &f.Status.Isolation[0], fence.StampOf(now.Add(time.Minute))
 			r.SwitchedByUs, r.OffAt, r.NotBefore = true, f.Status.OpenedAt, &soon
 			f.Status.Awaited, f.Status.Reason = &api.AwaitedRecord{Since: *f.Status.OpenedAt, Reason: api.IsolationFailed}, api.WaitingForDevice
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At, seen.Call = now, &call

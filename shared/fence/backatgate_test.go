@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestAnApprovalHidesNothing: a person's yes answers the question whether this cut may
@@ -50,12 +51,12 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 // TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing: the power is cut without it. It went
 // to and fro between isolation and power, and kept its slot (S19).
 func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
-	f, now := isolatedFence(fabricSpec(), api.Fencing)
+	f, now := isolatedFence(specs.Fabric(), api.Fencing)
 	at := fence.StampOf(now)
 	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].SwitchedByUs = &at, true
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "network-9", Driver: "switch", Address: "gone"})
 	f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: at}
-	st, act := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	st, act := fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 	if act != fence.Off || st.Phase != api.Fencing || len(st.Isolation) != len(f.Status.Decision.Isolation()) {
 		t.Errorf("%s, action %q, %d devices", st.Phase, act, len(st.Isolation))
 	}
@@ -65,13 +66,13 @@ func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 // one by one, however old the yes is by then (S25).
 func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
 	for begun, want := range map[bool]api.Phase{true: api.Isolating, false: api.Pending} {
-		f, now := isolatedFence(cutSpec(), api.Isolating)
+		f, now := isolatedFence(specs.Cut(), api.Isolating)
 		at := fence.StampOf(now.Add(-2 * time.Minute))
 		f.Status.DecidedAt = &at
 		if f.Status.Isolation[0].SwitchedByUs = true; begun {
 			f.Status.Release.StartedAt = &at
 		}
-		st, _ := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 		if st.Phase != want {
 			t.Errorf("begun %t: %s, %s: %s", begun, st.Phase, st.Reason, st.Message)
 		}

@@ -71,7 +71,7 @@ func (d *decision) dueUnderTaint(left *Left, free int) (n int, wait bool) {
 // untilDeadline says what becomes of pods that can't be deleted.
 func (d *decision) untilDeadline() string {
 	then := "they stay bound to the machine, which stays off"
-	if d.cutOnly() {
+	if CutOnly(d.dec) {
 		then = "they stay bound to the machine"
 	}
 	if d.owesPowerOn() {

@@ -77,7 +77,7 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
 	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
+	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	var at []time.Time
 	now := fencetest.Start
 	for range 1000 {
@@ -121,7 +121,7 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	spec.Decision.Settings.Release = api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &rate, Timeout: spec.Decision.Settings.Release.Timeout}
 	spec.Decision.Settings.Release.Timeout.Duration = time.Hour
 	f := releasing(spec)
-	seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
+	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	at := func(after time.Duration, pods, detach int) (fence.Action, int32) {
 		now := fencetest.Start.Add(after)
 		f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now)
@@ -162,7 +162,7 @@ func releasing(spec fencetest.Given) *api.NodeFence {
 	f.Name, f.UID = "n", "fence-1"
 	start := fence.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(fencetest.Start),
-		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{SwitchedByUs: true, Cut: []int32{0}}}
+		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}, Cut: []int32{0}}}
 	return f
 }
 
@@ -202,7 +202,7 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 		c.how.Timeout = spec.Decision.Settings.Release.Timeout
 		spec.Decision.Settings.Release = c.how
 		f := releasing(spec)
-		seen := usual(&state{spec: spec, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
+		seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 		seen.Left = &c.left
 		f.Status, _ = fence.Decide(f, seen, fencetest.Start)
 		if c.at > 0 {

@@ -48,7 +48,7 @@ func begunAt(now time.Time, done bool) api.ReleaseRecord {
 func TestAWordIsForNow(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for phase, want := range map[api.Phase][2]bool{ // is a word to confirm, to retry, still waiting
-		api.Pending: {true, false}, api.Isolating: {true, false}, api.Fencing: {false, false}, api.Failed: {true, false},
+		api.Pending: {true, false}, api.Probing: {true, false}, api.Isolating: {true, false}, api.Fencing: {false, false}, api.Failed: {true, false},
 		api.Releasing: {}, api.PoweringOn: {}, api.Restoring: {}, api.Recovering: {}, api.Fenced: {},
 	} {
 		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
@@ -87,7 +87,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 		at := fence.StampOf(now)
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, CutAt: &at, Cut: []int32{0}}
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"}
 		s.Deleting = true
 	})

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // The API server's clock was set back. What was stamped before is of the future now, and
@@ -54,21 +55,21 @@ var backLooks = map[string]struct {
 	}, "Isolating Admitted, ", "Pending , Reserve", 0},
 	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
-		f.Status.Decision.Settings.ActivityChecks = deviceSpec().Decision.Settings.ActivityChecks
+		f.Status.Decision.Settings.ActivityChecks = specs.Device().Decision.Settings.ActivityChecks
 		begun := fence.StampOf(backNow)
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
 			Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
-	}, "Fencing CheckingActivity, ", "Pending , Reserve", 0},
+	}, "Probing CheckingActivity, ", "Pending , Reserve", 0},
 	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
-		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, activitySpec().Decision.Settings.ActivityChecks
+		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, specs.Activity().Decision.Settings.ActivityChecks
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
 	"a check that found the storage reachable": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
-		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, storageSpec().Decision.Settings.StorageCheck
+		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, specs.Storage().Decision.Settings.StorageCheck
 		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
 	"a request about a healthy node": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
-		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
+		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, specs.Request().Decision.Trigger, specs.Request().Decision.AskedBy
 		f.Status.Decision.AskedBy[0].JoinedAt, s.Node.Conditions[0].Status = *stamp, "True"
 	}, "Isolating Admitted, ", "Recovering RequestExpired, ", fence.DecisionValidity},
 	"this fence's cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
@@ -79,7 +80,7 @@ var backLooks = map[string]struct {
 	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, ", 0},
 	"an Off that was sent": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
 		at := fence.StampOf(backNow)
-		f.Status.Power = api.PowerRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true, CutAt: stamp, Cuts: 1}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true}, CutAt: stamp, Cuts: 1}
 	}, "Fencing , Read", "Fencing , Read", 0},
 }
 
@@ -102,7 +103,7 @@ func TestClockSetBack(t *testing.T) { // S3, S17, S30
 // released is a fence whose release is done, and whose Node object is to go.
 func released(f *api.NodeFence) {
 	done := fence.StampOf(backNow)
-	f.Status.Phase, f.Status.Decision.Settings = api.Releasing, goneSpec().Decision.Settings
+	f.Status.Phase, f.Status.Decision.Settings = api.Releasing, specs.Gone().Decision.Settings
 	f.Status.Reason, f.Status.Power.SwitchedByUs = api.Released, true
 	f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", At: done}
 	f.Status.Release = api.ReleaseRecord{StartedAt: &done, DoneAt: &done}
@@ -110,7 +111,7 @@ func released(f *api.NodeFence) {
 
 // cutBefore is a fence whose storage device was read twice as cut off.
 func cutBefore(f *api.NodeFence, first, last api.Time) {
-	f.Status.Phase, f.Status.Decision.Devices = api.Isolating, cutSpec().Decision.Devices
+	f.Status.Phase, f.Status.Decision.Devices = api.Isolating, specs.Cut().Decision.Devices
 	r := api.RecordOf(&f.Status.Decision.Isolation()[0])
 	r.FirstCut, r.LastRead = &api.Read{State: api.PoweredOff, At: first}, &api.Read{State: api.PoweredOff, At: last}
 	f.Status.Isolation = []api.IsolationRecord{r}

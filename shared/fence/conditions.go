@@ -19,7 +19,7 @@ func (d *decision) conditions() {
 		return !slices.Contains(api.FenceConditions, c.Type)
 	})
 	for _, typ := range api.FenceConditions {
-		d.condition(typ, conditionRules[typ](d))
+		d.setCondition(typ, conditionRules[typ](d))
 	}
 }
 
@@ -104,6 +104,8 @@ func (d *decision) proofWords() string {
 // saysReleased: the pods and volumes of the node are free to start elsewhere.
 func (d *decision) saysReleased() says {
 	switch st := &d.st; {
+	case st.Release.TimedOut:
+		return says{metav1.ConditionFalse, api.ReleaseTimedOut, d.leftBehind()}
 	case st.Release.DoneAt != nil:
 		return says{metav1.ConditionTrue, api.Released, ""}
 	case st.Release.StartedAt == nil && !d.over() && st.Phase != api.Failed && st.Phase != api.Fenced:
@@ -117,7 +119,7 @@ func (d *decision) saysRecovered() says {
 	switch st := &d.st; {
 	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence):
 		return says{metav1.ConditionTrue, st.Outcome, ""}
-	case slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, st.Phase):
+	case st.Phase.LeadsToRelease():
 		return notYet
 	}
 	return d.no()
@@ -143,7 +145,7 @@ func (d *decision) over() bool { return d.st.Phase == api.Finished }
 // no is False, for the record's own reason, or the outcome of one that is over.
 func (d *decision) no() says { return says{status: metav1.ConditionFalse} }
 
-func (d *decision) condition(typ string, is says) {
+func (d *decision) setCondition(typ string, is says) {
 	if is.reason == "" {
 		is.reason, is.words = d.st.Reason, d.st.Message
 	}

@@ -82,7 +82,7 @@ func TestAFenceThatOpensForgetsTheLast(t *testing.T) {
 		t.Error("before its first look:", st.Conditions)
 	}
 	f.Status = st
-	st, _ = fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: st, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+	st, _ = fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 	for _, typ := range api.FenceConditions {
 		if is := meta.FindStatusCondition(st.Conditions, typ); is == nil || is.Status == metav1.ConditionTrue && typ != api.ConditionAdmitted {
 			t.Errorf("%s: %+v", typ, is)

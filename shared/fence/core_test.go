@@ -27,7 +27,7 @@ func (c *Core) Takeover() time.Time { return c.d.takeover(c.d.st.Claim) }
 func (c *Core) EffectUntil(device string) *api.Time { return c.d.effectUntil(device) }
 
 // Verdict weighs a round of activity checks.
-func (c *Core) Verdict(r *api.CheckRound) (api.Answer, string) { return c.d.verdict(r) }
+func (c *Core) Verdict(r *api.CheckRound) (api.Answer, string) { return c.d.roundSaid(r) }
 
 // OwesPowerOn tells whether a machine is to be switched on.
 func (c *Core) OwesPowerOn() bool { return c.d.owesPowerOn() }

@@ -93,7 +93,7 @@ func (d *decision) noteRelease(act Action) {
 	if len(d.dec.Isolation()) == 0 || left == nil || d.st.Phase != api.Releasing {
 		return
 	}
-	if d.cutOnly() {
+	if CutOnly(d.dec) {
 		r.KeptPods = ""
 		if len(left.Stay) > 0 {
 			r.KeptPods = clip.Message(fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), some(left.Stay)))
@@ -136,7 +136,7 @@ func (d *decision) cutDone(i int) bool {
 	switch {
 	case r.GaveUp:
 		return true
-	case !d.cutOnly() || !proves(d.dec.Isolation()[i]):
+	case !CutOnly(d.dec) || !proves(d.dec.Isolation()[i]):
 		return r.SeenCutAt != nil
 	}
 	return d.seenCutTwice(r)

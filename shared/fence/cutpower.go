@@ -6,10 +6,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// againstOff holds the Off of the machine on which nodefence runs (S13).
+// againstOff holds each Off to a device of the machine on which nodefence runs (S13).
 func (d *decision) againstOff() outcome {
+	what := "cut its power"
+	if d.st.Phase == api.Isolating {
+		what = "cut it off"
+	}
 	if d.seen.Self {
-		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut its power", Handover)
+		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must "+what, Handover)
 	}
 	return goOn
 }
@@ -65,7 +69,7 @@ func (d *decision) cutPower() outcome {
 	d.noteCut()
 	p.CutAt, p.SwitchedByUs = d.at(0), true // saved with the intent, after a read of on (S12)
 	d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", p.OffCalls))
-	return d.call(api.CallOff)
+	return d.power().call(api.CallOff)
 }
 
 // recovered: the node's own health began this fence, and it is healthy again since our

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // Decide is the whole automaton. It returns what the record becomes, which is
@@ -68,6 +67,8 @@ func (d *decision) byPhase() outcome {
 	switch d.st.Phase {
 	case api.Pending:
 		return d.pending()
+	case api.Probing:
+		return d.probing()
 	case api.Isolating:
 		return d.isolating()
 	case api.Fencing:
@@ -144,39 +145,4 @@ func (d *decision) noteConditions() {
 		now = append(now, d.spell(d.dec.Trigger.Spell()))
 	}
 	d.st.Evidence = append(now, d.machineTrouble()...)
-}
-
-// noteCall records what this invocation's device call gave, and ends its claim.
-func (d *decision) noteCall() {
-	c := d.seen.Call
-	if c == nil || d.st.Claim == nil || d.st.Claim.Holder != d.seen.Me {
-		return // a late result of a call whose claim is gone counts for nothing
-	}
-	claim := d.st.Claim
-	d.st.Claim = nil
-	c.Err, c.Identity, c.MissingSupply = clip.Message(c.Err), clip.Message(c.Identity), clip.Message(c.MissingSupply) // a record that does not fit its schema could not be saved any more
-	d.noteJobs(c)
-	switch b := d.dec.Device(claim.Device); {
-	case b == nil:
-		return // nor does that of a device which is bound no more; what it did may take effect as long as was saved (S8)
-	case b.Role != api.RolePower:
-		d.noteIsolation(claim, b, c)
-		return
-	}
-	d.callEnd = c
-	d.st.Power.LastError = c.Err
-	d.noteDenied(d.binding(), c)
-	switch c.Call {
-	case api.CallRead:
-		if c.Power != "Off" {
-			d.st.Power.FirstOff = nil // two reads with a doubt between them are not two in a row (S2)
-		}
-		d.st.Power.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *d.stamp(c.At)}
-	case api.CallOff, api.CallOn:
-		if c.Call == api.CallOff {
-			d.st.Power.OffError, d.refused = c.Err, c.Refused
-		}
-		d.st.Power.EffectUntil = d.at(d.late(claim, c))
-		d.st.Power.LastRead = nil // S9: read before anything else
-	}
 }

@@ -52,7 +52,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 				c.was(&f.Status)
 			}
 			seen := fence.Seen{Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
-				Node: fence.Node{Exists: true, UID: types.UID("uid-1"), Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
+				Node: fence.Node{Exists: true, Taint: c.phase == api.Fencing, UID: types.UID("uid-1"), Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
 			if c.deleting {
 				seen.Node.Deleting = "its Machine is being deleted"
 			}

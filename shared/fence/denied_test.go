@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // denying runs a fence at a device that refuses our account each time, until it has failed
@@ -45,7 +46,7 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 				f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
 				if at := fence.StampOf(now); begun {
-					f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, OffCalls: 1, CutAt: &at, OffAt: &at, Cut: []int32{0}}
+					f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
 				}
 			})
 			asked, now := denying(f, s, now)
@@ -107,9 +108,9 @@ func TestARetryEndsTheWait(t *testing.T) {
 // whose activity check it is waits at the gate, and its slot is another's (S14).
 func TestARefusedAccountTakesNoSlotForAnActivityCheck(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Fencing} {
+	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Probing} {
 		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-			aloneSpec().To(f)
+			specs.DeviceAlone().To(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
 			if b := f.Status.Decision.Power(0); refused {
@@ -158,7 +159,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		}, seen{3, api.Recovering, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			f, now := isolatedFence(specs.Fabric(), api.Isolating)
 			f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
 			tc.change(f)
 			if !f.Status.Decision.Isolation()[0].Must {
@@ -181,7 +182,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 // more to say to it, and gives when it was asked and whether the gate was waited at.
 func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []time.Time, held bool) {
 	for end := now.Add(lasts); now.Before(end); {
-		s := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		s := fencetest.Look(f, now, "Unknown", false, "a")
 		s.Reserved, s.Resolved = &now, true
 		for {
 			st, act := fence.Decide(f, s, now)
@@ -221,7 +222,7 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
 		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = fabricSpec().Decision.Devices, tc.action
+			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = specs.Fabric().Decision.Devices, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {

@@ -103,8 +103,6 @@ func (d *decision) outOfServiceStays() bool {
 	return mine && d.st.Placed.OutOfService && !d.seen.Cleared
 }
 
-func (d *decision) cutOnly() bool { return CutOnly(d.dec) }
-
 // CutOnly: nothing switches this node's machine, and what stands in for that is a
 // storage device whose cut must be seen. Then exactly the pods all of whose writable
 // volumes it covers are released, pod by pod (S1, S24).

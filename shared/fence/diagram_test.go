@@ -3,39 +3,18 @@ package fence_test
 import (
 	"flag"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
 
 var update = flag.Bool("update", false, "write states.md anew")
 
-// diagram draws every transition that the walk has seen.
-func (w *walker) diagram() string {
-	reasons := map[string][]string{}
-	for e := range w.edges {
-		arrow, why, _ := strings.Cut(e, ": ")
-		if from, rest, _ := strings.Cut(arrow, " --> "); from == "" {
-			arrow = "[*] --> " + rest
-		}
-		reasons[arrow] = append(reasons[arrow], why)
-	}
-	var lines []string
-	for arrow, why := range reasons {
-		slices.Sort(why)
-		lines = append(lines, "    "+arrow+": "+strings.Join(why, ", "))
-	}
-	slices.Sort(lines)
-	return "# The automaton\n\nEvery transition that the walk over all reachable states has seen, with its\n" +
-		"reasons. Written by `make generate`.\n\n```mermaid\nstateDiagram-v2\n" + strings.Join(lines, "\n") +
-		"\n    Finished --> [*]\n```\n"
-}
-
-func checkDiagram(t *testing.T, w *walker) {
+func checkDiagram(t *testing.T, r *walk.Result) {
 	t.Helper()
-	got := w.diagram()
+	got := r.Diagram()
 	if *update {
 		if err := os.WriteFile("states.md", []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@
 // was read, the proof, what was released. Nothing is kept anywhere else. Whoever dies, the next
 // one reads the record and goes on.
 //
-// A phase belongs to one function: Pending to the gate, Isolating to isolate, Fencing and
-// PoweringOn to power, Releasing to cleanup, the others to recover. A record that enters a
+// A phase belongs to one function: Pending to the gate, Isolating to isolate, Probing, Fencing
+// and PoweringOn to power, Releasing to cleanup, the others to recover. A record that enters a
 // phase is an event, and the event wakes the owner. Events are hints: they may be lost, come
 // twice or be forged. What counts is the record, and what is seen.
 //
@@ -62,7 +62,7 @@
 // means that nothing is done: the record is read again, and decided on anew.
 //
 // A call to a device is claimed: the claim says who calls, which device, and until when the
-// call may be under way (calls.go). Until then nobody else calls. After a call the invocation
+// call may be under way (device.go). Until then nobody else calls. After a call the invocation
 // looks once more, saves what it saw, and ends.
 //
 // # Where what stands
@@ -72,10 +72,12 @@
 // witness, join, uncordon): skip it at first.
 //
 //	seen.go left.go action.go times.go    what comes in, what goes out, and for how long
+//	needs.go                              what of the world a record is decided by
 //	facts.go devicefacts.go cutfacts.go   questions about the record and the look
 //	outcome.go                            where a fence stands
 //	proof.go                              what proves that a machine writes no more
-//	calls.go                              one call at a time, under a claim
+//	calls.go device.go callend.go         one call at a time, under a claim, and one protocol
+//	                                      for every device
 //	retry.go restart.go await.go          what comes of a failure
 //	ended.go slot.go                      what ends a fence, and the slot that it holds
 //	pending.go isolating.go fencing.go releasing.go
@@ -132,26 +134,32 @@
 //
 // 6. Add a situation to noes in why_test.go, which writes WHY.md.
 //
-// 7. Show it to the walk. Add a look with the field set to the bases in looks_test.go. Add a
-// check to promises_test.go: it reads the look and what really happened (the shadow), never
-// the record, as
+// 7. Show it to the walk; read the page of package fencetest/walk first. Add a look with the
+// field set to vary, in fencetest/walk/looks.go. Add a check to fencetest/walk/promises.go: it
+// reads the look and what really happened (the shadow), never the record, as
 //
 //	say(act != fence.Off || !seen.Node.Hold || sh.cut, "S17: no first Off of a node that its owner keeps")
 //
 // If a decision depends on a new field of the record, that field belongs into key
-// (walk_test.go), by which states are told apart.
+// (fencetest/walk/key.go), by which states are told apart. TestWhatIsTheSameInEveryLook fails
+// while no look of the walk has the field set. TestWalk fails while it never meets with the
+// new Reason.
 //
-// 8. Add a broken twin to broken_test.go, a Decide that overlooks the label, and one that
-// overlooks d.begun(). Each has its row in breaks (breaks_test.go), with the exact words of the
-// check that it fails. Each half of a condition needs one, or a test.
+// 8. Add a broken twin to fencetest/twins/decide.go, a Decide that overlooks the label, and one
+// that overlooks d.begun(). Each has its row in breaks (fencetest/twins/breaks.go), with the
+// exact words of the check that it fails. Each half of a condition needs one, or a test.
 //
-//	before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Hold = false })
+//	Before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Hold = false })
 //
 // 9. Run one twin with
 //
 //	go test ./shared/fence -run 'TestEveryBrokenDecideIsCaught/^its_name_with_underscores$'
 //
-// A good one is caught within seconds. Then make generate, which walks everything and takes
-// minutes, make verify, and make twins. Read the change of states.md: each new edge must be one
-// that you wanted, here Isolating and Fencing to Pending by HeldByLabel.
+// A good one is caught within seconds; the page of package fencetest/twins says what to do
+// about another. Then make generate, which walks everything and takes minutes, make verify, and
+// make twins. Read the change of states.md: each new edge must be one that you wanted, here
+// Isolating and Fencing to Pending by HeldByLabel. What the walk comes to, and what it does
+// not, is told by
+//
+//	go test ./shared/fence -run 'TestWalk$' -v -timeout 30m
 package fence

@@ -23,14 +23,14 @@ func (d *decision) ended() outcome {
 	if o := d.awaitsWork(why, msg); o.decided {
 		return o
 	}
-	if d.said(api.ReleaseTimedOut) {
-		msg += "; " + d.st.Message
+	if d.st.Release.TimedOut {
+		msg += "; " + d.leftBehind()
 	}
 	d.st.Outcome = why
 	if d.owesPowerOn() {
 		d.enter(api.PoweringOn, why, msg)
 	} else {
-		d.enter(api.Recovering, why, msg)
+		d.leave(api.Recovering, why, msg)
 	}
 	return settled
 }
@@ -62,7 +62,7 @@ func (d *decision) calledOff() outcome {
 		}
 		return d.undoNow(api.Aborted, who)
 	}
-	if !d.unhealthy() && !d.asked() && !d.stillSinceOpened() {
+	if !d.unhealthy() && !d.askedFor() && !d.stillSinceOpened() {
 		if d.requestOld() && !d.st.CutOrReleased {
 			why := "asked for more than " + api.RequestValidity.String() + " ago and not begun since"
 			if at := lastAsked(d.dec); at.After(d.now) {
@@ -108,7 +108,7 @@ func (d *decision) braked() outcome {
 		why = b.Why // in Pending the policy is resolved anew
 	case b.Storm && d.st.Phase != api.Pending:
 		why = cmp.Or(b.Why, api.TooManyUnhealthy) // in Pending the reservation itself asks for the storm
-	case d.beingDeleted() && (d.st.Phase == api.Isolating || d.st.Phase == api.Fencing):
+	case d.beingDeleted() && d.st.Phase != api.Pending && d.st.Phase != api.Releasing:
 		why, msg = api.NodeBeingDeleted, d.seen.Node.Deleting
 	default:
 		return d.inWindow()
@@ -120,7 +120,7 @@ func (d *decision) braked() outcome {
 	}
 	if b.Stricter && b.Unmark && d.marked() {
 		d.st.Outcome = api.SentBack // what we placed goes first
-		return d.enter(api.Recovering, why, msg)
+		return d.leave(api.Recovering, why, msg)
 	}
 	d.enter(api.Pending, why, msg)
 	d.lookAfter(Resync)

@@ -29,18 +29,18 @@ func (d *decision) leaseMovedSince(t api.Time) bool {
 	return d.seen.Lease.Exists && s != nil && s.After(t.Time)
 }
 
-// asked: an event asked for this fence, and it is not served yet.
-func asked(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	return dec.Asker() != nil && !st.CutOrReleased && !requestOld(dec, now)
+// requested: an event asked for this fence, and it is not served yet.
+func requested(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+	return dec.Asker() != nil && !st.CutOrReleased && !requestExpired(dec, now)
 }
 
-func (d *decision) asked() bool { return asked(d.dec, &d.st, d.now) }
+func (d *decision) askedFor() bool { return requested(d.dec, &d.st, d.now) }
 
-// requestOld: what was asked for and held for too long is not carried out late
+// requestExpired: what was asked for and held for too long is not carried out late
 // (S17). Where a person approves, the time for that is the limit. One of a time that is
 // still to come is of unknown age, unless two API servers' clocks may lie so far apart: an
 // end is for good, and not for a difference of seconds.
-func requestOld(dec *api.Decision, now time.Time) bool {
+func requestExpired(dec *api.Decision, now time.Time) bool {
 	limit := api.RequestValidity
 	if dec.Asker() == nil {
 		return false
@@ -63,7 +63,7 @@ func lastAsked(dec *api.Decision) (at time.Time) {
 	return at
 }
 
-func (d *decision) requestOld() bool { return requestOld(d.dec, d.now) }
+func (d *decision) requestOld() bool { return requestExpired(d.dec, d.now) }
 
 // confirmAsked: a person's word that the machine is off waits for an answer.
 func (d *decision) confirmAsked() bool {
@@ -88,7 +88,7 @@ func (d *decision) counts(e api.Evidence) bool {
 	case d.st.CutOrReleased:
 		return false
 	}
-	return slices.Contains([]api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing}, d.st.Phase)
+	return d.st.Phase.LeadsToRelease()
 }
 
 func (d *decision) retryAsked() bool {
@@ -137,7 +137,7 @@ func Served(st *api.NodeFenceStatus) bool {
 	return st.CutOrReleased || st.Begun()
 }
 
-func byDump(st *api.NodeFenceStatus) bool {
+func freedByDump(st *api.NodeFenceStatus) bool {
 	return st.Phase == api.Releasing && st.Proof != nil && st.Proof.Type == api.ProofKdump
 }
 
@@ -154,10 +154,6 @@ func (d *decision) justRead() bool {
 	return d.seen.Call != nil && d.seen.Call.Call == api.CallRead && d.st.Claim == nil && d.st.Power.LastRead != nil &&
 		d.st.Power.LastRead.At.Time.Equal(d.stamp(d.seen.Call.At).Time)
 }
-
-// approved: a person approved this pass. What was approved is one cut, and not each that
-// a restart of the flow may come to.
-func (d *decision) approved() bool { return Approved(d.requests, &d.st) }
 
 // asker is who asked, why, and by which event.
 func asker(r api.AskedBy) string {
@@ -184,7 +180,7 @@ func Early(p api.ResolvedPolicy) *api.ProbeSetting {
 // OnlyLease: nothing but its Lease can speak for this fence now. Once power was
 // cut or work released, it runs to its end (S25).
 func OnlyLease(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	if Early(dec.ResolvedPolicy) == nil || asked(dec, st, now) || st.Begun() {
+	if Early(dec.ResolvedPolicy) == nil || requested(dec, st, now) || st.Begun() {
 		return false
 	}
 	due := conditionsDue(dec, st)

@@ -10,20 +10,32 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	return first(d.ended, d.fencingWithout, d.endsAwaited, d.calledOff, d.stale, d.livesAgain, d.noDevice, d.makeSure)
+	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.believed, d.endsAwaited, d.calledOff, d.stale, d.livesAgain, d.noDevice, d.makeSure)
 }
 
-// fencingWithout is for what is not made sure of by switching the machine: a Machine that
-// has no node, a read as a check or for a Lease alone, and a person's word.
-func (d *decision) fencingWithout() outcome {
-	switch {
-	case d.machineWithoutNode():
+// leftFromCheck gives back the read that an older nodefence made here for the activity checks.
+// It was no yes to anything else (S17).
+func (d *decision) leftFromCheck() outcome {
+	a := d.st.ActivityChecks
+	if a == nil || !a.Reading || d.begun() {
+		return goOn
+	}
+	a.Reading = false
+	d.giveBack()
+	return d.enter(api.Pending, api.CheckingActivity, "the machine is read anew for the activity checks")
+}
+
+// machineFirst deletes a Machine that has no node. No device is asked.
+func (d *decision) machineFirst() outcome {
+	if d.machineWithoutNode() {
 		return d.machineGoes()
-	case d.reading():
-		return d.witness()
-	case d.probing():
-		return d.peek()
-	case d.confirmAsked():
+	}
+	return goOn
+}
+
+// believed takes a person's word, where there is one.
+func (d *decision) believed() outcome {
+	if d.confirmAsked() {
 		return d.confirmed()
 	}
 	return goOn
@@ -36,7 +48,7 @@ func (d *decision) livesAgain() outcome {
 		return goOn
 	}
 	d.switchedOnByOther()
-	return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+	return d.leave(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 }
 
 // noDevice goes back to waiting for a person, whose word was not believed, or is not there
@@ -54,17 +66,36 @@ func (d *decision) makeSure() outcome {
 		// First look, or it rebooted by itself: the proof is about this boot (S3).
 		d.st.BootIDBefore, d.st.Power.FirstOff = d.seen.Node.BootID, nil
 	}
-	if c := d.callEnd; c != nil && c.Wrong {
-		return d.fail(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound())
+	said := d.power().response()
+	if said.notOff() && d.mustNotSwitch() {
+		return d.standDown()
+	}
+	switch said {
+	case wrongMachine:
+		return d.fail(api.WrongMachine, d.answersForAnother())
+	case readsOff:
+		return d.seenOff(d.st.Power.LastRead)
+	case readsOn:
+		return d.seenOnInFencing()
+	case stopping:
+		return d.stoppingInFencing()
+	case unknown:
+		return d.retry(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 	}
 	if d.refused {
 		d.st.Power.OffAt = nil // there is no effect to wait for
 		return d.retry(api.DeviceFailed, "power-off: "+d.st.Power.OffError)
 	}
-	if d.justRead() {
-		return d.judge()
-	}
 	return d.readOrOff()
+}
+
+// stoppingInFencing waits for a machine that goes down by our Off, or by another's: it gets
+// none then (S12), and its device has not failed.
+func (d *decision) stoppingInFencing() outcome {
+	if d.since(d.st.PhaseSince) < StopTakes {
+		return d.power().wait(Poll)
+	}
+	return d.retry(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
 }
 
 // aliveAgain names what shows that a machine of which work was released lives, while
@@ -81,26 +112,6 @@ func (d *decision) aliveAgain() string {
 	return ""
 }
 
-// judge takes a fresh reading.
-func (d *decision) judge() outcome {
-	r := d.st.Power.LastRead
-	if r.State != api.PoweredOff && d.mustNotSwitch() {
-		return d.standDown()
-	}
-	switch r.State {
-	case api.PoweredOff:
-		return d.seenOff(r)
-	case api.PoweredOn:
-		return d.seenOnInFencing()
-	}
-	if d.seen.Call.Stopping && d.since(d.st.PhaseSince) < StopTakes {
-		// By our Off or another's: it gets none (S12), and the device has not failed.
-		d.wait(Poll)
-		return settled
-	}
-	return d.retry(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
-}
-
 // seenOnInFencing: off it, or wait for the Off to take effect.
 func (d *decision) seenOnInFencing() outcome {
 	switch {
@@ -108,16 +119,15 @@ func (d *decision) seenOnInFencing() outcome {
 		// Somebody switched it on after its work was released: its kubelet
 		// starts what is left, and nothing more is taken from it (S4).
 		d.switchedOnByOther()
-		return d.enter(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
+		return d.leave(api.Recovering, api.SignOfLife, "the machine was switched on by somebody else")
 	case d.st.Awaited != nil:
 		return d.onAfterAll()
 	case d.st.Power.OffAt == nil:
 		d.tell(api.MachineReadOn, "the machine is on")
 		d.lookAfter(0)
 		return settled
-	case d.since(d.st.Power.OffAt) < d.offTimeout():
-		d.wait(Poll)
-		return settled
+	case d.power().shows(d.st.Power.OffAt):
+		return d.power().wait(Poll)
 	}
 	d.st.Power.OffAt = nil
 	msg := "power-off was sent, and the machine still reads on after " + d.offTimeout().String()
@@ -129,27 +139,26 @@ func (d *decision) seenOnInFencing() outcome {
 
 // seenOff makes the proof of two reads (S1, S5).
 func (d *decision) seenOff(r *api.Read) outcome {
-	first := d.st.Power.FirstOff
-	if first != nil && d.onlyRemembered(first, r) {
-		first = nil
+	p := &d.st.Power
+	if p.FirstOff != nil && d.onlyRemembered(p.FirstOff, r) {
+		p.FirstOff = nil
 	}
-	if first == nil {
-		if d.st.Power.OffAt == nil {
-			d.st.Power.LeaseFresh = d.leaseFresh()
+	if p.FirstOff == nil {
+		if p.OffAt == nil {
+			p.LeaseFresh = d.leaseFresh()
 		}
-		d.st.Power.FirstOff = r.DeepCopy()
-		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.settle().String())
-		d.wait(d.settle())
-		return settled
+		p.FirstOff = r.DeepCopy()
+		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.settleTime().String())
+		return d.power().wait(d.settleTime())
 	}
-	if d.leaseMovedSince(first.At) {
-		d.st.Power.FirstOff = nil
+	if d.leaseMovedSince(p.FirstOff.At) {
+		p.FirstOff = nil
 		return d.retry(api.SignOfLife, "the device says off, and the node's Lease moves")
 	}
-	if left := d.settle() - r.At.Sub(first.At.Time); left > 0 {
-		d.wait(left)
-		return settled
+	if left := d.power().untilSecond(d.settleTime()); left > 0 {
+		return d.power().wait(left)
 	}
+	first := p.FirstOff
 	if d.st.Release.StartedAt != nil {
 		d.st.Retries = 0 // before that a sign of life may show that the last Off did nothing
 	}
@@ -173,17 +182,13 @@ func (d *decision) confirmed() outcome {
 	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
 }
 
-// readOrOff chooses the next word with the device.
+// readOrOff chooses the next call to the device.
 func (d *decision) readOrOff() outcome {
 	if d.lost && d.st.Awaited == nil && d.st.Retries >= d.attempts() {
 		return d.retry(api.CallLost, d.st.Message) // it was the last try of this step
 	}
-	if o := first(d.calledAlready, d.tooSoon); o.decided {
-		return o
-	}
-	p := &d.st.Power
-	if d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.mustNotSwitch() && p.OffAt == nil && d.st.Release.StartedAt == nil {
+	toSwitch := d.freshlyRead(api.PoweredOn) && d.st.Awaited == nil && !d.mustNotSwitch() && d.st.Release.StartedAt == nil
+	return d.power().next(toSwitch, d.st.Power.OffAt, func() outcome {
 		return first(d.againstOff, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.cutPower)
-	}
-	return d.call(api.CallRead)
+	})
 }

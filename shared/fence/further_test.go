@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestAHeldFurtherOffLeavesRoom: its machine reads on and is healthy, another of its set
@@ -68,11 +69,11 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		}, end{api.Fencing, 0, true, api.TooManyUnhealthy}},
 		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *fence.Seen) { s.Brakes = fence.Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
 		"another device was told it too": {func(f *api.NodeFence, _ *fence.Seen) {
-			fencetest.Powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
+			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.WaitingForDevice}},
 		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *fence.Seen) {
-			fencetest.Powered(&f.Status.Decision, levelsSpec().Decision.Devices...)
+			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 			s.Brakes = fence.Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.Paused}},
@@ -80,7 +81,7 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 				at := fence.StampOf(now)
-				f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: &api.Read{State: api.PoweredOn, At: at}}, Cuts: 1, CutAt: &at, Cut: []int32{0}}
 				s.Brakes.Storm = true
 				c.change(f, s)
 			})
@@ -101,8 +102,7 @@ func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
 		at := fence.StampOf(now)
-		f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: &at, Cut: []int32{0}, LastRead: &api.Read{State: api.PoweredOn, At: at},
-			Denied: []api.Denied{{Device: "fabric s1", Count: fence.DeniedTries, At: at}}}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: &api.Read{State: api.PoweredOn, At: at}}, Cuts: 1, CutAt: &at, Cut: []int32{0}, Denied: []api.Denied{{Device: "fabric s1", Count: fence.DeniedTries, At: at}}}
 		s.Brakes.Storm = true
 	})
 	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || len(st.Power.Denied) != 1 {

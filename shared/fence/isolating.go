@@ -12,11 +12,11 @@ func (d *decision) isolating() outcome {
 	case d.missing() && touches:
 		return d.cutOff("there is no Node object on which work could be placed")
 	case d.missing():
-		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
+		return d.leave(api.Fenced, api.IsolatedOnly, noDeviceTouched)
 	case !d.seen.Node.Taint:
 		return d.mark()
 	case d.dec.Settings.Action == api.ActionIsolate && !d.confirmAsked():
-		return d.enter(api.Fenced, api.IsolatedOnly, noDeviceTouched)
+		return d.leave(api.Fenced, api.IsolatedOnly, noDeviceTouched)
 	case d.dumpProves():
 		return d.toDump()
 	}

@@ -8,11 +8,10 @@ import (
 )
 
 // Besides its power, a machine may be cut off from storage and network, by devices of
-// status.decision.devices. They are spoken with by isolate, under the one claim that the
-// machine's own device is spoken with (S7), each intent saved before its call (S8), and
-// read before anything is said (S9). What somebody else has cut is not ours to give back
-// (S12). The machine runs on: that its storage is cut proves of nothing else that it may
-// start elsewhere (see CutOnly).
+// status.decision.devices. They are called by isolate, by the protocol of every device
+// (device.go), under the one claim of the fence (S7). What somebody else has cut is not ours
+// to give back (S12). The machine runs on: that its storage is cut proves of nothing else that
+// it may start elsewhere (see CutOnly).
 
 // Claimed is the device that the claimed call is for; nil if it is bound no more.
 func Claimed(f *api.NodeFence) *api.Binding {
@@ -28,30 +27,30 @@ func (d *decision) cutOff(msg string) outcome {
 	switch {
 	case d.confirmAsked() || !d.dec.Settings.Action.Device():
 		return d.enter(api.Fencing, api.Isolated, msg) // a person's word, by whom the machine is off
-	case d.earlyOnly() && d.cutOnly():
+	case d.earlyOnly() && CutOnly(d.dec):
 		return d.enter(api.Pending, api.LeaseStandsStill, "only its Lease speaks, and no device can show that its machine is off")
 	case d.earlyOnly():
 		return d.enter(api.Fencing, api.Isolated, msg) // for the Lease alone nothing is cut
 	}
-	if d.cutOnly() {
+	if CutOnly(d.dec) {
 		d.noteBoot()
 		if d.rebootedWithin() {
-			return d.enter(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
+			return d.leave(api.Recovering, api.SignOfLife, "boot ID changed; nothing more is released")
 		}
 	}
-	if d.cutOnly() && d.begun() {
+	if CutOnly(d.dec) && d.begun() {
 		d.isolationRecords()
 		if d.givenBackByOthers() {
-			return d.enter(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
+			return d.leave(api.Recovering, api.SignOfLife, "somebody else gave it access again; nothing more is released")
 		}
 	}
 	if o := d.nextCut(); o.decided {
 		return o
 	}
 	switch {
-	case d.cutOnly() && d.st.Awaited != nil && !d.begun():
+	case CutOnly(d.dec) && d.st.Awaited != nil && !d.begun():
 		return d.newPass(api.SeenCutOff, "access reads as cut: whether its work is released now is for the gate to say") // S14, S17
-	case d.cutOnly():
+	case CutOnly(d.dec):
 		return d.provenByCut()
 	}
 	return d.enter(api.Fencing, api.Isolated, msg+d.notCut())
@@ -87,7 +86,7 @@ func (d *decision) uncut() bool {
 	return false
 }
 
-// nextCut is the next word with a device, if any is left to say.
+// nextCut is the next call to a device, if any is left to be cut.
 func (d *decision) nextCut() outcome {
 	d.isolationRecords()
 	if i := d.deviceIndex(d.callDevice); i >= 0 {
@@ -101,7 +100,7 @@ func (d *decision) nextCut() outcome {
 		case d.dispensable(i):
 			d.passOver(i)
 		default:
-			return d.sayCut(i)
+			return d.readOrCut(i)
 		}
 	}
 	return goOn
@@ -109,35 +108,34 @@ func (d *decision) nextCut() outcome {
 
 // judgeCut takes what the device has just said.
 func (d *decision) judgeCut(i int) outcome {
-	r, c := d.record(i), d.seen.Call
-	switch {
-	case c.Wrong:
-		return d.cutFailed(i, api.WrongMachine, r.Words()+" answers for machine "+c.machine()+", bound is "+d.dec.Isolation()[i].Identity)
-	case c.Call != api.CallRead:
-		return goOn // it is read next
-	case r.LastRead.State == api.PoweredOff:
+	dev, b, c := d.access(i), d.dec.Isolation()[i], d.seen.Call
+	switch dev.response() {
+	case wrongMachine:
+		return d.cutFailed(i, api.WrongMachine, b.Words()+" answers for machine "+c.machine()+", bound is "+b.Identity)
+	case readsOff:
 		return d.seenCut(i)
-	case r.LastRead.State == api.PoweredOn:
+	case readsOn:
 		return d.stillThere(i)
-	case c.Stopping && r.OffAt != nil && d.since(r.OffAt) < d.offTimeout():
-		r.NotBefore = d.at(Poll) // on its way: the device has not failed
-		d.lookAfter(Poll)
-		return settled
+	case stopping:
+		if dev.rec.OffAt != nil && dev.shows(dev.rec.OffAt) {
+			return dev.wait(Poll) // on its way: the device has not failed
+		}
+	case noResponse:
+		return goOn // it is read next
 	}
-	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), r.Words()+": "+r.LastError)
+	return d.cutFailed(i, cmp.Or(c.Why, api.DeviceFailed), b.Words()+": "+dev.rec.LastError)
 }
 
+// seenCut keeps that there is no access. Where that is the proof it takes two reads (S1).
 func (d *decision) seenCut(i int) outcome {
 	b, r := d.dec.Isolation()[i], d.record(i)
 	if r.FirstCut == nil {
 		r.FirstCut = r.LastRead.DeepCopy()
 	}
-	if d.cutOnly() && proves(b) {
-		if left := Settle - r.LastRead.At.Sub(r.FirstCut.At.Time); left > 0 {
+	if CutOnly(d.dec) && proves(b) {
+		if left := d.access(i).untilSecond(Settle); left > 0 {
 			d.tell(api.SeenCutOff, taken(b)+" reads cut off; looking again in "+left.String())
-			r.NotBefore = d.at(left)
-			d.lookAfter(left)
-			return settled
+			return d.access(i).wait(left)
 		}
 	}
 	if r.SeenCutAt == nil {
@@ -158,79 +156,58 @@ func (d *decision) stillThere(i int) outcome {
 	switch {
 	case r.OffAt == nil:
 		return goOn
-	case d.since(r.OffAt) < d.offTimeout():
-		r.NotBefore = d.at(Poll)
-		d.lookAfter(Poll)
-		return settled
+	case d.access(i).shows(r.OffAt):
+		return d.access(i).wait(Poll)
 	}
 	r.OffAt = nil
 	return d.cutFailed(i, api.PowerOffNotSeen, taken(b)+" was cut, and still reads as there after "+d.offTimeout().String())
 }
 
-// sayCut chooses the next word with a device that is to be cut.
-func (d *decision) sayCut(i int) outcome {
-	r := d.record(i)
-	if r.FirstCut != nil && !d.proves(r.FirstCut) {
+// readOrCut chooses the next call to a device that is to be cut.
+func (d *decision) readOrCut(i int) outcome {
+	r, dev := d.record(i), d.access(i)
+	if r.FirstCut != nil && !d.partOfProof(r.FirstCut) {
 		r.FirstCut = nil
 	}
-	if o := d.calledAlready(); o.decided {
-		return o
-	}
-	if nb := r.NotBefore; nb != nil && d.now.Before(nb.Time) {
-		if d.wakeAt(nb.Time); d.st.Awaited != nil {
-			d.waitUntil(nb.Time) // a person, or the node's health, may end it sooner
-		}
-		return settled
-	}
-	if until, locked := d.lockedOut(&d.dec.Isolation()[i]); locked {
-		return d.waitUntil(until) // a retry may end it sooner
-	}
-	if !d.reads(r.LastRead, api.PoweredOn) || r.OffAt != nil {
-		return d.sayTo(i, api.CallRead)
-	}
-	return d.cutAccess(i)
+	return dev.next(dev.reads(api.PoweredOn), r.OffAt, func() outcome { return d.cutAccess(i) })
 }
 
 // cutAccess takes access from a machine that was just read to have it, unless anything
 // speaks against that now.
 func (d *decision) cutAccess(i int) outcome {
-	if d.st.Awaited != nil {
-		return d.newPass(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
+	return first(
+		func() outcome { return d.awaitedReadsOn(i) }, d.againstOff, d.againstCut, d.notCounted, d.spareDump,
+		func() outcome { return d.sendCut(i) },
+	)
+}
+
+// awaitedReadsOn goes back to the gate with a device that did not answer, and does now.
+func (d *decision) awaitedReadsOn(i int) outcome {
+	if d.st.Awaited == nil {
+		return goOn
 	}
-	if d.seen.Self {
-		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must cut it off", Handover) // S13
+	return d.newPass(api.MachineReadOn, taken(d.dec.Isolation()[i])+" reads as there: what may be cut now is for the gate to say")
+}
+
+// againstCut holds every cut of access while a brake is on (S25).
+func (d *decision) againstCut() outcome {
+	if !d.braking() {
+		return goOn
 	}
-	if d.braking() {
-		if o := d.endBegun(); o.decided {
-			return o
-		}
-		return d.stay(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover) // S25
-	}
-	if !d.seen.Brakes.Counted {
-		return d.stay(d.st.Reason, d.st.Message, Handover) // not asked again is no yes (S13, S15)
-	}
-	if o := d.spareDump(); o.decided {
+	if o := d.endBegun(); o.decided {
 		return o
 	}
+	return d.stay(cmp.Or(d.seen.Brakes.Why, api.Stopped), "nothing more is cut while the brake is on: "+d.seen.Brakes.Message, Handover)
+}
+
+// sendCut sends the Off.
+func (d *decision) sendCut(i int) outcome {
 	r := d.record(i)
-	if d.cutOnly() && !r.SwitchedByUs {
+	if CutOnly(d.dec) && !r.SwitchedByUs {
 		d.countCut() // it counts in the node's day as a power cut does
 		d.st.Power.CutAt = d.at(0)
 	}
 	r.OffAt, r.SwitchedByUs, r.Abandoned = d.at(0), true, false // saved with the intent, after a read of access (S12)
 	d.tell(api.AccessCutSent, "cutting off "+taken(d.dec.Isolation()[i]))
-	return d.sayTo(i, api.CallOff)
-}
-
-// sayTo claims the one call at a time for a device of the isolation (S7, S8). Whether an
-// earlier call may still take effect is asked of that device, and not of the power's.
-func (d *decision) sayTo(i int, c api.Call) outcome {
-	r, until := d.record(i), d.st.Power.EffectUntil
-	act := d.call(c)
-	d.st.Claim.Device = r.Device
-	d.st.Claim.NoEarlierEffect = r.EffectUntil == nil || !d.now.Before(r.EffectUntil.Time)
-	if c != api.CallRead {
-		r.EffectUntil, d.st.Power.EffectUntil = d.st.Power.EffectUntil, until
-	}
-	return act
+	return d.access(i).call(api.CallOff)
 }

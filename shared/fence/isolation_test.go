@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // isolatedFence is in a phase for a second, with one record a device, at a minute
@@ -48,92 +49,92 @@ func TestCut(t *testing.T) {
 		want want
 		ours bool
 	}{
-		"it is read first (S9)": {spec: fabricSpec(), want: want{api.Isolating, "", fence.Read}},
-		"what has access is cut, and that is saved first (S8)": {spec: fabricSpec(), want: want{api.Isolating, api.AccessCutSent, fence.Off}, ours: true,
+		"it is read first (S9)": {spec: specs.Fabric(), want: want{api.Isolating, "", fence.Read}},
+		"what has access is cut, and that is saved first (S8)": {spec: specs.Fabric(), want: want{api.Isolating, api.AccessCutSent, fence.Off}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", time.Second)
 			}},
-		"an old read is read again": {spec: fabricSpec(), want: want{api.Isolating, "", fence.Read},
+		"an old read is read again": {spec: specs.Fabric(), want: want{api.Isolating, "", fence.Read},
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", 56*time.Second)
 			}},
-		"one call an invocation (S7)": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", fence.None}},
-		"seen cut, the power is next": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
+		"one call an invocation (S7)": {spec: specs.Fabric(), call: said("On"), want: want{api.Isolating, "", fence.None}},
+		"seen cut, the power is next": {spec: specs.Fabric(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"cut by somebody else, it is not ours (S12)": {spec: fabricSpec(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}},
-		"not yet seen cut": {spec: fabricSpec(), call: said("On"), want: want{api.Isolating, "", fence.None}, ours: true,
+		"cut by somebody else, it is not ours (S12)": {spec: specs.Fabric(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}},
+		"not yet seen cut": {spec: specs.Fabric(), call: said("On"), want: want{api.Isolating, "", fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"what must be cut is tried again":            {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None}},
-		"a Secret that does not name its host (S29)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, fence.None}},
-		"and then the fence fails": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, fence.None},
+		"what must be cut is tried again":            {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None}},
+		"a Secret that does not name its host (S29)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, fence.None}},
+		"and then the fence fails": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, fence.None},
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
-		"what we cut is awaited (S25)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+		"what we cut is awaited (S25)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what we cut, and what answers by its place is another": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+		"what we cut, and what answers by its place is another": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
-		"what does not obey is given up": {spec: fabricSpec(), call: said("On"), want: want{api.Failed, api.IsolationFailed, fence.None}, ours: true,
+		"what does not obey is given up": {spec: specs.Fabric(), call: said("On"), want: want{api.Failed, api.IsolationFailed, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what need not be cut is left": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, fence.None},
+		"what need not be cut is left": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, fence.None},
 			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Status.Decision.Isolation()[0].Must = false
 			}},
-		"another machine is not tried again (S11)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, fence.None}},
-		"no access that it never knew is unknown (S2)": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true},
+		"another machine is not tried again (S11)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, fence.None}},
+		"no access that it never knew is unknown (S2)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true},
 			want: want{api.Isolating, api.DeviceFailed, fence.None}},
-		"no access where we have seen some is a cut": {spec: fabricSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
+		"no access where we have seen some is a cut": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"a person's word needs no cut": {spec: fabricSpec(), want: want{api.Fencing, api.Isolated, fence.None},
+		"a person's word needs no cut": {spec: specs.Fabric(), want: want{api.Fencing, api.Isolated, fence.None},
 			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 			}},
-		"a pause stops the next cut (S25)": {spec: fabricSpec(), want: want{api.Pending, api.Paused, fence.None},
+		"a pause stops the next cut (S25)": {spec: specs.Fabric(), want: want{api.Pending, api.Paused, fence.None},
 			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.LastRead, s.Brakes.Paused = read(now, "On", time.Second), true
 			}},
-		"a node that heals is given back what was cut (S17)": {spec: fabricSpec(), want: want{api.Restoring, api.HealedBeforeFence, fence.None}, ours: true,
+		"a node that heals is given back what was cut (S17)": {spec: specs.Fabric(), want: want{api.Restoring, api.HealedBeforeFence, fence.None}, ours: true,
 			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.SeenCutAt = true, ago(now, time.Second)
 				s.Node.Conditions[0].Status = "True"
 			}},
-		"one read of a cut is no proof (S1)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None}},
-		"two reads a settle apart are": {spec: cutSpec(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, fence.None},
+		"one read of a cut is no proof (S1)": {spec: specs.Cut(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None}},
+		"two reads a settle apart are": {spec: specs.Cut(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, fence.None},
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
-		"two reads of which one is old are not": {spec: cutSpec(), want: want{api.Isolating, "", fence.Read},
+		"two reads of which one is old are not": {spec: specs.Cut(), want: want{api.Isolating, "", fence.Read},
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, r.LastRead = read(now, "Off", 40*time.Second), read(now, "Off", 31*time.Second)
 			}},
-		"a doubt between two reads undoes the first (S2)": {spec: cutSpec(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None},
+		"a doubt between two reads undoes the first (S2)": {spec: specs.Cut(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None},
 			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
-		"a reboot begins the reads anew (S3)": {spec: cutSpec(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None},
+		"a reboot begins the reads anew (S3)": {spec: specs.Cut(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None},
 			change: func(f *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, f.Status.BootIDBefore = read(now, "Off", 2*time.Second), "before"
 			}},
-		"a reboot ends a release (S4)": {spec: cutSpec(), want: want{api.Recovering, api.SignOfLife, fence.None},
+		"a reboot ends a release (S4)": {spec: specs.Cut(), want: want{api.Recovering, api.SignOfLife, fence.None},
 			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "before"}
 			}},
-		"others' cut that others undo ends a release (S12)": {spec: cutSpec(), call: said("On"), want: want{api.Recovering, api.SignOfLife, fence.None},
+		"others' cut that others undo ends a release (S12)": {spec: specs.Cut(), call: said("On"), want: want{api.Recovering, api.SignOfLife, fence.None},
 			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "a"}
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			if c.call != nil {
 				call := *c.call
 				call.At = now
@@ -193,7 +194,7 @@ func TestWithheld(t *testing.T) {
 		"network, while storage stays cut":            {by(api.ProofStorageCut), api.RoleNetwork, look{boot: "a", ready: "Unknown"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := cutSpec()
+			spec := specs.Cut()
 			cut := spec.Decision.Isolation()[0]
 			cut.Role = c.role
 			fencetest.Cutting(&spec.Decision, cut)
@@ -206,7 +207,7 @@ func TestWithheld(t *testing.T) {
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].SwitchedByUs = true
 			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-time.Second))}
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, c.look.ready, c.look.moved, c.look.boot)
+			seen := fencetest.Look(f, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
 			seen.Brakes = fence.Brakes{} // no brake stops this (S27)
 			st, act := fence.Decide(f, seen, now)
@@ -220,14 +221,14 @@ func TestWithheld(t *testing.T) {
 // TestGivenBackInReverse: the last that was cut is given back first; one that fails
 // does not keep the others, and is tried again.
 func TestGivenBackInReverse(t *testing.T) {
-	spec := fabricSpec()
+	spec := specs.Fabric()
 	fencetest.Cutting(&spec.Decision, append(spec.Decision.Isolation(), api.Binding{Driver: "switch", Address: "8", Role: api.RoleNetwork})...)
 	f, now := isolatedFence(spec, api.Restoring)
 	for i := range f.Status.Isolation {
 		f.Status.Isolation[i].SwitchedByUs = true
 	}
 	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
-	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := fencetest.Look(f, now, "Unknown", false, "a")
 	decide := func(power string) (device string, act fence.Action) {
 		if seen.Call = nil; power != "" {
 			seen.Call = &fence.CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
@@ -274,10 +275,10 @@ func TestGivenBackInReverse(t *testing.T) {
 
 // TestEndedWithADeadDevice: what can't be given back is left, and said (S27).
 func TestEndedWithADeadDevice(t *testing.T) {
-	f, now := isolatedFence(fabricSpec(), api.Restoring)
+	f, now := isolatedFence(specs.Fabric(), api.Restoring)
 	f.Status.Isolation[0].SwitchedByUs = true
 	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
-	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := fencetest.Look(f, now, "Unknown", false, "a")
 	seen.Deleting, seen.Call = true, &fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := fence.Decide(f, seen, now)
 	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.Aborted || !r.Abandoned || !r.SwitchedByUs {
@@ -294,12 +295,12 @@ func TestEndedWithADeadDevice(t *testing.T) {
 
 // TestALostCutIsReadFirst: its holder died; the record alone says what to undo.
 func TestALostCutIsReadFirst(t *testing.T) {
-	f, now := isolatedFence(fabricSpec(), api.Isolating)
+	f, now := isolatedFence(specs.Fabric(), api.Isolating)
 	at := fence.StampOf(now)
 	r := &f.Status.Isolation[0]
 	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{State: api.PoweredOn, At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Device: f.Status.Decision.Isolation()[0].Name}
-	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+	seen := fencetest.Look(f, now, "Unknown", false, "a")
 	if _, act := fence.Decide(f, seen, now.Add(4*time.Second)); act != fence.None {
 		t.Fatalf("its effect may still come: %q", act)
 	}
@@ -323,10 +324,10 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 		}, true},
 		"it was proven off, and its work went": {func(st *api.NodeFenceStatus, at api.Time) { st.Release.DoneAt = &at }, true},
 	} {
-		f, now := isolatedFence(fabricSpec(), api.Restoring)
+		f, now := isolatedFence(specs.Fabric(), api.Restoring)
 		f.Status.Isolation[0].SwitchedByUs = true
 		c.change(&f.Status, fence.StampOf(now))
-		seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		seen.Node.Exists = false
 		st, act := fence.Decide(f, seen, now.Add(time.Minute))
 		if back := act == fence.Read && st.Reason != api.WaitingForReboot; back != c.back {
@@ -337,11 +338,11 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 
 // TestACutReleasesPodByPod, and a person's word like any other fence.
 func TestACutReleasesPodByPod(t *testing.T) {
-	f, now := isolatedFence(cutSpec(), api.Releasing)
+	f, now := isolatedFence(specs.Cut(), api.Releasing)
 	at := fence.StampOf(now)
 	f.Status.Proof = &api.Proof{Type: api.ProofStorageCut, At: at, BootIDBefore: "a"}
 	f.Status.Isolation[0].SwitchedByUs = true
-	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", true, "a")
+	seen := fencetest.Look(f, now, "Unknown", true, "a")
 	seen.Left = &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
 	st, act := fence.Decide(f, seen, now)
 	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, KeptPods: st.Release.KeptPods}
@@ -355,15 +356,27 @@ func TestACutReleasesPodByPod(t *testing.T) {
 	}
 }
 
+// TestAVolumeThatNeverShowsWantsAReboot: what volumesInUse never shows is not seen to be out
+// of use, so only a reboot shows that nothing writes there any more (S2).
+func TestAVolumeThatNeverShowsWantsAReboot(t *testing.T) {
+	for hidden, only := range map[bool]bool{false: false, true: true} {
+		st := specs.Cut().In(api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, Proof: &api.Proof{Type: api.ProofStorageCut, BootIDBefore: "a"}})
+		d := fence.CoreOf(&st.Decision, st, fence.Seen{Left: &fence.Left{Volumes: []string{"a"}, Hidden: hidden}}, fencetest.Start)
+		if d.NoteRelease(fence.Release); d.Status().Release.RebootOnly != only {
+			t.Errorf("hidden %v: only a reboot shows it: %v", hidden, !only)
+		}
+	}
+}
+
 // TestAnOlderNodefenceLeavesItAlone: it would lose what is to be given back (S21).
 func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec fencetest.Given
 		want int32
-	}{"a fence of the power alone": {fencetest.Spec(), api.SchemaPlain}, "one with a cut": {fabricSpec(), api.SchemaIsolation}} {
+	}{"a fence of the power alone": {fencetest.Spec(), api.SchemaPlain}, "one with a cut": {specs.Fabric(), api.SchemaIsolation}} {
 		f := &api.NodeFence{Spec: c.spec.AsSpec(), Status: c.spec.In(api.NodeFenceStatus{})}
 		now := fencetest.Start
-		seen := usual(&state{spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		seen.Node.Taint = true
 		for range 3 {
 			f.Status, _ = fence.Decide(f, seen, now)

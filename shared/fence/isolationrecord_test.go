@@ -8,6 +8,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestAClaimOfADeviceThatIsGone: what comes of it counts for nothing, for no other device,
@@ -15,15 +16,15 @@ import (
 func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 	for name, device := range map[string]string{"of the power": "power-3", "of the isolation": "storage-9"} {
 		t.Run(name, func(t *testing.T) {
-			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			f, now := isolatedFence(specs.Fabric(), api.Isolating)
 			at, late := fence.StampOf(now), fence.StampOf(now.Add(10*time.Minute))
 			f.Status.Claim = &api.Claim{Holder: "me", Device: device, Call: api.CallOff, At: at, NotAfter: at}
 			f.Status.Power.EffectUntil = &late
 			if device == "storage-9" {
 				f.Status.Power.EffectUntil = nil
-				f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: device, SwitchedByUs: true, EffectUntil: &late})
+				f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &late}, Device: device})
 			}
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			if seen.Me = "another"; !fence.CoreOf(&f.Status.Decision, f.Status, seen, late.Add(-time.Second)).Elsewhere() {
 				t.Error("its call is taken over while it may take effect")
 			}
@@ -53,13 +54,13 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 		"we cut by it, and it is deleted": {true, false, true, api.Recovering, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, now := isolatedFence(fabricSpec(), api.Restoring)
-			f.Status.Isolation = append([]api.IsolationRecord{{Device: "storage-1", Driver: "san", Address: "7", SwitchedByUs: c.ours}}, f.Status.Isolation...)
+			f, now := isolatedFence(specs.Fabric(), api.Restoring)
+			f.Status.Isolation = append([]api.IsolationRecord{{DeviceRecord: api.DeviceRecord{SwitchedByUs: c.ours}, Device: "storage-1", Driver: "san", Address: "7"}}, f.Status.Isolation...)
 			f.Status.Restore = &api.RestoreRecord{Then: api.Recovering, Reason: api.NodeHealthy}
 			if c.abort {
 				f.Spec.Requests.Abort = &api.AbortRequest{By: "kim"}
 			}
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			seen.Deleting = c.deleting
 			st, act := fence.Decide(f, seen, now)
 			if st.Phase != c.want || act.Device() {

@@ -10,6 +10,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/twins"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
 
 // TestJobsAreRecorded: those of every call, the last ones; not those of a call
@@ -49,20 +52,20 @@ func lateCalls() map[string]lateCall {
 }
 
 // effectAfter is for how long after its Off came back a decider waits with an On.
-func effectAfter(decide decider, c fence.CallResult, earlier time.Duration) time.Duration {
-	s := &state{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}}
-	s.spec.Decision.Power(0).EffectDelay.Duration = 55 * time.Second
-	f := &api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(api.NodeFenceStatus{})}
+func effectAfter(decide walk.Decider, c fence.CallResult, earlier time.Duration) time.Duration {
+	spec, now := fencetest.Spec(), fencetest.Start
+	spec.Decision.Power(0).EffectDelay.Duration = 55 * time.Second
+	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	at, decided := fence.StampOf(fencetest.Start), fence.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a",
-		Power: api.PowerRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}},
+		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, DecidedAt: &decided, BootIDBefore: "a", Placed: api.Placed{Taint: true},
+		Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}}},
 	}
 	if earlier > 0 {
 		until := fence.StampOf(fencetest.Start.Add(earlier))
 		f.Status.Power.EffectUntil = &until
 	}
-	st, back := afterOff(decide, s, f, c)
+	st, back := afterOff(decide, now, f, c)
 	if back.IsZero() {
 		return -1
 	}
@@ -71,11 +74,10 @@ func effectAfter(decide decider, c fence.CallResult, earlier time.Duration) time
 
 // accessAfter is the same of a device that cuts something off, and of giving that back.
 // What was sent to the power says nothing of it: that is the other way round here.
-func accessAfter(decide decider, c fence.CallResult, earlier time.Duration) time.Duration {
-	spec := fabricSpec()
+func accessAfter(decide walk.Decider, c fence.CallResult, earlier time.Duration) time.Duration {
+	spec := specs.Fabric()
 	spec.Decision.Isolation()[0].EffectDelay.Duration = 55 * time.Second
 	f, now := isolatedFence(spec, api.Isolating)
-	s := &state{now: now, spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}
 	f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}
 	until := fence.StampOf(now.Add(50 * time.Second))
 	if earlier > 0 {
@@ -84,7 +86,7 @@ func accessAfter(decide decider, c fence.CallResult, earlier time.Duration) time
 	} else {
 		f.Status.Power.EffectUntil = &until
 	}
-	st, back := afterOff(decide, s, f, c)
+	st, back := afterOff(decide, now, f, c)
 	if back.IsZero() {
 		return -1
 	}
@@ -95,15 +97,15 @@ func accessAfter(decide decider, c fence.CallResult, earlier time.Duration) time
 }
 
 // afterOff is the record after an Off that a decider sends came back so, and when it did.
-func afterOff(decide decider, s *state, f *api.NodeFence, c fence.CallResult) (api.NodeFenceStatus, time.Time) {
-	asked := s.now.Add(time.Microsecond)
-	st, act := decide(f, usual(s, asked, "Unknown", false, "a"), asked)
+func afterOff(decide walk.Decider, now time.Time, f *api.NodeFence, c fence.CallResult) (api.NodeFenceStatus, time.Time) {
+	asked := now.Add(time.Microsecond)
+	st, act := decide(f, fencetest.Look(f, asked, "Unknown", false, "a"), asked)
 	if act != fence.Off {
 		return st, time.Time{}
 	}
 	f.Status = st
 	back := asked.Add(time.Second)
-	seen := usual(s, back, "Unknown", false, "a")
+	seen := fencetest.Look(f, back, "Unknown", false, "a")
 	c.Call, c.At = api.CallOff, asked
 	seen.Me, seen.Call = st.Claim.Holder, &c
 	st, _ = decide(f, seen, back)
@@ -111,7 +113,7 @@ func afterOff(decide decider, s *state, f *api.NodeFence, c fence.CallResult) (a
 }
 
 // devicesOfLateCalls are what an Off is sent to.
-var devicesOfLateCalls = map[string]func(decider, fence.CallResult, time.Duration) time.Duration{
+var devicesOfLateCalls = map[string]func(walk.Decider, fence.CallResult, time.Duration) time.Duration{
 	"power": effectAfter, "isolation": accessAfter,
 }
 
@@ -129,23 +131,23 @@ func TestAnOnWaitsForWhatWasNotSeenToEnd(t *testing.T) {
 // TestEveryDecideThatSwitchesOnTooSoonIsCaught by the same rows.
 func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
 	own := 30 * time.Second
-	for name, twin := range map[string]decider{
-		"takes every call for one that was seen to end": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
+	for name, twin := range map[string]walk.Decider{
+		"takes every call for one that was seen to end": twins.Before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call != nil {
 				s.Call.Late = &own
 			}
 		}),
-		"believes a pod that ended without a word": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
+		"believes a pod that ended without a word": twins.Before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call != nil && s.Call.Late != nil {
 				s.Call.Err = ""
 			}
 		}),
-		"forgets what is on its way": before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
+		"forgets what is on its way": twins.Before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 			if f.Status.Claim != nil {
 				f.Status.Claim.NoEarlierEffect = true
 			}
 		}),
-		"does not look for what is on its way": before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
+		"does not look for what is on its way": twins.Before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
 			if s.Call == nil {
 				f.Status.Power.EffectUntil = nil
 				for i := range f.Status.Isolation {

@@ -70,5 +70,5 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 
 // Asked tells whether this open fence goes on because an event asks for it.
 func Asked(f *api.NodeFence, now time.Time) bool {
-	return asked(&f.Status.Decision, &f.Status, now)
+	return requested(&f.Status.Decision, &f.Status, now)
 }

@@ -69,7 +69,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 			f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{}
 		}), "Isolating Admitted RequestMerged"},
 		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
-		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Fencing LeaseStandsStill RequestMerged"},
+		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Probing LeaseStandsStill RequestMerged"},
 		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,9 +58,7 @@ func (d *decision) lastMessage() (at time.Time) {
 
 // noteDump keeps what is heard, as long as there is a dump to be destroyed.
 func (d *decision) noteDump() {
-	switch d.st.Phase {
-	case api.Pending, api.Isolating, api.Fencing, api.Releasing:
-	default:
+	if !d.st.Phase.LeadsToRelease() {
 		return
 	}
 	if d.st.Power.SwitchedByUs || d.seen.Dump == nil || !d.dumping() {

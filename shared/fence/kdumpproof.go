@@ -12,15 +12,17 @@ import (
 // for it under a slot, and goes back to waiting without one. Nothing was begun by it, so
 // that all that comes later, the machine seen off first, is as it would be without it.
 
-// AsksDump tells whether a dump may be a proof for this fence, so that its Lease and
+// dumpMayRelease tells whether a dump may be a proof for this fence, so that its Lease and
 // its messages are to be looked at where neither would be.
-func AsksDump(f *api.NodeFence) bool {
+func dumpMayRelease(f *api.NodeFence) bool {
 	r := Kdump(f)
 	return r != nil && r.ReleasePodsWhileDumping
 }
 
 // ByDump: this fence is releasing pods for a dump.
-func ByDump(f *api.NodeFence) bool { return f.CurrentPhase() == api.Releasing && byDump(&f.Status) }
+func ByDump(f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Releasing && freedByDump(&f.Status)
+}
 
 // toDump begins to delete pods by a dump.
 func (d *decision) toDump() outcome {

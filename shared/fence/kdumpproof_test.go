@@ -11,25 +11,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
-
-// dumps is a fence that releases two pods for a dump right now.
-func dumps() (*api.NodeFence, fence.Seen, time.Time) {
-	now := fencetest.Start.Add(time.Minute)
-	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
-	f := &api.NodeFence{Spec: dumpProofSpec().AsSpec(), Status: dumpProofSpec().In(api.NodeFenceStatus{})}
-	f.UID = "fence-1"
-	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(time.Second), DecidedAt: ago(time.Second),
-		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(5 * time.Minute)},
-		Kdump: &api.KdumpRecord{Since: *ago(20 * time.Second), FirstSeen: *ago(20 * time.Second), LastSeen: *ago(time.Second), Count: 2, BootID: "a"},
-		Proof: &api.Proof{Type: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
-	}
-	seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
-	seen.Dump = &fence.Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
-	seen.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []fence.Attachment{{Name: "v"}}}
-	return f, seen, now
-}
 
 // TestWhatADumpProves: each thing that the proof rests on, alone, decides.
 func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
@@ -74,7 +58,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		"nobody saw the Lease":     {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Lease.Exists = false }, fence.None, api.Pending, ""},
 		"the node counts as Ready": {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Conditions[0].Status = "True" }, fence.None, api.Recovering, ""},
 		"it was asked for, and the node counts as Ready": {func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
-			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = requestSpec().Decision.Trigger, requestSpec().Decision.AskedBy
+			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = specs.Request().Decision.Trigger, specs.Request().Decision.AskedBy
 			s.Node.Conditions[0].Status = "True"
 		}, fence.None, api.Pending, ""},
 		"it is another node":    {func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.UID = "uid-2" }, fence.None, api.Recovering, ""},
@@ -129,7 +113,7 @@ func TestWhatADumpProves(t *testing.T) { // S1, S3, S4, S5, S6, S15
 		}, fence.None, api.Releasing, "podsPerMinute is 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, seen, now := dumps()
+			f, seen, now := specs.Dumping()
 			c.change(f, &seen, now)
 			st, act := fence.Decide(f, seen, now)
 			if act != c.act || st.Phase != c.phase || !strings.Contains(st.Message, c.words) {
@@ -180,7 +164,7 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		"its pods were released: it waits on": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Kdump.DoneAt = &f.Status.Kdump.Since }, fence.None, api.Pending, api.KdumpUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, seen, now := dumps()
+			f, seen, now := specs.Dumping()
 			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpUnderWay
 			c.change(f, &seen)
 			st, act := fence.Decide(f, seen, now)
@@ -204,7 +188,7 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 		with := func(proof bool, boot string, done *api.Time) (api.NodeFenceStatus, fence.Action) {
 			g := *f
 			g.Status = *f.Status.DeepCopy()
-			r := *kdumpSpec().Decision.Settings.Kdump
+			r := *specs.Kdump().Decision.Settings.Kdump
 			r.ReleasePodsWhileDumping = proof
 			g.Status.Decision.Settings.Kdump = &r
 			if g.Status.Kdump == nil {
@@ -228,12 +212,10 @@ func TestNothingLaterReadsWhatADumpLeft(t *testing.T) { // S4, S9, S12, S25
 		return fence.Decide(f, s, now)
 	}
 	for _, from := range []struct {
-		spec fencetest.Given
-		most int
-	}{{kdumpSpec(), 200}, {fencetest.Spec(), 1500}} {
-		w := newWalker(both)
-		w.live, w.levels, w.most = false, false, from.most
-		w.run(from.spec)
+		begin []walk.State
+		most  int
+	}{{walk.Begin(specs.Kdump()), 200}, {walk.Begin(fencetest.Spec()), 800}, {walk.CutJustNow(), 400}} {
+		walk.Run(both, walk.Options{From: from.begin, Most: from.most})
 	}
 	for _, p := range []api.Phase{api.Fencing, api.Releasing, api.PoweringOn, api.Recovering} {
 		if compared[p] == 0 {

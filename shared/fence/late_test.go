@@ -13,6 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/twins"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
 
 // TestWhenACallIsTakenOver: not before it can't be in flight any more by the clock of
@@ -23,7 +26,7 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 			now := fencetest.Start.Add(late)
 			f := claimed(api.Fencing, call, fencetest.Start)
 			before := *f.Status.DeepCopy()
-			st, _ := fence.Decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+			st, _ := fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 			taken := st.Claim == nil || st.Claim.Holder != "another"
 			if taken != (late >= want) || !taken && !reflect.DeepEqual(before, st) {
 				t.Errorf("%s, %s after its time: taken over %v", call, late, taken)
@@ -36,13 +39,13 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // when the next level's call is taken over (S8). The walk does not show it: the tries of
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
-	short := always(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
+	short := twins.Always(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
 		all := slices.Clone(f.Status.Decision.Devices)
 		all[0].EffectDelay = all[1].EffectDelay
 		f.Status.Decision.Devices = all
 	})
 	for name, c := range map[string]struct {
-		decide decider
+		decide walk.Decider
 		late   time.Duration
 		taken  bool
 	}{
@@ -52,9 +55,9 @@ func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 	} {
 		now := fencetest.Start.Add(c.late)
 		f := claimed(api.Fencing, api.CallOff, fencetest.Start)
-		levelsSpec().To(f)
+		specs.Levels().To(f)
 		f.Status.Power.Level = 1
-		st, _ := c.decide(f, usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := c.decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 		if taken := st.Claim == nil || st.Claim.Holder != "another"; taken != c.taken {
 			t.Errorf("%s: taken over %v", name, taken)
 		}
@@ -74,10 +77,10 @@ func TestALateEndCountsForNothing(t *testing.T) {
 			decide := func(end fence.CallResult) string {
 				f := claimed(phase, api.CallRead, fencetest.Start)
 				fencetest.Cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
-				f.Status.Isolation = []api.IsolationRecord{{Device: "storage-1", Driver: "mem", Address: "san", SwitchedByUs: true}}
+				f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}, Device: "storage-1", Driver: "mem", Address: "san"}}
 				f.Status.Restore = &api.RestoreRecord{Then: api.Recovering}
 				change(f)
-				seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, now: now, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := fencetest.Look(f, now, "Unknown", false, "a")
 				seen.Me, seen.Call, seen.Node.Taint = "late", &end, true
 				st, act := fence.Decide(f, seen, now)
 				text, err := json.MarshalIndent(st, "", " ")
@@ -105,19 +108,8 @@ func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 	at, begun := fence.StampOf(fencetest.Start.Add(-5*time.Second)), fence.StampOf(fencetest.Start.Add(-time.Minute))
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, CutOrReleased: true, BootIDBefore: "a",
-		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{SwitchedByUs: true, OffAt: &begun, Cut: []int32{0}},
+		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &begun}, Cut: []int32{0}},
 		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: fence.StampOf(until)},
 	}
 	return f
-}
-
-// What the walk adds for a read that may be under way by its holder's clock, and is over
-// by that of whoever looks: once, before the first Off, for all of them.
-func lateReads(s *state) []time.Duration {
-	c, p := s.st.Claim, s.st.Power
-	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.ActivityChecks == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
-	if plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
-		return nil
-	}
-	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}
 }

@@ -39,7 +39,7 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 				f, seen := under(at, func(f *api.NodeFence, seen *fence.Seen) {
 					cut := fence.StampOf(now.Add(-time.Second))
 					f.Status.Decision.Power(0).Lead = c.lead
-					f.Status.Power = api.PowerRecord{SwitchedByUs: c.cut, OffAt: &cut, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now)}}
+					f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: c.cut, OffAt: &cut}, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now)}}
 					if c.Admitted {
 						f.Status.Release = begunAt(now, false)
 					}

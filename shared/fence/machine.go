@@ -32,7 +32,7 @@ func (d *decision) machineTrouble() (all []api.Evidence) {
 }
 
 // machineGoes asks for the deletion, and waits for it to show. That it was asked for is
-// saved before it is, and is no evidence: the list of the waker's next look is.
+// saved before it is, and is no evidence: the list of resync's next look is.
 func (d *decision) machineGoes() outcome {
 	if o := d.calledOff(); o.decided {
 		return o
@@ -60,5 +60,5 @@ func (d *decision) machineGoes() outcome {
 }
 
 // machineShows is how long after its deletion was asked for a Machine may still be
-// listed: the second waker looks each half minute.
+// listed: policystatus looks each half minute.
 const machineShows = Resync + 15*time.Second

@@ -10,21 +10,21 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 
 // nodeGoes deletes the Node object, where that is to be, or says in words why it
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).
-func (d *decision) nodeGoes(released api.Reason) (o outcome, stays string) {
+func (d *decision) nodeGoes() (o outcome, stays string) {
 	r, n := &d.st.Release, d.seen.Node
 	switch mine := n.Exists && n.UID == d.dec.NodeUID; {
 	case !d.dec.Settings.Release.DeleteNode || d.dec.Settings.Action != api.ActionOff || d.owesPowerOn() || !mine || d.st.Proof == nil || !offBy[d.st.Proof.Type]:
 		return goOn, ""
 	case n.Terminating:
 		return goOn, "; its Node object is being deleted, and goes when its finalizers are off"
-	case released == api.ReleaseTimedOut || r.PodsLeft+r.AttachmentsLeft > 0:
+	case r.TimedOut || r.PodsLeft+r.AttachmentsLeft > 0:
 		return goOn, "; its Node object stays, as something is left on it"
 	case r.DeleteNodeUntil != nil && !d.now.Before(r.DeleteNodeUntil.Time):
 		return goOn, "; its Node object could not be deleted within " + d.dec.Settings.Release.Timeout.Duration.String()
 	}
 	if old := d.proofExpired(); old != "" {
 		d.forgetProof()
-		return d.enter(api.Fencing, api.ProofExpired, old+"; looking again before the Node is deleted"), ""
+		return d.proveAnew(api.ProofExpired, old+"; looking again before the Node is deleted"), ""
 	}
 	if r.DeleteNodeUntil == nil {
 		r.DeleteNodeUntil = d.at(d.dec.Settings.Release.Timeout.Duration)

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestWhenANodeIsDeleted: as the last step of a release that is whole, on a fresh
@@ -52,20 +53,20 @@ func TestWhenANodeIsDeleted(t *testing.T) {
 			f.Status.Power.Cuts = 1
 		}, "Fenced StaysOff, "},
 		"something came after":         {func(_ *api.NodeFence, s *fence.Seen) { s.Left = &fence.Left{Delete: []fence.Pod{{Name: "late"}}} }, "Fenced StaysOff, "},
-		"something was left":           {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Reason = api.ReleaseTimedOut }, "Fenced StaysOff, "},
+		"something was left":           {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release.TimedOut = true }, "Fenced StaysOff, "},
 		"others hold it":               {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Terminating = true }, "Fenced StaysOff, "},
 		"nobody could within its time": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release.DeleteNodeUntil = ago(0) }, "Fenced StaysOff, "},
 	} {
-		f := &api.NodeFence{Spec: goneSpec().AsSpec(), Status: goneSpec().In(api.NodeFenceStatus{})}
+		f := &api.NodeFence{Spec: specs.Gone().AsSpec(), Status: specs.Gone().In(api.NodeFenceStatus{})}
 		done := ago(2 * time.Second)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), CutOrReleased: true,
 			Reason: api.Released, BootIDBefore: "a", Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
-			Power:   api.PowerRecord{SwitchedByUs: true},
+			Power:   api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}},
 			Proof:   &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 			Release: api.ReleaseRecord{StartedAt: done, DoneAt: done},
 		}
-		seen := usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		if c.change != nil {
 			c.change(f, &seen)
 		}

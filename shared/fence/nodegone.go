@@ -49,7 +49,7 @@ func (d *decision) workLeft(why api.Reason, msg string) outcome {
 		r.Deadline = d.at(d.dec.Settings.Release.Timeout.Duration)
 	}
 	if !d.now.Before(r.Deadline.Time) {
-		d.tell(api.ReleaseTimedOut, d.unreleased(left))
+		d.noteTimedOut(d.unreleased(left))
 		return goOn
 	}
 	d.stay(why, fmt.Sprintf("%s%d pods and %d attachments are left to Kubernetes: nothing is released without its Node", msg, r.PodsLeft, r.AttachmentsLeft), 5*Poll)
@@ -65,5 +65,5 @@ func (d *decision) machineGone() outcome {
 		return goOn
 	}
 	d.st.Outcome = api.MachineListedNoMore
-	return d.enter(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
+	return d.leave(api.Recovering, api.MachineListedNoMore, "Machine "+d.dec.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }

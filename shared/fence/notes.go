@@ -8,12 +8,12 @@ import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 func (d *decision) noteWords() {
 	st := &d.st
 	switch c := d.requests.ConfirmOff; st.Phase {
-	case api.Pending, api.Isolating, api.Fencing, api.Failed:
+	case api.Pending, api.Probing, api.Isolating, api.Fencing, api.Failed:
 		if d.confirmAsked() {
 			d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
 		}
 	default:
-		if d.confirmAsked() && !d.isolatedOnly() && !byDump(st) {
+		if d.confirmAsked() && !d.isolatedOnly() && !freedByDump(st) {
 			d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}
@@ -25,7 +25,7 @@ func (d *decision) noteWords() {
 		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
-	if r := d.requests.Approve; r != nil && d.approved() {
+	if r := d.requests.Approve; r != nil && Approved(d.requests, &d.st) {
 		d.answer(api.AskedApprove, r, api.Accepted, "it counts for this pass, within the limits")
 	}
 	if a := d.requests.Abort; a != nil {

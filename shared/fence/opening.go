@@ -61,7 +61,7 @@ func (d *decision) begin() {
 		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
 		OpenedAt: d.at(0),
 		Claim:    old.Claim, Lease: old.Lease, Past: old.Past,
-		Power:       api.PowerRecord{EffectUntil: old.Power.EffectUntil, Denied: old.Power.Denied},
+		Power:       api.PowerRecord{DeviceRecord: api.DeviceRecord{EffectUntil: old.Power.EffectUntil}, Denied: old.Power.Denied},
 		Transitions: old.Transitions,
 	}
 	if d.dec.Policy.Name == "" {

@@ -63,10 +63,10 @@ func TestTheWorkOfANodeThatIsGone(t *testing.T) {
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: c.phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: ago(time.Minute), PhaseSince: ago(3 * time.Second), CutOrReleased: true,
 			Reason: api.SeenOff, BootIDBefore: "a", Lease: api.LeaseRecord{Renewed: "r0", StillSince: ago(time.Minute)},
-			Power: api.PowerRecord{SwitchedByUs: true, OffAt: ago(5 * time.Second)},
+			Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: ago(5 * time.Second)}},
 			Proof: &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)},
 		}
-		seen := usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		seen.Node.Exists, seen.Node.UID, seen.Left = false, "", &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
 		if c.change != nil {
 			c.change(f, &seen)

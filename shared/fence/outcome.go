@@ -61,11 +61,12 @@ func (d *decision) scheduled() {
 // depend on it, and nothing that is done.
 func (d *decision) said(reasons ...api.Reason) bool { return slices.Contains(reasons, d.st.Reason) }
 
-// enter enters a phase. Where what we cut off has still to be given back, Restoring comes
-// before the phase that is asked for (see instead).
+// enter enters a phase. Recovering and Fenced are entered by leave.
 func (d *decision) enter(p api.Phase, why api.Reason, msg string) outcome {
-	p = d.instead(p, why, msg)
 	if p != d.st.Phase {
+		if a := d.st.ActivityChecks; a != nil {
+			a.Reading = a.Reading && p == api.Probing
+		}
 		d.st.Power.FirstOff = nil // half a proof does not outlive its phase (S3)
 		if !p.HoldsSlot() && p != api.Failed && d.st.Awaited != nil {
 			d.st.Awaited = nil
@@ -84,6 +85,32 @@ func (d *decision) enter(p api.Phase, why api.Reason, msg string) outcome {
 		d.lastWords()
 	}
 	return settled
+}
+
+// leave is done with the machine, and enters Recovering or Fenced. What we cut off is given
+// back first, in Restoring, which then goes on to that phase (S25).
+func (d *decision) leave(p api.Phase, why api.Reason, msg string) outcome {
+	if d.st.Phase == api.Restoring || !d.owesBack() {
+		return d.enter(p, why, msg)
+	}
+	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clip.Message(msg)}
+	for i := range d.st.Isolation {
+		r := &d.st.Isolation[i]
+		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil
+		if d.st.Outcome != api.SentBack { // which may come again and again, and is to come less and less often
+			r.NotBefore, r.Tries = nil, 0
+		}
+	}
+	return d.enter(api.Restoring, why, msg)
+}
+
+// proveAnew goes back from a release whose proof holds no more. Where there is no power to be
+// looked at, the proof is made by the cut that it rests on.
+func (d *decision) proveAnew(why api.Reason, msg string) outcome {
+	if CutOnly(d.dec) && !d.confirmAsked() {
+		return d.enter(api.Isolating, why, msg)
+	}
+	return d.enter(api.Fencing, why, msg)
 }
 
 // stay stays, says why, and asks to be looked at again.
@@ -134,7 +161,7 @@ func (d *decision) lookAt(t time.Time) {
 }
 
 // wakeAt asks to be looked at again at t. Who was woken shortly before t has a
-// clock that runs behind its waker's: it asks for as much later.
+// clock that runs behind that of whoever woke it: it asks for as much later.
 func (d *decision) wakeAt(t time.Time) {
 	if early := t.Sub(d.now); early < time.Second {
 		t = t.Add(early + 20*time.Millisecond)
@@ -159,26 +186,6 @@ func (d *decision) restartIsolation() {
 			r.SeenCutAt = nil
 		}
 	}
-}
-
-// instead is the phase that goes before p: access is given back first. And where
-// there is no power to be looked at, a proof is made anew by the cut that it rests on.
-func (d *decision) instead(p api.Phase, why api.Reason, msg string) api.Phase {
-	switch {
-	case p == api.Fencing && d.st.Phase == api.Releasing && d.cutOnly() && !d.confirmAsked():
-		return api.Isolating
-	case p != api.Recovering && p != api.Fenced || d.st.Phase == api.Restoring || !d.owesBack():
-		return p
-	}
-	d.st.Restore = &api.RestoreRecord{Then: p, Reason: why, Message: clip.Message(msg)}
-	for i := range d.st.Isolation {
-		r := &d.st.Isolation[i]
-		r.LastRead, r.FirstCut, r.OnAt = nil, nil, nil
-		if d.st.Outcome != api.SentBack { // which may come again and again, and is to come less and less often
-			r.NotBefore, r.Tries = nil, 0
-		}
-	}
-	return api.Restoring
 }
 
 // lastWords says of what was accepted that it is carried out, as the record ends.

@@ -28,7 +28,7 @@ func (d *decision) reserve() outcome {
 			d.st.Power.NotBefore = nil
 		}
 		if d.mustNotSwitch() && !d.seen.Node.Taint && !d.confirmAsked() {
-			return d.toPeek()
+			return d.toProbe()
 		}
 		d.cutAnew()
 		return d.enter(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
@@ -43,7 +43,7 @@ func (d *decision) reserve() outcome {
 func (d *decision) holdUnmarked(why api.Reason, msg string) outcome {
 	if d.marked() && !d.begun() {
 		d.st.Outcome = api.SentBack
-		return d.enter(api.Recovering, why, msg)
+		return d.leave(api.Recovering, why, msg)
 	}
 	return d.stay(why, msg+d.stillCut(), Resync)
 }
@@ -81,10 +81,10 @@ func (d *decision) heldByPolicy() outcome {
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Conflict != "":
 		return d.stay(api.PolicyConflict, ConflictWords(p), Resync)
-	case n.ControlPlane && p.Settings.ControlPlane.Fence != api.WithQuorum:
+	case p.Spares(n.ControlPlane):
 		return d.stay(api.ControlPlaneNode, DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", Resync) // S13
-	case p.Settings.Excluded != "" || n.Excluded != "":
-		return d.holdUnmarked(api.Excluded, cmp.Or(p.Settings.Excluded, n.Excluded))
+	case p.LeftAlone(n.Excluded) != "":
+		return d.holdUnmarked(api.Excluded, p.LeftAlone(n.Excluded))
 	}
 	return goOn
 }
@@ -123,9 +123,9 @@ func (d *decision) nothingToFenceBy() outcome {
 		return goOn
 	case action == api.ActionWaitForOff && !d.readable():
 		return d.awaitPerson()
-	case d.dec.Power(0) == nil && action.Device() && !d.cutOnly() && !d.machineWithoutNode():
+	case d.dec.Power(0) == nil && action.Device() && !CutOnly(d.dec) && !d.machineWithoutNode():
 		return d.unbound()
-	case d.cutOnly() && d.earlyOnly():
+	case CutOnly(d.dec) && d.earlyOnly():
 		return d.stay(api.LeaseStandsStill, "its Lease stands still, and no device can show that its machine is off: waiting for a condition of the policy", Resync)
 	}
 	return goOn
@@ -144,7 +144,7 @@ func (d *decision) heldByMode() outcome {
 	switch p := d.dec.ResolvedPolicy; {
 	case p.Settings.Mode == api.ModeDryRun:
 		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+DecidingPolicy(p)+" is in DryRun")
-	case p.Settings.Mode == api.ModeRequireApproval && !d.approved() && !d.confirmAsked():
+	case p.Settings.Mode == api.ModeRequireApproval && !Approved(d.requests, &d.st) && !d.confirmAsked():
 		return d.awaitApproval("")
 	}
 	return goOn
@@ -187,7 +187,7 @@ func (d *decision) unbound() outcome {
 // dueAt is when the first of the conditions, or the Lease where it is evidence,
 // has held for as long as the policy asks.
 func (d *decision) dueAt() time.Time {
-	if d.asked() {
+	if d.askedFor() {
 		return time.Time{}
 	}
 	return sooner(conditionsDue(d.dec, &d.st), d.suspectAt())

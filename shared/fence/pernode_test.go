@@ -57,11 +57,11 @@ func TestTheLastCutOfADay(t *testing.T) {
 		if c.released {
 			done := ago(2 * time.Second)
 			f.Status.Phase, f.Status.Reason, f.Status.BootIDBefore, f.Status.Placed.Taint, f.Status.CutOrReleased = api.Releasing, api.Released, "a", true, true
-			f.Status.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, CutAt: ago(10 * time.Second)}
+			f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}, Cuts: 1, CutAt: ago(10 * time.Second)}
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", NodeUID: "uid-1", FenceNumber: 1, At: *ago(3 * time.Second)}
 			f.Status.Release = api.ReleaseRecord{StartedAt: done, DoneAt: done}
 		}
-		st, _ := fence.Decide(f, usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a"), now)
+		st, _ := fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 		if got := (end{st.Phase, st.Reason}); got != c.want {
 			t.Errorf("%s: %v, want %v (%s)", name, got, c.want, st.Message)
 		}

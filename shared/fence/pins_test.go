@@ -9,19 +9,6 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
-// The numbers of the promises, as the walk holds every step against them. They are not
-// those of the code: a wrong constant there must break a promise here.
-const (
-	promisedSettle    = 2 * time.Second
-	promisedProof     = 30 * time.Second
-	promisedDecision  = 60 * time.Second
-	promisedAct       = 10 * time.Second
-	promisedRead      = 35 * time.Second // beyond the longest call
-	promisedDump      = 5 * time.Second
-	promisedDumpApart = 5 * time.Second
-	promisedRequest   = 15 * time.Minute
-)
-
 // TestConstantsAreThePromises: each time that is in no policy, with the promise that it
 // keeps. Whoever changes one changes what was promised.
 func TestConstantsAreThePromises(t *testing.T) {
@@ -52,7 +39,7 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S25: a step is tried again after five seconds, unless the policy says otherwise":     {(*api.Power)(nil).Settings().RetryInterval.Duration, 5 * time.Second},
 		"a device that refuses the account three times is asked again after five minutes":     {fence.DeniedPause, 5 * time.Minute},
 		"S30: two processes' clocks lie two seconds apart at most":                            {fence.ClockSlack, 2 * time.Second},
-		"S9: a machine of which only its Lease speaks is read every three seconds":            {fence.PeekPoll, 3 * time.Second},
+		"S9: a machine of which only its Lease speaks is read every three seconds":            {fence.ProbePoll, 3 * time.Second},
 		"a Machine shows within a resync and a quarter of a minute whether it was remediated": {fence.MachineShows, 45 * time.Second},
 		"a check's Job is looked at every two seconds":                                        {fence.CheckPoll, 2 * time.Second},
 		"a check has half a minute beyond its own time":                                       {fence.CheckGrace, 30 * time.Second},

@@ -13,24 +13,24 @@ func (d *decision) poweringOn() outcome {
 	if d.cameBack() {
 		d.switchedOnByOther()
 		d.st.Power.Cut = nil
-		return d.enter(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
+		return d.leave(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
 	if c := d.callEnd; c != nil && c.Call == api.CallRead && c.Power != "On" && d.anotherLives() {
 		// Two kubelets of one name would both start its pods (S1, S6).
 		d.st.Outcome = api.NodeReplaced
-		return d.enter(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
+		return d.leave(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
 	}
 	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
 		d.wakeAt(u.Time)
 		return settled
 	}
 	if c := d.callEnd; c != nil && c.Wrong {
-		return d.slowly(api.WrongMachine, "the device answers for machine "+c.machine()+", bound is "+d.bound()+": not switched on")
+		return d.slowly(api.WrongMachine, d.answersForAnother()+": not switched on")
 	}
 	if d.justRead() {
 		return d.judgeOn()
 	}
-	return first(d.calledAlready, d.tooSoon, d.maybeAnotherLives, d.readOrOn)
+	return d.readOrOn()
 }
 
 // maybeAnotherLives waits where another machine may live under the name.
@@ -41,49 +41,63 @@ func (d *decision) maybeAnotherLives() outcome {
 	return goOn
 }
 
-// readOrOn chooses the next word with the device.
+// readOrOn chooses the next call to the device.
 func (d *decision) readOrOn() outcome {
+	lacking := d.freshlyRead(api.PoweredOn) && d.st.Power.LastRead.MissingSupply != ""
+	return d.power().next(lacking || d.freshlyRead(api.PoweredOff), d.st.Power.OnAt, func() outcome {
+		return first(d.maybeAnotherLives, d.switchOn)
+	})
+}
+
+// switchOn sends the On, to a machine that reads off, or to a supply of it that does.
+func (d *decision) switchOn() outcome {
 	p := &d.st.Power
-	lacking := d.freshlyRead(api.PoweredOn) && p.LastRead.MissingSupply != ""
-	if p.OnAt != nil || !lacking && !d.freshlyRead(api.PoweredOff) {
-		return d.call(api.CallRead)
-	}
 	p.OnAt = d.at(0)
 	p.OnCalls++
-	if lacking {
+	if p.LastRead.State == api.PoweredOn {
 		p.SupplyTries++
 	}
 	d.tell(api.PowerOnSent, fmt.Sprintf("switching on, call number %d", p.OnCalls))
-	return d.call(api.CallOn)
+	return d.power().call(api.CallOn)
 }
 
+// judgeOn takes what the device has just said.
 func (d *decision) judgeOn() outcome {
-	switch d.st.Power.LastRead.State {
-	case api.PoweredOn:
-		if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" {
-			if o := d.onAgain(lacks); o.decided {
-				return o
-			}
-		}
-		d.st.Retries, d.st.Power.SupplyTries = 0, 0
-		if o := d.undoNextLevel(); o.decided {
-			return o
-		}
-		d.switchedOnByOther()
-		return d.enter(api.Recovering, api.SeenOn, "the machine reads on")
-	case api.PoweredOff:
-		if d.st.Power.OnAt == nil {
-			d.lookAfter(0)
-			return settled
-		}
-		if d.since(d.st.Power.OnAt) < d.offTimeout() {
-			d.wait(Poll)
-			return settled
-		}
-		d.st.Power.OnAt = nil
-		return d.slowly(api.PowerOnNotSeen, "power-on was sent, and the machine still reads off")
+	switch d.power().response() {
+	case readsOn:
+		return d.seenOn()
+	case readsOff:
+		return d.stillOff()
 	}
 	return d.slowly(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
+}
+
+// seenOn hands the machine on, once each of its levels, and each supply that can be had, is on.
+func (d *decision) seenOn() outcome {
+	if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" {
+		if o := d.onAgain(lacks); o.decided {
+			return o
+		}
+	}
+	d.st.Retries, d.st.Power.SupplyTries = 0, 0
+	if o := d.undoNextLevel(); o.decided {
+		return o
+	}
+	d.switchedOnByOther()
+	return d.leave(api.Recovering, api.SeenOn, "the machine reads on")
+}
+
+// stillOff: On it, or wait for the On to take effect.
+func (d *decision) stillOff() outcome {
+	switch {
+	case d.st.Power.OnAt == nil:
+		d.lookAfter(0)
+		return settled
+	case d.power().shows(d.st.Power.OnAt):
+		return d.power().wait(Poll)
+	}
+	d.st.Power.OnAt = nil
+	return d.slowly(api.PowerOnNotSeen, "power-on was sent, and the machine still reads off")
 }
 
 // onAgain: the machine is on, and one of the supplies that were cut with it is not. It
@@ -92,9 +106,8 @@ func (d *decision) judgeOn() outcome {
 // a device that was away before was not asked yet.
 func (d *decision) onAgain(lacks string) outcome {
 	p := &d.st.Power
-	if p.OnAt != nil && d.since(p.OnAt) < d.offTimeout() {
-		d.wait(Poll)
-		return settled
+	if p.OnAt != nil && d.power().shows(p.OnAt) {
+		return d.power().wait(Poll)
 	}
 	if p.SupplyTries >= d.attempts() {
 		d.tell(api.PowerOnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
@@ -107,8 +120,7 @@ func (d *decision) onAgain(lacks string) outcome {
 	}
 	p.OnAt = nil
 	d.tell(api.PowerOnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
-	d.wait(d.interval())
-	return settled
+	return d.power().wait(d.interval())
 }
 
 // cameBack: the node runs again after our cut, whatever its device says.
@@ -139,11 +151,10 @@ func (d *decision) mayBeAnother() bool {
 // read, or has stood still for too long (S1, S6).
 func (d *decision) awaitAnother() outcome {
 	if d.anotherLives() {
-		return d.call(api.CallRead)
+		return d.power().call(api.CallRead)
 	}
 	d.tell(api.NodeReplaced, "the machine reads off, and a Node of another machine is Ready under its name: waiting for its Lease before the machine is switched on")
-	d.wait(d.lifeShows())
-	return settled
+	return d.power().wait(d.lifeShows())
 }
 
 // noLateOff: the node is healthy, and nothing of ours can switch its machine off any

@@ -38,10 +38,10 @@ func (d *decision) newProof(kind api.ProofKind) *api.Proof {
 	return p
 }
 
-// settle is the time between the two reads: where the Lease was fresh when the
+// settleTime is the time between the two reads: where the Lease was fresh when the
 // power went, a whole renewal and a margin, in which it must not move; and after our own
 // Off the device's lead (S5).
-func (d *decision) settle() time.Duration {
+func (d *decision) settleTime() time.Duration {
 	settle := Settle
 	if d.st.Power.LeaseFresh {
 		settle = max(settle, d.seen.Lease.Renewal+d.seen.Lease.Renewal/5)
@@ -133,7 +133,7 @@ func (d *decision) proveOff(first, last *api.Read) {
 // onlyRemembered: so long before the second read the first one may have stood in a backup.
 // Two reads make a proof, not one and a memory (S1, S16).
 func (d *decision) onlyRemembered(first, last *api.Read) bool {
-	return last.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settle())
+	return last.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settleTime())
 }
 
 // proveByWord is of a person's word, about the boot that is seen now if none was seen before.
@@ -170,11 +170,11 @@ func (d *decision) proveCut() {
 // fresh.
 func (d *decision) seenCutTwice(r *api.IsolationRecord) bool {
 	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
-		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.proves(r.LastRead)
+		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.partOfProof(r.LastRead)
 }
 
-// proves: a read is young enough to be a part of a proof.
-func (d *decision) proves(r *api.Read) bool { return d.within(&r.At, ProofValidity) }
+// partOfProof: a read is young enough to be a part of a proof.
+func (d *decision) partOfProof(r *api.Read) bool { return d.within(&r.At, ProofValidity) }
 
 // proofExpired says that the proof is of a kind that ages, and is too old, or of a time that
 // is still to come; empty if it holds.

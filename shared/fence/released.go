@@ -17,13 +17,13 @@ func (d *decision) released() outcome {
 	}
 	d.st.Power.LastRead, d.st.Power.NotBefore, d.st.Retries = nil, nil, 0
 	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
-	if d.said(api.ReleaseTimedOut) {
-		reason, msg = d.st.Reason, d.st.Message
+	if d.st.Release.TimedOut {
+		reason, msg = api.ReleaseTimedOut, d.leftBehind()
 	}
 	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
 		return d.cutReleased(reason, msg)
 	}
-	o, left := d.nodeGoes(reason)
+	o, left := d.nodeGoes()
 	if o.decided {
 		return o
 	}
@@ -35,10 +35,35 @@ func (d *decision) released() outcome {
 	if !d.st.Power.SwitchedByUs {
 		why = "it was not nodefence that switched this machine off"
 	}
-	if reason == api.ReleaseTimedOut {
+	if d.st.Release.TimedOut {
 		why += "; " + msg
 	}
-	return d.enter(api.Fenced, api.StaysOff, why+left)
+	return d.leave(api.Fenced, api.StaysOff, why+left)
+}
+
+// timedOut ends a release before all was free.
+func (d *decision) timedOut(msg string) outcome {
+	d.noteTimedOut(msg)
+	return d.released()
+}
+
+// noteTimedOut does not take back that a release was done.
+func (d *decision) noteTimedOut(msg string) {
+	d.st.Release.TimedOut = d.st.Release.TimedOut || d.st.Release.DoneAt == nil
+	d.tell(api.ReleaseTimedOut, msg)
+}
+
+// leftBehind says what a release that timed out has not freed, in the words in which it was
+// told, as long as they are the last.
+func (d *decision) leftBehind() string {
+	if d.said(api.ReleaseTimedOut) {
+		return d.st.Message
+	}
+	msg := "the release ended before all was free"
+	if r := d.st.Release; r.PodsLeft+r.AttachmentsLeft > 0 {
+		msg += fmt.Sprintf(": %d pods and %d attachments are left", r.PodsLeft, r.AttachmentsLeft)
+	}
+	return msg
 }
 
 // clearOutOfService takes the taint off, if it stays.

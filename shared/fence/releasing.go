@@ -11,7 +11,7 @@ func (d *decision) releasing() outcome {
 	if o := d.ended(); o.decided {
 		return o
 	}
-	if byDump(&d.st) {
+	if freedByDump(&d.st) {
 		return d.releasingByDump()
 	}
 	if alive := d.signOfLife(); alive != "" {
@@ -23,12 +23,11 @@ func (d *decision) releasing() outcome {
 		}
 	}
 	if d.st.Proof == nil {
-		return d.enter(api.Fencing, api.ProofExpired, "no proof; looking again")
+		return d.proveAnew(api.ProofExpired, "no proof; looking again")
 	}
 	if o := d.pastWord(); o.decided {
 		if d.seen.Deleting || d.requests.Abort != nil {
-			d.tell(api.ReleaseTimedOut, "ended by a person; what is left is not released: "+cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched))
-			return d.released() // S27
+			return d.timedOut("ended by a person; what is left is not released: " + cmp.Or(d.seen.Brakes.Message, d.seen.Brakes.Unwatched)) // S27
 		}
 		return o
 	}
@@ -47,6 +46,9 @@ func (d *decision) release() outcome {
 	begun := r.StartedAt != nil
 	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
 	nothing := r.PodsLeft+r.AttachmentsLeft == 0
+	if nothing && r.DoneAt == nil {
+		r.TimedOut = false // the last of it went while the taint was taken off
+	}
 	switch {
 	case d.dec.Settings.Release.Strategy == api.ReleaseNone && r.DoneAt == nil:
 		r.StartedAt = d.at(0)
@@ -54,18 +56,17 @@ func (d *decision) release() outcome {
 	case !begun && nothing:
 		r.StartedAt = d.at(0) // nothing to free: no mark is placed
 	case r.DoneAt == nil && (!begun || len(left.Delete) > 0 || !nothing):
-		return d.batch(left)
+		return d.nextBatch(left)
 	}
 	return d.released()
 }
 
-// batch releases what is left, or waits for it to go. Every batch, and every
+// nextBatch releases what is left, or waits for it to go. Every batch, and every
 // stretch of waiting with the out-of-service taint on, rests on a fresh proof (S3).
-func (d *decision) batch(left *Left) outcome {
+func (d *decision) nextBatch(left *Left) outcome {
 	r := &d.st.Release
 	if r.Deadline != nil && !d.now.Before(r.Deadline.Time) {
-		d.tell(api.ReleaseTimedOut, d.unreleased(left))
-		return d.released()
+		return d.timedOut(d.unreleased(left))
 	}
 	n, wait := d.due(left)
 	if wait && !d.dec.Settings.Release.Taints() {
@@ -74,7 +75,7 @@ func (d *decision) batch(left *Left) outcome {
 	if old := d.proofExpired(); old != "" {
 		d.forgetProof()
 		d.st.Power.NotBefore = nil
-		return d.enter(api.Fencing, api.ProofExpired, old+"; looking again")
+		return d.proveAnew(api.ProofExpired, old+"; looking again")
 	}
 	if d.seen.Node.Ready() && d.st.Proof.Type != api.ProofStorageCut {
 		// Kubernetes frees nothing of a node that it counts as Ready. After this
@@ -129,10 +130,10 @@ func (d *decision) void(alive string) outcome {
 	d.st.Proof, d.st.Power.FirstOff, d.st.Power.LastRead = nil, nil, nil
 	if rebooted || d.st.Release.StartedAt != nil {
 		d.switchedOnByOther()
-		return d.enter(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
+		return d.leave(api.Recovering, api.SignOfLife, alive+"; nothing more is released")
 	}
 	d.st.Power.OffAt = nil
-	d.enter(api.Fencing, api.SignOfLife, alive)
+	d.proveAnew(api.SignOfLife, alive)
 	return d.retry(api.SignOfLife, alive)
 }
 

@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"time"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -30,13 +28,6 @@ func (d *decision) restart() {
 	p.LastRead, p.FirstOff, p.OffAt, p.OnAt, p.NotBefore = nil, nil, nil, nil, nil
 }
 
-// slower counts a try, and is how long after it the next one comes.
-func (d *decision) slower() time.Duration {
-	wait := d.pause(d.st.Retries)
-	d.st.Retries++
-	return wait
-}
-
 // newPass begins another pass. A release that was done belongs to the last one.
 func (d *decision) newPass(why api.Reason, msg string) outcome {
 	if d.st.Release.DoneAt != nil {
@@ -59,7 +50,7 @@ func (d *decision) nodeRecovered() {
 	if (d.dec.Asker() != nil || d.dec.Trigger.OfMachine()) && !d.st.CutOrReleased {
 		d.st.Outcome = api.RequestFailed
 	}
-	d.enter(api.Recovering, api.NodeHealthy, "the node is healthy again")
+	d.leave(api.Recovering, api.NodeHealthy, "the node is healthy again")
 }
 
 // healed: the node came back without us.
@@ -73,7 +64,7 @@ func (d *decision) healed() outcome {
 
 func (d *decision) undoNow(why api.Reason, msg string) outcome {
 	d.st.Outcome = why
-	return d.enter(api.Recovering, why, msg)
+	return d.leave(api.Recovering, why, msg)
 }
 
 // endAsked: a person ends a record that is given up or stays off (S27).

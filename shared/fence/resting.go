@@ -23,7 +23,7 @@ func (d *decision) fenced() outcome {
 			why = "the node is healthy again"
 		}
 		d.switchedOnByOther()
-		return d.enter(api.Recovering, api.NodeHealthy, why)
+		return d.leave(api.Recovering, api.NodeHealthy, why)
 	}
 	return d.stay(d.st.Reason, d.st.Message, Resync)
 }

@@ -70,54 +70,47 @@ func (d *decision) mayHaveAccess(i int) bool {
 	return mine && d.unused()
 }
 
-// sayBack chooses the next word with a device that is to give access back.
-func (d *decision) sayBack(i int) outcome {
-	r := d.record(i)
-	if d.dec.Isolation()[i].LeaveOff {
-		return d.sayTo(i, api.CallRead) // who gives it back is not we
-	}
-	if !d.reads(r.LastRead, api.PoweredOff) || r.OnAt != nil {
-		return d.sayTo(i, api.CallRead)
+// readOrGiveBack chooses the next call to a device that is to give access back. When it may
+// be called was asked before.
+func (d *decision) readOrGiveBack(i int) outcome {
+	r, dev := d.record(i), d.access(i)
+	if d.dec.Isolation()[i].LeaveOff || !dev.reads(api.PoweredOff) || r.OnAt != nil {
+		return dev.call(api.CallRead) // who gives back what has no method for that is not we
 	}
 	r.OnAt = d.at(0)
 	d.tell(api.AccessRestoreSent, "giving back "+taken(d.dec.Isolation()[i]))
-	return d.sayTo(i, api.CallOn)
+	return dev.call(api.CallOn)
 }
 
 // judgeBack takes what the device has just said.
 func (d *decision) judgeBack(i int) {
-	r, c := d.record(i), d.seen.Call
-	b := d.dec.Isolation()[i]
+	r, b, dev := d.record(i), d.dec.Isolation()[i], d.access(i)
+	said := dev.response()
 	switch {
-	case c.Wrong:
+	case said == wrongMachine:
 		d.backFailed(i, r.Words()+" answers for another machine: it is not given access")
-	case c.Call != api.CallRead:
-	case r.LastRead.State == api.PoweredOn:
+	case said == readsOn:
 		*r = api.RecordOf(&b)
 		d.tell(api.AccessRestored, taken(b)+" reads as given back")
-	case c.Stopping && r.OnAt != nil && d.since(r.OnAt) < d.offTimeout():
-		r.NotBefore = d.at(Poll) // on its way
-	case r.LastRead.State != api.PoweredOff:
-		d.backFailed(i, r.Words()+": "+r.LastError)
-	case b.LeaveOff:
+	case said == noResponse || said == readsOff && r.OnAt == nil && !b.LeaveOff: // it is told, or read, next
+	case said == readsOff && b.LeaveOff:
 		d.backFailed(i, taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")
-	case r.OnAt == nil:
-	case d.since(r.OnAt) < d.offTimeout():
-		r.NotBefore = d.at(Poll)
-	default:
+	case said != unknown && r.OnAt != nil && dev.shows(r.OnAt):
+		r.NotBefore = d.at(Poll) // on its way
+	case said == readsOff:
 		r.OnAt = nil
 		d.backFailed(i, taken(b)+" was given back, and still reads cut off")
+	default:
+		d.backFailed(i, r.Words()+": "+r.LastError)
 	}
 }
 
 // backFailed tries again later, less and less often, for ever; but a dead device does
 // not keep a record alive that a person has ended (S27).
 func (d *decision) backFailed(i int, msg string) {
-	r := d.record(i)
-	wait := d.pause(r.Tries)
-	r.Tries++
-	_, locked := d.lockedOut(&d.dec.Isolation()[i])
-	if (r.Tries >= d.attempts() || locked) && (d.seen.Deleting || d.requests.Abort != nil) {
+	r, dev := d.record(i), d.access(i)
+	wait := dev.slower()
+	if dev.lastTry() && d.ending() {
 		d.abandon(r, msg)
 		return
 	}
@@ -150,8 +143,8 @@ func (d *decision) restored() outcome {
 // cutReleased ends the release of what only a cut has proven.
 func (d *decision) cutReleased(why api.Reason, msg string) outcome {
 	if d.owesBack() {
-		return d.enter(api.Recovering, why, msg)
+		return d.leave(api.Recovering, why, msg)
 	}
 	d.tell(why, msg)
-	return d.enter(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
+	return d.leave(api.Fenced, api.StaysOff, "it was not nodefence that cut this machine off from its storage")
 }

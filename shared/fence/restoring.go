@@ -32,7 +32,7 @@ func (d *decision) restoring() outcome {
 		if o := d.calledAlready(); o.decided {
 			return o
 		}
-		return d.sayBack(i)
+		return d.readOrGiveBack(i)
 	}
 	switch {
 	case !due.IsZero() && d.st.Outcome == api.SentBack && d.st.Claim == nil && d.allDead():

@@ -15,8 +15,7 @@ func (d *decision) retry(why api.Reason, msg string) outcome {
 	d.st.Retries++
 	if _, locked := d.lockout(); d.st.Retries < d.attempts() && !locked {
 		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, d.st.Retries, d.attempts()))
-		d.wait(d.interval())
-		return settled
+		return d.power().wait(d.interval())
 	}
 	if d.anotherLevel() {
 		return d.nextLevel(why, msg)
@@ -30,8 +29,7 @@ func (d *decision) retry(why api.Reason, msg string) outcome {
 	if begun {
 		// What was begun runs to its end, under the slot that it holds (S25).
 		d.tell(api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
-		d.wait(d.interval())
-		return settled
+		return d.power().wait(d.interval())
 	}
 	d.enter(api.Pending, api.FlowRestarted, fmt.Sprintf("restart %d of %d", d.st.Restarts, d.dec.Settings.Power.Restarts))
 	d.lookAfter(d.interval())
@@ -42,7 +40,7 @@ func (d *decision) fail(why api.Reason, msg string) outcome {
 	d.st.Power.FirstOff, d.st.Proof = nil, nil
 	if d.machineWithoutNode() {
 		d.st.Outcome = api.MachineNotDeleted // there is no node whose health would reset it: tried anew after the back-off
-		return d.enter(api.Recovering, why, msg)
+		return d.leave(api.Recovering, why, msg)
 	}
 	if d.mustAwait() {
 		return d.await(why, msg)
@@ -54,13 +52,12 @@ func (d *decision) fail(why api.Reason, msg string) outcome {
 
 // slowly is for what must be tried for ever: the interval doubles up to five minutes (S25).
 func (d *decision) slowly(why api.Reason, msg string) outcome {
-	wait := d.slower()
-	if d.st.Retries >= d.attempts() && (d.seen.Deleting || d.requests.Abort != nil) {
+	wait := d.power().slower()
+	if d.power().lastTry() && d.ending() {
 		// A dead device must not keep a record alive that a person has ended (S27).
 		d.st.Outcome = api.Aborted
-		return d.enter(api.Recovering, why, msg+"; ended by a person, the machine stays off")
+		return d.leave(api.Recovering, why, msg+"; ended by a person, the machine stays off")
 	}
 	d.tell(why, msg)
-	d.wait(wait)
-	return settled
+	return d.power().wait(wait)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestAProofByEveryDeviceFits: a node may have four devices that cut it off from storage,
@@ -45,7 +46,7 @@ func TestAProofByEveryDeviceFits(t *testing.T) {
 // of use, and only a reboot shows it (S2).
 func TestAVolumeWithALongNameIsNotKept(t *testing.T) {
 	for n, only := range map[int]bool{fence.LongestVolume: false, fence.LongestVolume + 1: true} {
-		spec := cutSpec()
+		spec := specs.Cut()
 		st := spec.In(api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, Proof: &api.Proof{Type: api.ProofStorageCut, BootIDBefore: "a"}})
 		d := fence.CoreOf(&st.Decision, st, fence.Seen{Left: &fence.Left{Volumes: []string{"a", strings.Repeat("v", n)}}}, fencetest.Start)
 		d.NoteRelease(fence.Release)

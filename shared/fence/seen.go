@@ -118,7 +118,7 @@ type CallResult struct {
 	At time.Time
 	// Err in words, without secrets; empty if the call came back well.
 	Err string
-	// Stopping: the machine is on its way off, by whosever hand; power is unknown.
+	// Stopping: the machine is on its way off, whoever switched it; power is unknown.
 	Stopping bool
 	// Wrong: the device answered for another machine than the one bound (S11).
 	Wrong bool

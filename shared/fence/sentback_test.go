@@ -11,6 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // TestADeadDeviceKeepsNoFenceFromTheGate: the policy is in DryRun by now, and the switch
@@ -18,7 +19,7 @@ import (
 // and says what is still cut, the switch is asked less and less often, and a policy that
 // wants the node fenced again finds it there (S22, S25).
 func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
-	f, now := isolatedFence(fabricSpec(), api.Isolating)
+	f, now := isolatedFence(specs.Fabric(), api.Isolating)
 	f.Status.Isolation[0].SwitchedByUs = true
 	f.Status.Decision.Settings.Power.Attempts = 3
 	dead, dryRun, reads := true, true, []time.Duration{}
@@ -30,7 +31,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 				now = n.Time
 			}
 			now = now.Add(time.Millisecond)
-			seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 			if f.Status.Decision.Settings.Mode = api.ModeEnforce; dryRun {
 				f.Status.Decision.Settings.Mode = api.ModeDryRun
@@ -104,7 +105,7 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 		"a storm holds it besides":       {fence.CallResult{Err: "unreachable"}, fence.Brakes{Storm: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, now := isolatedFence(fabricSpec(), api.Isolating)
+			f, now := isolatedFence(specs.Fabric(), api.Isolating)
 			f.Status.Isolation[0].SwitchedByUs = true
 			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Mode = 3, api.ModeDryRun
 			moves, reads, taint, end := 0, 0, true, now.Add(20*time.Minute)
@@ -113,7 +114,7 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 					now = n.Time
 				}
 				now = now.Add(20 * time.Millisecond)
-				seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+				seen := fencetest.Look(f, now, "Unknown", false, "a")
 				seen.Me, seen.Node.Taint, seen.Node.Cordoned, seen.Resolved = fmt.Sprint(i), taint, taint, true
 				b := &seen.Brakes
 				b.Stricter, b.Unmark, b.Why, b.Paused, b.Stopped, b.Storm = true, true, api.DryRun, c.brakes.Paused, c.brakes.Stopped, c.brakes.Storm

@@ -26,7 +26,7 @@ func TestLeaveOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := fence.CoreOf(
 				&api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
-				api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: tc.cut}}, fence.Seen{}, time.Time{},
+				api.NodeFenceStatus{Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: tc.cut}}}, fence.Seen{}, time.Time{},
 			)
 			if got := d.OwesPowerOn(); got != tc.want {
 				t.Errorf("owes a power-on: %v, want %v", got, tc.want)

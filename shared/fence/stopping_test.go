@@ -25,10 +25,10 @@ func TestAMachineOnItsWayOffIsWaitedFor(t *testing.T) {
 		f.Status.Decision.Settings.Power.Attempts = 3
 		at, now := fence.StampOf(fencetest.Start.Add(-c.since)), fence.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
-			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a",
+			Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &at, DecidedAt: &now, BootIDBefore: "a", Placed: api.Placed{Taint: true},
 			Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: now, NotAfter: fence.StampOf(fencetest.Start.Add(5 * time.Second))},
 		}
-		seen := usual(&state{spec: fencetest.GivenBy(f), st: f.Status, sh: shadow{renewed: "r0"}}, fencetest.Start, "Unknown", false, "a")
+		seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 		seen.Call = &fence.CallResult{Call: api.CallRead, At: fencetest.Start, Err: "it is stopping", Stopping: c.stops}
 		st, act := fence.Decide(f, seen, fencetest.Start)
 		if act != fence.None || st.Phase != api.Fencing || st.Retries != c.retries || st.Power.OffCalls != 0 {

@@ -3,9 +3,7 @@ package fence_test
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	diff "github.com/google/go-cmp/cmp"
 
@@ -45,7 +43,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		at := fence.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
-			Power: api.PowerRecord{SwitchedByUs: true, OffAt: &at, Cut: []int32{0}},
+			Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cut: []int32{0}},
 		}
 		read, ons, now := c.first, 0, fencetest.Start
 		read.Call, read.Power = api.CallRead, cmp.Or(read.Power, "Off")
@@ -53,7 +51,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			if n := f.Status.NextLook; n != nil && n.After(now) {
 				now = n.Time
 			}
-			seen := usual(&state{st: f.Status, now: now, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, now, "Unknown", false, "a")
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			seen.Me = fmt.Sprint(i)
 			st, act := fence.Decide(f, seen, now)
 			if f.Status = st; act == fence.None {
@@ -86,33 +84,4 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-}
-
-// What the walk adds for a machine of several supplies.
-
-// supplyEnds are the ends of a read that tell of a supply that is not on.
-func supplyEnds(s *state, end func(fence.CallResult)) {
-	if s.st.Phase == api.PoweringOn && !climbed(s) {
-		end(fence.CallResult{Power: "On", MissingSupply: "b"})
-	}
-}
-
-// lacking: the last read told of a supply that is not on.
-func (sh shadow) lacking() bool {
-	return len(sh.reads) > 0 && sh.reads[len(sh.reads)-1].MissingSupply != ""
-}
-
-func checkSupplies(s *state, sh *shadow, a *api.NodeFenceStatus, say func(bool, string)) {
-	if s.st.Phase == api.PoweringOn && a.Phase == api.Recovering && a.Reason == api.SeenOn && sh.lacking() {
-		say(slices.ContainsFunc(a.History, func(h api.HistoryEntry) bool { return h.Reason == api.PowerOnNotSeen }), "S25: every supply that was cut is asked for anew while it is not on")
-	}
-}
-
-// brokenSupplies take a machine that is on for one of which all supplies are.
-var brokenSupplies = map[string]decider{
-	"takes one supply that is on for all": before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) {
-		if s.Call != nil {
-			s.Call.MissingSupply = ""
-		}
-	}),
 }

@@ -11,6 +11,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 )
 
 // suspectWorld is fencetest.World, in which n0 counts as Ready and its Lease, which is
@@ -149,19 +150,19 @@ func TestSuspectNeverBegins(t *testing.T) {
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "none", true
 		}, api.BindingInvalid},
 		"its time is not over": {func(_ *api.NodeFence, s *fence.Seen) {
-			s.Lease.StillSince = fencetest.Start.Add(-walkStill + time.Second)
+			s.Lease.StillSince = fencetest.Start.Add(-specs.EarlyStill + time.Second)
 		}, api.WaitingForTime},
 		"it was read a moment ago": {func(f *api.NodeFence, _ *fence.Seen) {
 			at := fence.StampOf(fencetest.Start.Add(time.Second))
 			f.Status.Power.NotBefore = &at
 		}, api.LeaseStandsStill},
 	} {
-		f := &api.NodeFence{Spec: earlySpec().AsSpec(), Status: earlySpec().In(api.NodeFenceStatus{})}
+		f := &api.NodeFence{Spec: specs.Early().AsSpec(), Status: specs.Early().In(api.NodeFenceStatus{})}
 		since, opened := fence.StampOf(fencetest.Start.Add(-time.Second)), fence.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
 			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
-		seen := usual(&state{now: fencetest.Start, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, fencetest.Start, "True", false, "a")
-		seen.Lease.StillSince = fencetest.Start.Add(-walkStill)
+		seen := fencetest.Look(f, fencetest.Start, "True", false, "a")
+		seen.Lease.StillSince = fencetest.Start.Add(-specs.EarlyStill)
 		c.change(f, &seen)
 		st, act := fence.Decide(f, seen, fencetest.Start)
 		if st.Reason != c.why || st.Phase != api.Pending || act != fence.None {
@@ -180,7 +181,7 @@ func TestAnEarlyProbeNeedsADeviceToAsk(t *testing.T) {
 		"not in a dry run":                                  {func(p *api.ResolvedPolicy) { p.Settings.Mode = api.ModeDryRun }, false},
 		"not where a person confirms that machines are off": {func(p *api.ResolvedPolicy) { p.Settings.Action = api.ActionWaitForOff }, false},
 	} {
-		p := earlySpec().Decision.ResolvedPolicy
+		p := specs.Early().Decision.ResolvedPolicy
 		c.change(&p)
 		if got := fence.Early(p) != nil; got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -202,11 +203,11 @@ func TestOurMark(t *testing.T) {
 		"another's condition says nothing of it": {[]fence.Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
 		"without earlyProbe it is as it was":     {[]fence.Condition{ours}, 1},
 	} {
-		f := &api.NodeFence{Spec: earlySpec().AsSpec(), Status: earlySpec().In(api.NodeFenceStatus{})}
+		f := &api.NodeFence{Spec: specs.Early().AsSpec(), Status: specs.Early().In(api.NodeFenceStatus{})}
 		if name == "without earlyProbe it is as it was" {
 			f.Status.Decision.Settings.EarlyProbe = nil
 		}
-		seen := usual(&state{now: fencetest.Start, spec: fencetest.GivenBy(f), sh: shadow{renewed: "r0"}}, fencetest.Start, "True", false, "a")
+		seen := fencetest.Look(f, fencetest.Start, "True", false, "a")
 		seen.Node.Conditions = c.conditions
 		if st, _ := fence.Decide(f, seen, fencetest.Start); len(st.Evidence) != c.want {
 			t.Errorf("%s: %v", name, st.Evidence)

@@ -31,9 +31,9 @@ const (
 	StopTakes = 10 * time.Minute
 	// Poll lies between two looks at something that we wait to see.
 	Poll = time.Second
-	// PeekPoll is the least time between two reads of a machine for which only its
+	// ProbePoll is the least time between two reads of a machine for which only its
 	// Lease speaks.
-	PeekPoll = 3 * time.Second
+	ProbePoll = 3 * time.Second
 	// AskPicture lies between two looks for a picture of the Leases.
 	AskPicture = 5 * time.Second
 	// PictureLag is how long after its time a still Lease may come into the picture.

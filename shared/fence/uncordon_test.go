@@ -69,7 +69,7 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 		"it was cut off from its storage": {func(f *api.NodeFence, _ *fence.Seen) {
 			at := fence.StampOf(now.Add(-5 * time.Minute))
 			f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0
-			f.Status.Isolation = []api.IsolationRecord{{Device: "network-1", OffAt: &at}}
+			f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{OffAt: &at}, Device: "network-1"}}
 		}, held},
 		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Taint = false }, alone},
 		"it is not healthy for long enough, whoever uncordons it": {func(f *api.NodeFence, _ *fence.Seen) {
@@ -122,7 +122,7 @@ func TestWhyANodeIsKept(t *testing.T) {
 // TestAWordToUncordonIsForNow: whoever uncordons what is not kept uncordons nothing later.
 func TestAWordToUncordonIsForNow(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	for _, phase := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
+	for _, phase := range []api.Phase{api.Pending, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
 		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
 			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, uncordonBy(fencetest.Start)
 		})

@@ -38,7 +38,7 @@ func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c admission.Picture,
 	if v := admission.Admit(both[0], c, l, fencetest.Start); v != nil {
 		t.Fatalf("the first: %+v", v)
 	}
-	for _, p := range []api.Phase{api.Pending, api.Isolating, api.Fencing, api.Recovering} {
+	for _, p := range []api.Phase{api.Pending, api.Probing, api.Isolating, api.Fencing, api.Recovering} {
 		c.Fences[0].Status.Phase = p
 		if v := admission.Admit(both[1], c, l, fencetest.Start); fencetest.ReasonOf(v) != holds {
 			t.Errorf("the second, while the first is %s: %+v", p, v)
@@ -125,10 +125,9 @@ func TestClocksApart(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	s := &state{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}}
-	f := &api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(api.NodeFenceStatus{})}
+	f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 	f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = api.Pending, 1, api.Schema
-	seen := usual(s, fencetest.Start, "Unknown", false, "a")
+	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	ahead := fencetest.Start.Add(time.Hour)
 	seen.Reserved = &ahead
 	if st, act := fence.Decide(f, seen, fencetest.Start); act != fence.Reserve {

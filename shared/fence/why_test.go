@@ -123,7 +123,7 @@ var noes = []struct {
 	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
 		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Role: api.RoleNetwork, Must: true}
 		fencetest.Cutting(&f.Status.Decision, b)
-		f.Status.Isolation = []api.IsolationRecord{{Device: "network-1", Driver: b.Driver, Address: b.Address, LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}}
+		f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}, Device: "network-1", Driver: b.Driver, Address: b.Address}}
 		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: fence.StampOf(fencetest.Start.Add(time.Hour))}}
 	}},
 	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, l *api.FenceLedger) {
@@ -166,14 +166,13 @@ func TestGeneratedNoes(t *testing.T) {
 
 // refusal is what the gate says: by itself, or by the ledger's one step.
 func refusal(change func(*api.NodeFence, *fence.Seen, *admission.Picture, *api.FenceLedger)) (api.Reason, string) {
-	s := &state{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}}
 	f, c, l := fencetest.World(fencetest.Start)
 	limits := f.Status.Decision.Limits
 	uid := f.UID
-	s.spec.To(f)
+	fencetest.Spec().To(f)
 	f.Spec.NodeName, f.Status.Decision.Limits, f.UID = "n0", limits, uid
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema}
-	seen := usual(s, fencetest.Start, "Unknown", false, "a")
+	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	seen.Reserved = nil
 	change(f, &seen, &c, l)
 	st, act := fence.Decide(f, seen, fencetest.Start)

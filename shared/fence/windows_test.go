@@ -29,7 +29,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 		"before the first Off":         {phase: api.Fencing, change: func(st *api.NodeFenceStatus) { st.Power.LastRead = on }, held: true},
 		"a machine that was found off": {phase: api.Releasing, held: true},
 		"a further Off": {phase: api.Fencing, change: func(st *api.NodeFenceStatus) {
-			st.Power = api.PowerRecord{SwitchedByUs: true, Cuts: 1, LastRead: on}
+			st.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: on}, Cuts: 1}
 		}},
 		"a machine that we cut":  {phase: api.Releasing, change: func(st *api.NodeFenceStatus) { st.Power.SwitchedByUs = true }},
 		"release has begun":      {phase: api.Releasing, change: func(st *api.NodeFenceStatus) { st.Release.StartedAt = at(time.Second) }},
@@ -48,7 +48,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 				c.change(&f.Status)
 			}
 			decide := func(w []policy.Windows) (api.NodeFenceStatus, fence.Action) {
-				x := usual(&state{st: f.Status}, now, "Unknown", false, "a")
+				x := fencetest.Look(f, now, "Unknown", false, "a")
 				x.Brakes.Windows = w
 				return fence.Decide(f, x, now)
 			}
@@ -74,7 +74,7 @@ func TestWindowHoldsWhatWasNotBegun(t *testing.T) {
 func TestAfterTheWindow(t *testing.T) {
 	f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 	decide := func(at time.Time) fence.Action {
-		x := usual(&state{}, at, "Unknown", false, "a")
+		x := fencetest.Look(f, at, "Unknown", false, "a")
 		x.Brakes.Windows, x.Reserved = fencetest.OpenNow, nil
 		var act fence.Action
 		f.Status, act = fence.Decide(f, x, at)

@@ -7,9 +7,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// An activity check may be the machine's own device. It is asked by
-// power, as every word with a machine is, and last: one read under a slot that is
-// given back at once, of a machine on which nothing was placed. What it read is
+// An activity check may be the machine's own device. It is read in Probing, and last: once,
+// under a slot that is given back at once, of a machine on which nothing was placed. What it read is
 // an answer of its round and nothing else: no proof, and no reason for an Off.
 
 const deviceSuffix = " device"
@@ -79,9 +78,9 @@ func (d *decision) noteDevice() {
 	}
 }
 
-// reading: this fence is with power for one read, as a check.
+// reading: the machine is read as a check.
 func (d *decision) reading() bool {
-	return d.st.Phase == api.Fencing && d.st.ActivityChecks != nil && d.st.ActivityChecks.Reading
+	return d.st.Phase == api.Probing && d.st.ActivityChecks != nil && d.st.ActivityChecks.Reading
 }
 
 // toDevice asks for a slot, since the machine's device is spoken with under all
@@ -93,7 +92,7 @@ func (d *decision) toDevice() outcome {
 	if r := d.seen.Reserved; r != nil && Fresh(*r, d.now, DecisionValidity) {
 		d.st.DecidedAt, d.st.ActivityChecks.Reading = d.stamp(*r), true
 		d.readAnew()
-		return d.enter(api.Fencing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
+		return d.enter(api.Probing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
 	}
 	if v := d.seen.Verdict; v != nil {
 		return d.stay(v.Reason, v.Message, v.Again)
@@ -101,23 +100,17 @@ func (d *decision) toDevice() outcome {
 	return d.askSlot()
 }
 
-// witness reads the machine once, and gives round and slot back.
-func (d *decision) witness() outcome {
+// readAsCheck reads the machine once for the round under way, and gives round and slot back.
+func (d *decision) readAsCheck() outcome {
+	if !d.reading() {
+		return goOn
+	}
 	a := d.st.ActivityChecks
-	if o := first(d.calledOff, d.stale); o.decided {
-		if d.st.Phase != api.Fencing {
-			a.Reading = false
-		}
-		return o
-	}
 	if _, last := unread(&a.CheckRound); last {
-		if o := first(d.calledAlready, d.tooSoon); o.decided {
-			return o
-		}
-		return d.call(api.CallRead)
+		return d.power().next(false, nil, nil)
 	}
-	a.Reading, d.st.Retries = false, 0
+	d.st.Retries = 0
 	d.st.Power.LastRead, d.st.Power.FirstOff = nil, nil // the fence reads for itself
 	d.giveBack()
-	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+counts(d.dec.Settings.ActivityChecks, a))
+	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+roundWords(d.dec.Settings.ActivityChecks, a))
 }

@@ -51,7 +51,7 @@ func StampOf(t time.Time) api.Time {
 	return metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 }
 
-func counts(p *api.ActivitySettings, a *api.ActivityRecord) string {
+func roundWords(p *api.ActivitySettings, a *api.ActivityRecord) string {
 	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
 }
 

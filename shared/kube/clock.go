@@ -31,6 +31,10 @@ const drift = 200e-6
 // only: it goes on while the machine sleeps (S8).
 func Elapsed() time.Duration { return sinceBoot() }
 
+// Elapsed is the time by the clock that this one measures with, which the age of what was read
+// is told by (Client.Since).
+func (c *Clock) Elapsed() time.Duration { return c.elapsed() }
+
 // NewClock makes a clock that has not heard of the server yet; until it has, it
 // tells the machine's own time.
 func NewClock() *Clock { return &Clock{elapsed: sinceBoot, fallback: time.Now} }

@@ -16,7 +16,7 @@ const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leas
 
 // Lease reads a node's Lease; nil when there is none.
 func (c *Client) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
-	return getCached[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
+	return get[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
 }
 
 // What is heard of dumps stands in Leases, one a node, in a namespace of their

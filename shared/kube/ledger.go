@@ -14,22 +14,22 @@ import (
 
 const ledgersPath = group + "/fenceledgers"
 
-const ledgerStatus = ledgersPath + "/" + api.LedgerName + "/status"
+const (
+	theLedger    = ledgersPath + "/" + api.LedgerName
+	ledgerStatus = theLedger + "/status"
+)
 
 // Ledger reads the ledger, creating it when it is missing. If this process has seen
 // the API server's state go back in time, the ledger says so, whether or not
 // anybody has kept that yet.
 func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	for {
-		l, err := getCached[api.FenceLedger](ctx, c, ledgersPath+"/"+api.LedgerName)
+		l, err := get[api.FenceLedger](ctx, c, theLedger)
 		if err != nil {
 			return nil, err
 		}
 		if l != nil {
-			if back := c.WentBack(); back != nil {
-				l.Status.Restored = back
-			}
-			return l, nil
+			return c.restored(l), nil
 		}
 		l = &api.FenceLedger{
 			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"},
@@ -43,6 +43,14 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 			return nil, err
 		}
 	}
+}
+
+// restored has a ledger say that the API server's state went back, if this process has seen it.
+func (c *Client) restored(l *api.FenceLedger) *api.FenceLedger {
+	if back := c.WentBack(); back != nil {
+		l.Status.Restored = back
+	}
+	return l
 }
 
 // SaveLedger writes the ledger's status by compare-and-swap: whoever wrote its spec

@@ -155,12 +155,13 @@ const touchedBy = "nodefence.io/touched"
 
 // updateMarks applies one change against the node's resourceVersion, and refuses a node
 // that is not the one meant (S6). With a version, the node must be as it was then;
-// without one, it is tried again when somebody else wrote.
+// without one, it is tried again when somebody else wrote. The first try is on what this
+// process has seen less than a second ago: whoever marks a node has just looked at it.
 func (c *Client) updateMarks(ctx context.Context, node string, uid types.UID, version string, change func(*rawNode) (marks, error)) error {
 	var err error
 	for range tries {
 		var n *rawNode
-		n, err = getCached[rawNode](ctx, c, nodesPath+"/"+node)
+		n, err = getRecent[rawNode](ctx, c.Since(0), nodesPath+"/"+node)
 		if err != nil {
 			return err
 		}

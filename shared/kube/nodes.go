@@ -14,10 +14,9 @@ import (
 
 const nodesPath = "/api/v1/nodes"
 
-// Node reads a node; nil when there is none. Node, Lease, Policy and Ledger may
-// answer from what this process has seen a moment ago (see Begin).
+// Node reads a node; nil when there is none.
 func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
-	return getCached[corev1.Node](ctx, c, nodesPath+"/"+name)
+	return get[corev1.Node](ctx, c, nodesPath+"/"+name)
 }
 
 // Nodes reads all nodes.
@@ -47,7 +46,6 @@ func BootID(said string) string {
 func (c *Client) SetReadyUnknown(ctx context.Context, node string, uid types.UID, version string) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
 	defer func() { // S5: a living kubelet answers to this, so the next look is a read
-		c.Forget(ctx)
 		c.dropFromCache(nodesPath + "/" + node)
 		c.dropFromCache(leasesPath + "/" + node)
 	}()
@@ -64,9 +62,6 @@ func (c *Client) SetReadyUnknown(ctx context.Context, node string, uid types.UID
 // DeleteNode deletes exactly this Node object, as it was looked at: ErrConflict says
 // that it has changed since, as one does whose machine is there again (S3, S6).
 func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, version string) error {
-	defer func() {
-		c.Forget(ctx)
-		c.dropFromCache(nodesPath + "/" + node)
-	}()
+	defer c.dropFromCache(nodesPath + "/" + node)
 	return c.deleteAsSeen(ctx, nodesPath+"/"+node, uid, version)
 }

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -14,7 +13,7 @@ const problemsPath = group + "/nodeproblempolicies"
 
 // Policy reads a FencePolicy; nil when there is none.
 func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, error) {
-	return getCached[api.FencePolicy](ctx, c, policiesPath+"/"+name)
+	return get[api.FencePolicy](ctx, c, policiesPath+"/"+name)
 }
 
 // Policies reads all FencePolicies.
@@ -31,20 +30,9 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	// As the API server gave it: what this program does not understand of a policy is not
 	// in what it would write of it.
 	if raw, err := r.Raw(); err == nil {
-		c.addToCache(ctx, policiesPath, raw, at)
+		c.addToCache(policiesPath, raw, at)
 	}
 	return l.Items, nil
-}
-
-// CachedPolicies is Policies, unless this process has listed them a moment ago.
-func (c *Client) CachedPolicies(ctx context.Context) ([]api.FencePolicy, error) {
-	if raw := c.cachedAt(ctx, policiesPath); raw != nil {
-		var l api.FencePolicyList
-		if err := json.Unmarshal(raw, &l); err == nil {
-			return l.Items, nil
-		}
-	}
-	return c.Policies(ctx)
 }
 
 // SavePolicyStatus writes a policy's status by compare-and-swap. A list in it that is decided

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func getExisting[T any](ctx context.Context, c *Client, path string) (*T, error)
 		}
 		return nil, fmt.Errorf("get %s: %w", path, err)
 	}
-	return decodeObject[T](ctx, c, r, path, at)
+	return decodeObject[T](c, r, path, at)
 }
 
 // list reads a collection, whole.
@@ -130,7 +131,7 @@ func writeResult[T any](ctx context.Context, c *Client, r rest.Result, verb, pat
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, ErrConflict)
 	}
-	if unknown := unknownField(err); unknown != "" && strings.HasPrefix(path, group) {
+	if unknown := cmp.Or(unknownField(err), unknownValue(err)); unknown != "" && strings.HasPrefix(path, group) {
 		return nil, fmt.Errorf("%s %s: nodefence's kinds are older here than this program (kubectl apply --server-side -k infra/crd): %s", verb, path, unknown)
 	}
 	if unserved(err) {
@@ -139,35 +140,16 @@ func writeResult[T any](ctx context.Context, c *Client, r rest.Result, verb, pat
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, path, err)
 	}
-	return decodeObject[T](ctx, c, r, objectOf(path), at)
-}
-
-// unknownField is what the API server says of a field that it does not know, if it does. Of
-// a patch it says that after the whole object.
-func unknownField(err error) string {
-	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
-		return ""
-	}
-	words := err.Error()
-	if i := strings.LastIndex(words, "strict decoding error"); i >= 0 && strings.Contains(words[i:], "unknown field") {
-		return words[i:]
-	}
-	return ""
-}
-
-// unserved: the path leads nowhere; if an object were missing, it would be named.
-func unserved(err error) bool {
-	var s apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &s) && (s.Status().Details == nil || s.Status().Details.Name == "")
+	return decodeObject[T](c, r, objectOf(path), at)
 }
 
 // objectOf is the path of an object whose status, or itself, was written.
 func objectOf(path string) string { return strings.TrimSuffix(path, "/status") }
 
 // decodeObject is decode of one object, which the cache keeps.
-func decodeObject[T any](ctx context.Context, c *Client, r rest.Result, path string, at time.Duration) (*T, error) {
+func decodeObject[T any](c *Client, r rest.Result, path string, at time.Duration) (*T, error) {
 	if raw, err := r.Raw(); err == nil {
-		c.addToCache(ctx, path, raw, at)
+		c.addToCache(path, raw, at)
 	}
 	out, err := decode[T](r, path)
 	if l, ok := any(out).(*api.FenceLedger); ok && err == nil {

@@ -14,12 +14,12 @@ import (
 // fence's slot, and since when the source has seen its Lease stand still. It goes after
 // NodeAndLease. The policy that decides says, too, whether the node is to be fenced on its
 // Machine's account.
-func Brakes(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	policies, err := c.CachedPolicies(ctx)
+	policies, err := c.Policies(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,13 +42,13 @@ func Brakes(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.S
 // Recount asks once more, right before power is cut or access taken, all that was asked
 // before the slot was reserved: the ledger is read first, then everything else, by which
 // it is held (S13, S14, S15). It goes after Brakes.
-func Recount(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func Recount(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	now := c.Clock().Now()
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	lists, err := ReadLists(ctx, c)
+	lists, err := ReadLists(ctx, c.Client)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func Recount(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.
 	if !selected {
 		return nil // which Brakes says
 	}
-	census, err := lists.Picture(ctx, c, f)
+	census, err := lists.Picture(ctx, c.Client, f)
 	if err != nil {
 		return err
 	}

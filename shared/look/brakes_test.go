@@ -74,10 +74,10 @@ func TestLook(t *testing.T) {
 			s.objects[policiesPath] = `{"items":[` + policies + `]}`
 			client := s.client(t)
 			var seen fence.Seen
-			if err := look.NodeAndLease(t.Context(), client, f, &seen); err != nil {
+			if err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
-			if err := look.Brakes(t.Context(), client, f, &seen); err != nil {
+			if err := look.Brakes(t.Context(), client.Since(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Brakes.Unwatched = unwatched
@@ -116,7 +116,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 			f.Status.Power.SwitchedByUs = c.begun
 			s := &served{objects: map[string]string{ledgerPath: c.ledger, policiesPath: `{"items":[` + c.policies + `]}`}}
 			seen := fence.Seen{Node: fence.Node{Exists: true}}
-			if err := look.Brakes(t.Context(), s.client(t), f, &seen); err != nil {
+			if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Unwatched = unwatched
@@ -138,9 +138,9 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			}
 			client := s.client(t)
 			var seen fence.Seen
-			err := look.NodeAndLease(t.Context(), client, f, &seen)
+			err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
-				err = look.Brakes(t.Context(), client, f, &seen)
+				err = look.Brakes(t.Context(), client.Since(0), f, &seen)
 			}
 			if err == nil || seen.Brakes.Looked {
 				t.Errorf("%v, %+v", err, seen)

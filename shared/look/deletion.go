@@ -17,7 +17,7 @@ import (
 // machine that is being cleaned, or is another's already. It goes after Node. Once
 // power was cut, or work released, nothing is looked at: by then it may be our own
 // fence that has deleted the Machine, and it runs to its end (S25).
-func Deletion(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	if f.Status.Begun() || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}

@@ -73,9 +73,9 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: c.status}
 			f.Status.Decision.NodeUID = "u"
 			var seen fence.Seen
-			err := look.Node(t.Context(), client, f, &seen)
+			err := look.Node(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
-				err = look.Deletion(t.Context(), client, f, &seen)
+				err = look.Deletion(t.Context(), client.Since(0), f, &seen)
 			}
 			if (err != nil) != (c.want == "error") {
 				t.Fatal(err)

@@ -10,14 +10,10 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Dump sees what is heard of the machine's dump, where the fence asks for
-// that. Where there is no such namespace, or no right to look into it, nobody
-// listens, and nothing is heard. A right can also be refused for a while: a dump
+// Dump sees what is heard of the machine's dump. Where there is no such namespace, or no
+// right to look into it, nobody listens, and nothing is heard. A right can also be refused for a while: a dump
 // that the fence has on record is not ended by that (fence.Decide).
 func Dump(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
-	if fence.Kdump(f) == nil || f.Status.Power.SwitchedByUs {
-		return nil
-	}
 	d, err := c.Dump(ctx, f.Spec.NodeName)
 	if apierrors.IsForbidden(err) {
 		return nil

@@ -26,17 +26,17 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 		"by the node's ConfigMap":   {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionOff}}, Devices: api.Named(api.Binding{Kdump: true})}, want: true},
 		"nobody asked":              {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot}}, Devices: api.Named(api.Binding{})}},
 		"no power is cut":           {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionIsolate, Kdump: rule}}}},
-		"the power is cut":          {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{SwitchedByUs: true}}},
+		"the power is cut":          {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, status: api.NodeFenceStatus{Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}}}},
 		"no right to look: not set": {dec: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: api.ActionReboot, Kdump: rule}}}, answer: http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &served{objects: map[string]string{dumpPath: heard}}
+			s := &served{objects: map[string]string{dumpPath: heard, nodePath: `{"metadata":{"name":"a","uid":"u"}}`, leasePath: `{}`, ledgerPath: `{}`, policiesPath: `{"items":[]}`}}
 			if tc.answer != 0 {
 				s.refused = map[string]int32{dumpPath: tc.answer}
 			}
-			tc.status.Decision = tc.dec
+			tc.status.Decision, tc.status.FenceNumber, tc.status.Phase = tc.dec, 1, api.Fencing
 			var seen fence.Seen
-			if err := look.Dump(t.Context(), s.client(t), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: tc.status}, &seen); err != nil {
+			if err := (look.Looker{Client: s.client(t)}).At(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: tc.status}, &seen, 0); err != nil {
 				t.Fatal(err)
 			}
 			if (seen.Dump != nil) != tc.want {

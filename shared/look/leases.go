@@ -51,7 +51,7 @@ func saidRenewal(l *coordinationv1.Lease) time.Duration {
 }
 
 // Lease sees the node's Lease.
-func Lease(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func Lease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	l, err := c.Lease(ctx, f.Spec.NodeName)
 	if err != nil || l == nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // NodeAndLease sees the node and its Lease.
-func NodeAndLease(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func NodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	if err := Node(ctx, c, f, seen); err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func NodeAndLease(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *f
 }
 
 // Node sees the node: it is for where nothing is decided by the Lease.
-func Node(ctx context.Context, c *kube.Client, f *api.NodeFence, seen *fence.Seen) error {
+func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
 	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err

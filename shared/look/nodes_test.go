@@ -93,7 +93,7 @@ func TestOutOfServiceSeen(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 			f.Status.Placed.OutOfServiceAs = c.as
 			var seen fence.Seen
-			if err := look.Node(t.Context(), s.client(t), f, &seen); err != nil {
+			if err := look.Node(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
 				t.Fatal(err)
 			}
 			if got := [2]bool{seen.Node.OutOfService, seen.Node.OutOfServiceForeign}; got != c.want {

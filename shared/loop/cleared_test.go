@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
@@ -19,9 +20,9 @@ type freed struct {
 	meanwhile func(*world)
 }
 
-func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
 	seen.Left = &fence.Left{}
-	return w.world.Look(ctx, f, seen)
+	return w.world.Look(ctx, f, seen, since)
 }
 
 func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
@@ -49,7 +50,7 @@ func TestATaintIsClearedForTheRecordAsItIs(t *testing.T) {
 			st.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
 			l := w.loop(nil, api.Releasing)
 			l.Does = &freed{w, c.meanwhile}
-			if _, err := l.Run(t.Context(), "n", event.New()); err != nil {
+			if _, err := l.Run(t.Context(), "n", event.New(), 0); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, w.asked.String()); d != "" {

@@ -36,6 +36,9 @@ type world struct {
 	blind error
 	// stopped: a brake is on.
 	stopped bool
+	// elapsed goes on by a second each time it is asked; since is what each look was told.
+	elapsed time.Duration
+	since   []time.Duration
 }
 
 func (w *world) Fence(context.Context, string) (*api.NodeFence, error) {
@@ -62,8 +65,9 @@ func (w *world) wrote() {
 	w.record.ResourceVersion = strconv.Itoa(rv + 1)
 }
 
-func (w *world) Look(_ context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func (w *world) Look(_ context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
 	w.asked.WriteString("L")
+	w.since = append(w.since, since)
 	if w.blind != nil {
 		return w.blind
 	}
@@ -111,7 +115,7 @@ func newWorld(p api.Phase) *world {
 func (w *world) loop(k *RecordCache, owns ...api.Phase) *Loop {
 	return &Loop{
 		Function: "test", Owns: owns, Store: w, Does: w, Reporter: deaf{}, Source: events.SourceOf("c"),
-		Now: func() time.Time { return w.now }, Me: func() string { return "me" }, Conflict: errConflict, Records: k,
+		Now: func() time.Time { return w.now }, Elapsed: func() time.Duration { w.elapsed += time.Second; return w.elapsed }, Me: func() string { return "me" }, Conflict: errConflict, Records: k,
 	}
 }
 
@@ -152,7 +156,7 @@ func TestARecordIsReadOnlyWhereItIsNotKnown(t *testing.T) {
 			if c.given != nil {
 				c.given(w, k)
 			}
-			if _, err := w.loop(k, c.phase).Run(t.Context(), "n", event.Event{}); err != nil {
+			if _, err := w.loop(k, c.phase).Run(t.Context(), "n", event.Event{}, 0); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, w.asked.String()); d != "" {

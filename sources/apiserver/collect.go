@@ -111,7 +111,7 @@ func (l *leftovers) look(now time.Time) (expected map[string]bool, rested map[st
 }
 
 // expectedBy are the nodes that a policy expects: those it names, and those whose
-// Machines are missing a Node or failed, as the second waker keeps in its status.
+// Machines are missing a Node or failed, as policystatus keeps in its status.
 func expectedBy(p *api.FencePolicy) (nodes []string) {
 	if x := p.Spec.MissingNodes; x != nil {
 		nodes = slices.Clone(x.NodeNames)
@@ -139,7 +139,7 @@ func (s *Source) collects(ctx context.Context, policies cache.InformerSynced) {
 			return
 		case <-tick.C:
 			if err := s.collect(ctx); err != nil && ctx.Err() == nil {
-				s.o.Logger.Warn("what is left of a node that is gone not put away yet", "error", err.Error())
+				s.o.Logger.Warn("what is left of a node that is gone is not deleted yet: tried again", "error", err.Error())
 			}
 		}
 	}

@@ -3,6 +3,6 @@
 // is due.
 //
 // What a reader must not get wrong: it decides nothing. If it sends too much,
-// functions look and do nothing; if it sends too little, the resync and a second
-// waker make up for it.
+// functions look and do nothing; if it sends too little, its own resync and the
+// function resync make up for it.
 package apiserver

@@ -29,7 +29,7 @@ func (s *Source) Run(ctx context.Context) error {
 		if ctx.Err() != nil || !errors.Is(err, errLost) && !errors.Is(err, errWentBack) {
 			return err
 		}
-		s.o.Logger.Warn("beginning anew", "error", err.Error())
+		s.o.Logger.Warn("the lead is lost: waiting for it again", "error", err.Error())
 	}
 }
 

@@ -129,7 +129,7 @@ func (e *enrolment) run(ctx context.Context) {
 			return
 		}
 		if err := e.write(ctx, name); err != nil && ctx.Err() == nil {
-			e.log.Warn("node not enrolled yet", "node", name, "error", err.Error())
+			e.log.Warn("node not enrolled: tried again", "node", name, "error", err.Error())
 			e.queue.AddRateLimited(name)
 		} else {
 			e.queue.Forget(name)

@@ -133,7 +133,7 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	defer cancel()
 	if err := o.sender.Send(try, e); err != nil {
 		o.failed.Inc()
-		log.Warn("not sent yet", "error", err.Error())
+		log.Warn("event not sent: tried again", "error", err.Error())
 		o.queue.AddRateLimited(id)
 		return true
 	}

@@ -160,13 +160,15 @@ func oneFence(ctx context.Context, c *rig.Cluster, count *requests, nodes int, v
 	for _, verb := range []string{"GET", "LIST", "POST", "PUT", "PATCH", "DELETE"} {
 		fmt.Printf(" %s %d", verb, sum(all, func(a asked) bool { return functions(a) && a.verb == verb }))
 	}
-	fmt.Printf("; source and second waker without any fence: %d a minute\n", sum(standing, func(asked) bool { return true }))
+	fmt.Printf("; source, resync and policystatus without any fence: %d a minute\n", sum(standing, func(asked) bool { return true }))
 	return nil
 }
 
-// functions are those that work on a fence; the source and the second waker ask
+// functions are those that work on a fence; the source, resync and policystatus ask
 // the same whether there is one or not.
-func functions(a asked) bool { return a.function != "source" && a.function != "waker" }
+func functions(a asked) bool {
+	return !slices.Contains([]string{"source", "resync", "policystatus"}, a.function)
+}
 
 func sum(all map[asked]int, of func(asked) bool) (n int) {
 	for a, m := range all {
@@ -179,7 +181,7 @@ func sum(all map[asked]int, of func(asked) bool) (n int) {
 
 // table is one line a function: what it asked for, how often.
 func table(all map[asked]int) {
-	for _, function := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "source", "waker"} {
+	for _, function := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "source", "resync", "policystatus"} {
 		mine := func(a asked) bool { return a.function == function }
 		if sum(all, mine) == 0 {
 			continue

@@ -17,6 +17,9 @@
 // shrunk and told. TestBrokenTwins shows that each promise is really looked at:
 // each twin is the real code but for one fault, and must be caught.
 //
+// TestRequestsOfAFence counts what one fence asks of the API server, by function
+// (testdata/requests.txt): a request more is seen in review.
+//
 // What makes it small, and why nothing is lost by it:
 //
 //   - A state is gone on from once: all objects with their versions, the machines,

@@ -46,6 +46,8 @@ type process struct {
 	call caller
 	// now is the time that the process sees pass; boot clocks begin at zero.
 	now func() time.Duration
+	// records, if set, are those that this process wrote last.
+	records *loop.RecordCache
 	// me tells this invocation from every other.
 	me string
 }
@@ -81,8 +83,10 @@ func (p process) client() *kube.Client {
 type code func(p process, name string) run.Handler
 
 // shipped is the code as it ships.
-func shipped(p process, name string) run.Handler {
-	c := p.client()
+func shipped(p process, name string) run.Handler { return p.function(p.client(), name) }
+
+// function is one of them as it ships, through a client that others may use too.
+func (p process) function(c *kube.Client, name string) run.Handler {
 	switch name {
 	case gate.Name:
 		g := p.gate(c)
@@ -115,7 +119,7 @@ func (p process) gate(c *kube.Client) *gate.Gate {
 func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: c, Does: w, Reporter: silent{}, Source: source,
-		Now: c.Clock().Now, Me: func() string { return p.me }, Conflict: kube.ErrConflict,
+		Now: c.Clock().Now, Elapsed: c.Clock().Elapsed, Me: func() string { return p.me }, Conflict: kube.ErrConflict, Records: p.records,
 	}
 }
 

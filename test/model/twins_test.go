@@ -42,8 +42,8 @@ func reservesBy(way wayToReserve) code {
 	}
 }
 
-func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	err := t.Gate.Look(ctx, f, seen)
+func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	err := t.Gate.Look(ctx, f, seen, since)
 	if t.yes != nil {
 		seen.Reserved = t.yes
 	}
@@ -254,8 +254,8 @@ func looksAway(p process, name string) run.Handler {
 
 type blind struct{ *power.Power }
 
-func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	err := b.Power.Look(ctx, f, seen)
+func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+	err := b.Power.Look(ctx, f, seen, since)
 	seen.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown"}}
 	return err
 }

@@ -31,13 +31,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	case !p.Settings.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	default:
-		out = append(out,
-			device+"State",
-			device+"Off, if the machine reads on",
-			device+"State, until it reads off twice, at least "+fence.Settle.String()+" apart")
-		for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
-			out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
-		}
+		out = append(out, switchedOff(device, p, levels)...)
 	}
 	out = append(out, released(p)...)
 	if p.Settings.Action != api.ActionReboot || b.LeaveOff {
@@ -51,6 +45,19 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		device+"State, until it reads on")
 	return append(append(out, givenBack(cuts)...),
 		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Settings.Recovery.ReadyDuration.Duration, p.Settings.Recovery.BootTimeout.Duration, marksGo(p)))
+}
+
+// switchedOff are the calls by which a machine is switched off and proven off.
+func switchedOff(device string, p *api.ResolvedPolicy, levels []api.Binding) []string {
+	out := []string{
+		device + "State",
+		device + "Off, if the machine reads on",
+		device + "State, until it reads off twice, at least " + fence.Settle.String() + " apart",
+	}
+	for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
+		out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
+	}
+	return out
 }
 
 // marksGo is how the node is given work again.

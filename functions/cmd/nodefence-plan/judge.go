@@ -31,10 +31,10 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	now := w.Client.Clock().Now()
 	f, seen := failedNode(n, *r.Policy, plan)
-	if err := look.Brakes(ctx, w.Client, f, &seen); err != nil {
+	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen); err != nil {
 		return err
 	}
-	if err := look.Deletion(ctx, w.Client, f, &seen); err != nil {
+	if err := look.Deletion(ctx, w.Client.Since(0), f, &seen); err != nil {
 		return err
 	}
 	reason, message, err := w.decided(ctx, r, f, seen, now)

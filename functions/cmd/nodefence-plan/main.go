@@ -89,24 +89,7 @@ func run(ctx context.Context, args []string, out, problems io.Writer) int {
 
 func read(args []string, problems io.Writer) (options, error) {
 	o := options{}
-	fs := flag.NewFlagSet("nodefence-plan", flag.ContinueOnError)
-	fs.SetOutput(problems)
-	fs.Usage = func() {
-		fmt.Fprint(problems, usage)
-		fs.PrintDefaults()
-	}
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (KUBECONFIG, or ~/.kube/config)")
-	fs.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context (its current one)")
-	fs.StringVar(&o.Namespace, "namespace", "nodefence-system", "`namespace` of the fence-config ConfigMaps")
-	fs.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "`namespace` of the devices' Secrets")
-	fs.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "`folder` of the ClusterLabs fence agents; they are asked for their metadata only")
-	fs.Func("job-images", "`images`, separated by commas, that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)", func(s string) error {
-		o.JobImages = strings.Split(s, ",")
-		return nil
-	})
-	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
-	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
-	fs.BoolVar(&o.read, "read", false, "have nodefence read the node's devices now, and wait for the answer")
+	fs := o.flags(problems)
 	var nodes []string
 	for rest := args; ; {
 		if err := fs.Parse(rest); err != nil {
@@ -129,6 +112,29 @@ func read(args []string, problems io.Writer) (options, error) {
 	}
 	o.node = strings.Join(nodes, "")
 	return o, nil
+}
+
+// flags are those of the command line, which are read into the options.
+func (o *options) flags(problems io.Writer) *flag.FlagSet {
+	fs := flag.NewFlagSet("nodefence-plan", flag.ContinueOnError)
+	fs.SetOutput(problems)
+	fs.Usage = func() {
+		fmt.Fprint(problems, usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (KUBECONFIG, or ~/.kube/config)")
+	fs.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context (its current one)")
+	fs.StringVar(&o.Namespace, "namespace", "nodefence-system", "`namespace` of the fence-config ConfigMaps")
+	fs.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "`namespace` of the devices' Secrets")
+	fs.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "`folder` of the ClusterLabs fence agents; they are asked for their metadata only")
+	fs.Func("job-images", "`images`, separated by commas, that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)", func(s string) error {
+		o.JobImages = strings.Split(s, ",")
+		return nil
+	})
+	fs.StringVar(&o.output, "o", "text", "`form` of the answer: text, yaml or json")
+	fs.BoolVar(&o.all, "all", false, "all nodes, with a line each")
+	fs.BoolVar(&o.read, "read", false, "have nodefence read the node's devices now, and wait for the answer")
+	return fs
 }
 
 // connect finds the cluster as kubectl does.

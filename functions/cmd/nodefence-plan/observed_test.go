@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -193,8 +191,3 @@ func (w *observed) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		kubetest.Refuse(to, http.StatusNotFound, metav1.StatusReasonNotFound)
 	}
 }
-
-// unheard takes every event.
-type unheard struct{}
-
-func (unheard) Send(context.Context, event.Event) error { return nil }

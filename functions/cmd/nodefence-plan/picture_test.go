@@ -13,9 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate"
-	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/functions/policystatus"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -27,9 +26,8 @@ import (
 // unread is the gate's answer where it could not read all: it tries again.
 const unread = "could not be read"
 
-// TestOnePicture: the gate, nodefence-plan, the policy's status and the second waker count
-// one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
-// is on record whose cool-down is over: the second waker ends it where the gate would begin
+// TestOnePicture: the gate, nodefence-plan and policystatus count one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
+// is on record whose cool-down is over: policystatus ends it where the gate would begin
 // under the policy's limits.
 func TestOnePicture(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -38,7 +36,7 @@ func TestOnePicture(t *testing.T) {
 		gate, plan api.Reason
 		// policy speaks of the limits of policy p alone: of no budget and of no etcd.
 		policy api.Reason
-		// storm is left by the second waker.
+		// storm is left by policystatus.
 		storm bool
 		// budget is how many more disruptions are allowed by the budget, which takes 5.
 		budget int32
@@ -107,7 +105,7 @@ func TestOnePicture(t *testing.T) {
 			c.change(w)
 			before := w.ledger.DeepCopy()
 			client := kubetest.Client(t, w)
-			w.wake(t, client)
+			w.write(t, client)
 			storm := len(w.ledger.Status.Storms) > 0
 			w.ledger = *before.DeepCopy()
 			p, b := &w.policies[0].Status, &w.budgets[0].Status
@@ -128,11 +126,11 @@ func TestOnePicture(t *testing.T) {
 	}
 }
 
-// wake is a tick of the second waker.
-func (w *observed) wake(t *testing.T, client *kube.Client) {
+// write is a tick of policystatus.
+func (w *observed) write(t *testing.T, client *kube.Client) {
 	t.Helper()
-	k := &waker.Waker{Fences: client, Objects: client, Source: events.SourceOf("c"), Sender: unheard{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	if err := k.Wake(t.Context()); err != nil && w.machineList != forbidden && w.pods != forbidden {
+	k := &policystatus.Writer{Objects: client, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	if err := k.Write(t.Context()); err != nil && w.machineList != forbidden && w.pods != forbidden {
 		t.Fatal(err)
 	}
 }

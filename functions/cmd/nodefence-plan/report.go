@@ -118,7 +118,7 @@ func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 		if node != "" && w.lists.Nodes[i].Name != node {
 			continue
 		}
-		r, err := w.report(kube.Begin(ctx, "plan"), &w.lists.Nodes[i])
+		r, err := w.report(kube.WithFunction(ctx, "plan"), &w.lists.Nodes[i])
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", w.lists.Nodes[i].Name, err)
 		}
@@ -157,22 +157,27 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
+	return r, w.wouldDo(ctx, r, n, plan)
+}
+
+// wouldDo says what would come of a fence by this plan, and asks what may stand against it.
+func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
 	devices := plan.Devices()
 	for i := range devices {
 		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
-			return r, err
+			return err
 		}
 	}
 	if err := w.checked(ctx, r, n, devices); err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.judge(ctx, r, n, plan); err != nil {
-		return nil, err
+		return err
 	}
 	if r.Refused == "" {
 		r.Calls = calls(r.Policy, plan.Bindings(), plan.Cuts())
 	}
-	return r, nil
+	return nil
 }
 
 // configured copies what the ConfigMaps say.

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/functions/waker"
+	"github.com/nodefence/nodefence/functions/resync"
 	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -42,7 +42,8 @@ in another file. The pods of driver job run it, with /nodefence/given/call,
 
 It takes no other arguments. It is configured by its environment:
 
-  NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, power, recover or waker (all)
+  NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, policystatus, power, recover or
+                               resync (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
@@ -64,9 +65,9 @@ It takes no other arguments. It is configured by its environment:
 over HTTP:
 
   PORT                         port of POST /, /healthz, /readyz and /metrics (8080)
-  K_SINK                       URL that the waker posts to, with K_CE_OVERRIDES, K_CA_CERTS
+  K_SINK                       URL that resync posts to, with K_CE_OVERRIDES, K_CA_CERTS
                                and NODEFENCE_TOKEN_FILE as a SinkBinding sets them
-  NODEFENCE_DIRECT             URL by which the waker calls each function past the broker,
+  NODEFENCE_DIRECT             URL by which resync calls each function past the broker,
                                such as http://nodefence-{function}.nodefence-system.svc
 
 on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
@@ -75,7 +76,7 @@ on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
   NODEFENCE_EKS_CLUSTER        name of the EKS cluster, reached as the function's role
   NODEFENCE_EKS_ENDPOINT       its API server's URL
   NODEFENCE_EKS_CA             its certificate authority, PEM in base64
-  NODEFENCE_DIRECT             name of the Lambda functions that the waker calls past the bus,
+  NODEFENCE_DIRECT             name of the Lambda functions that resync calls past the bus,
                                such as nodefence-{function}
 
 Its log is JSON on standard error.
@@ -161,12 +162,12 @@ func serveHTTP(s settings) error {
 	if err != nil {
 		return err
 	}
-	if served.Waker != nil {
-		var clock sync.WaitGroup
-		defer clock.Wait()
-		clock.Go(func() { served.Waker.Run(ctx, waker.Tick) })
-		defer stop()
+	var clocks sync.WaitGroup
+	defer clocks.Wait()
+	for _, clock := range served.Clocks {
+		clocks.Go(func() { clock(ctx) })
 	}
+	defer stop()
 	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
 		Ready: parts.Client.Ready, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
@@ -185,8 +186,8 @@ func serving(parts functions.Parts, s settings) (served functions.Served, err er
 			return served, fmt.Errorf("read NODEFENCE_DIRECT: %w", err)
 		}
 		parts.Call = c.Call
-	} else if s.Function == waker.Name {
-		parts.Log.Warn("NODEFENCE_DIRECT is not set: the second waker sends through the broker, and wakes nobody while that is dead")
+	} else if s.Function == resync.Name {
+		parts.Log.Warn("NODEFENCE_DIRECT is not set: resync sends through the broker, and wakes nobody while that is dead")
 	}
 	return functions.Serve(parts)
 }

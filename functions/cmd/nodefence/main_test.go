@@ -35,8 +35,8 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 		"no CA":               {"NODEFENCE_EKS_CA", "", "find the cluster: NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
 		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
 		"two clusters":        {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
-		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, power, recover, waker"},
-		"the waker can send":  {"NODEFENCE_FUNCTION", "waker", ""},
+		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, resync"},
+		"resync can send":     {"NODEFENCE_FUNCTION", "resync", ""},
 		"direct to nobody":    {"NODEFENCE_DIRECT", "nodefence", `read NODEFENCE_DIRECT: "nodefence" does not hold {function}, which stands for the function's name`},
 		"direct to functions": {"NODEFENCE_DIRECT", "nodefence-{function}", ""},
 	} {
@@ -86,11 +86,11 @@ func TestUsageNamesEachFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := slices.Sorted(maps.Keys(functions.Handlers(p)))
-	if !slices.Contains(names, "waker") { // it is there only where it can send
-		names = append(names, "waker")
+	if !slices.Contains(names, "resync") { // it is there only where it can send
+		names = append(names, "resync")
 	}
 	last := len(names) - 1
-	if want := strings.Join(names[:last], ", ") + " or " + names[last] + " (all)\n"; !strings.Contains(usage, want) {
+	if want := strings.Join(names[:last], ", ") + " or " + names[last] + " (all) "; !strings.Contains(strings.Join(strings.Fields(usage), " "), want) {
 		t.Errorf("the usage doesn't say %q", want)
 	}
 }

@@ -53,7 +53,7 @@ func (d *delivery) work() {
 		switch {
 		case d.pulling.Err() != nil, errors.Is(err, nats.ErrTimeout):
 		default:
-			d.log.Warn("no event to be had", "error", err)
+			d.log.Warn("no event could be taken: tried again in a second", "error", err)
 			pause(d.pulling, time.Second)
 		}
 	}

@@ -45,7 +45,7 @@ type Keeper struct {
 }
 
 // Keep opens the folder and delivers. Where no broker starts, Run goes on trying, and
-// the second waker does without one meanwhile. What no later try can mend is an error.
+// resync does without one meanwhile. What no later try can mend is an error.
 // Run looks after the broker; Close ends it.
 func Keep(ctx context.Context, o Options) (*Keeper, error) {
 	o.setDefaults()
@@ -65,7 +65,7 @@ func Keep(ctx context.Context, o Options) (*Keeper, error) {
 	return k, nil
 }
 
-const noBroker = "no broker starts, tried again soon; the second waker calls the functions"
+const noBroker = "no broker starts, tried again soon; resync calls the functions"
 
 // start takes the same folder, or empties it when that has failed some times: it holds
 // wake-ups, and the truth about fences is in the API server. A disk that is only slow
@@ -135,7 +135,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// replace drains the broker, so that no call is outstanding, and starts another. The second waker calls the functions meanwhile.
+// replace drains the broker, so that no call is outstanding, and starts another. Resync calls the functions meanwhile.
 func (k *Keeper) replace(ctx context.Context, cause error) {
 	k.mu.Lock()
 	old := k.broker

@@ -41,26 +41,11 @@ type IsolationRecord struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +required
 	Address string `json:"address"`
-	// lastRead is the last answer of the device: PoweredOn is access, and PoweredOff is
-	// none.
-	// +optional
-	LastRead *Read `json:"lastRead,omitempty"`
+
+	DeviceRecord `json:",inline"`
 	// firstCut is the first of the answers in a row that say that there is no access.
 	// +optional
 	FirstCut *Read `json:"firstCut,omitempty"`
-	// offAt is when our last word to cut was intended.
-	// +optional
-	OffAt *Time `json:"offAt,omitempty"`
-	// onAt is when our last word to give back was intended.
-	// +optional
-	OnAt *Time `json:"onAt,omitempty"`
-	// effectUntil is the last moment at which a call of ours may still take effect (S8).
-	// +optional
-	EffectUntil *Time `json:"effectUntil,omitempty"`
-	// switchedByUs says that a cut was intended after a read of access. Only then is access given
-	// back (S12).
-	// +optional
-	SwitchedByUs bool `json:"switchedByUs,omitempty"`
 	// seenCutAt is when it was last seen without access.
 	// +optional
 	SeenCutAt *Time `json:"seenCutAt,omitempty"`
@@ -73,13 +58,6 @@ type IsolationRecord struct {
 	// tries counts the calls of the device so far.
 	// +optional
 	Tries int32 `json:"tries,omitempty"`
-	// notBefore is before when the device is not called again: it spaces the calls.
-	// +optional
-	NotBefore *Time `json:"notBefore,omitempty"`
-	// lastError is the device's last failure, in words, without secrets.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	LastError string `json:"lastError,omitempty"`
 }
 
 // RecordOf is the empty record of a device.

@@ -3,13 +3,17 @@ package v1alpha1
 // Phase is where a fence stands. Each has one event, io.nodefence.fence.<phase,
 // lower case>.v1, and one function that owns it.
 //
-// +kubebuilder:validation:Enum=Pending;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
+// +kubebuilder:validation:Enum=Pending;Probing;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
 type Phase string
 
 // The phases, in the order in which a fence walks through them.
 const (
 	// Pending waits for the policy's time, evidence, budget. Owner: gate.
 	Pending Phase = "Pending"
+	// Probing reads the machine's device once, and touches nothing: for a Lease that stands
+	// still, under an action that only waits for the machine to be off, or as an activity
+	// check. Owner: power.
+	Probing Phase = "Probing"
 	// Isolating keeps new work away, and cuts off storage and network where that is
 	// configured. Owner: isolate.
 	Isolating Phase = "Isolating"
@@ -34,7 +38,7 @@ const (
 )
 
 // Phases lists all phases in order.
-var Phases = []Phase{Pending, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
+var Phases = []Phase{Pending, Probing, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
 
 // Known tells whether this nodefence knows the phase (S21).
 func (p Phase) Known() bool {
@@ -49,12 +53,17 @@ func (p Phase) Known() bool {
 // HoldsSlot tells whether a fence in this phase counts against maxConcurrent:
 // from reservation to release (S14). Pending holds one only with a live
 // reservation. Of a fence, ask NodeFence.HoldsSlot.
-func (p Phase) HoldsSlot() bool { return p == Isolating || p == Fencing || p == Releasing }
+func (p Phase) HoldsSlot() bool {
+	return p == Probing || p == Isolating || p == Fencing || p == Releasing
+}
+
+// LeadsToRelease tells whether a fence in this phase is on its way to releasing the work.
+func (p Phase) LeadsToRelease() bool { return p == Pending || p.HoldsSlot() }
 
 // Step and Status are the words of the node-fencing proposal, derived from the phase.
 func (p Phase) Step() string {
 	switch p {
-	case Pending, Isolating:
+	case Pending, Probing, Isolating:
 		return "Isolation"
 	case Fencing, Releasing:
 		return "Power-Management"

@@ -71,23 +71,44 @@ type Read struct {
 	At Time `json:"at"`
 }
 
-// PowerRecord is what was asked of the device and what it said.
-type PowerRecord struct {
-	// lastRead is the last answer of the device.
+// DeviceRecord is what was asked of one device and what it said: of one that switches the
+// machine's power, and of one that cuts the machine off from storage or network.
+type DeviceRecord struct {
+	// lastRead is the last answer of the device. Of one that cuts the machine off PoweredOn is
+	// access, and PoweredOff is none.
 	// +optional
 	LastRead *Read `json:"lastRead,omitempty"`
-	// firstOff is the first of the two reads that make a proof.
-	// +optional
-	FirstOff *Read `json:"firstOff,omitempty"`
 	// offAt is when our last Off was intended, by the API server's clock.
 	// +optional
 	OffAt *Time `json:"offAt,omitempty"`
-	// offCalls counts the Offs that were intended.
-	// +optional
-	OffCalls int32 `json:"offCalls,omitempty"`
 	// onAt is when our last On was intended, by the API server's clock.
 	// +optional
 	OnAt *Time `json:"onAt,omitempty"`
+	// effectUntil is the last moment at which a call of ours may still take effect (S8).
+	// +optional
+	EffectUntil *Time `json:"effectUntil,omitempty"`
+	// switchedByUs says that an Off was intended after a read of on. Only then is it switched
+	// on, or access given back, by nodefence (S12).
+	// +optional
+	SwitchedByUs bool `json:"switchedByUs,omitempty"`
+	// notBefore spaces the calls: an early wake-up does not hurry the device.
+	// +optional
+	NotBefore *Time `json:"notBefore,omitempty"`
+	// lastError is the device's last failure, in words, without secrets.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	LastError string `json:"lastError,omitempty"`
+}
+
+// PowerRecord is what was asked of the device and what it said.
+type PowerRecord struct {
+	DeviceRecord `json:",inline"`
+	// firstOff is the first of the two reads that make a proof.
+	// +optional
+	FirstOff *Read `json:"firstOff,omitempty"`
+	// offCalls counts the Offs that were intended.
+	// +optional
+	OffCalls int32 `json:"offCalls,omitempty"`
 	// onCalls counts the Ons that were intended.
 	// +optional
 	OnCalls int32 `json:"onCalls,omitempty"`
@@ -95,9 +116,6 @@ type PowerRecord struct {
 	// of it that is not.
 	// +optional
 	SupplyTries int32 `json:"supplyTries,omitempty"`
-	// effectUntil is the last moment at which a call of ours may still take effect (S8).
-	// +optional
-	EffectUntil *Time `json:"effectUntil,omitempty"`
 	// cuts is how many times this fence cut the power; an Off that is sent again
 	// because it did nothing is one cut.
 	// +optional
@@ -105,10 +123,6 @@ type PowerRecord struct {
 	// cutAt is when this fence last cut the power, by the API server's clock.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`
-	// switchedByUs says that an Off was intended after a read of on. Only then is the machine
-	// switched on again (S12).
-	// +optional
-	SwitchedByUs bool `json:"switchedByUs,omitempty"`
 	// level is which of the node's devices is spoken to now, from 0: a place in
 	// status.decision.devices.
 	// +optional
@@ -119,17 +133,10 @@ type PowerRecord struct {
 	// +listType=atomic
 	// +optional
 	Cut []int32 `json:"cut,omitempty"`
-	// notBefore spaces the calls: an early wake-up does not hurry the device.
-	// +optional
-	NotBefore *Time `json:"notBefore,omitempty"`
 	// leaseFresh says that the Lease was still moving when the power was cut or first
 	// seen off, so that the settle is a whole Lease renewal (S5).
 	// +optional
 	LeaseFresh bool `json:"leaseFresh,omitempty"`
-	// lastError is the device's last failure, in words, without secrets.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	LastError string `json:"lastError,omitempty"`
 	// denied are the devices that refused our account when they were asked last: after a
 	// few times in a row one is asked rarely, or it may lock the account.
 	// +kubebuilder:validation:MaxItems=8
@@ -263,6 +270,10 @@ type ReleaseRecord struct {
 	// doneAt is when nothing was left to release, by the API server's clock.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
+	// timedOut says that the release ended before all was free: its time was over, or a person
+	// ended it.
+	// +optional
+	TimedOut bool `json:"timedOut,omitempty"`
 	// deleteNodeUntil is until when the Node object is tried to be deleted; set before
 	// the first try.
 	// +optional

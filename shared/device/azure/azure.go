@@ -167,7 +167,7 @@ func (c *conversation) power(v virtual) (device.Power, error) {
 		return device.Unknown, c.Errorf(device.ErrConflict, "it is %s, and its hibernation is %s: started, it goes on where it was, and is not off; deallocate it without hibernation, or delete it", state, v.asleep)
 	case p != device.Unknown:
 		return p, nil
-	case state == "stopping", state == "deallocating": // by whosever word (S12), and still running (S2)
+	case state == "stopping", state == "deallocating": // whoever asked for it (S12), and still running (S2)
 		return p, c.Errorf(device.ErrStopping, "it is %s", state)
 	case state == "unknown":
 		return p, c.Errorf(device.ErrUnreachable, "Azure calls its power state unknown")

@@ -79,6 +79,12 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 		c.Refused = errors.Is(err, device.ErrDenied) || errors.Is(err, device.ErrUnsupported)
 		return err
 	}
+	return t.read(ctx, d, bound, c)
+}
+
+// read asks the device for the machine's power, and holds its answer against the machine that
+// is bound.
+func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c *fence.CallResult) error {
 	r, err := d.State(ctx)
 	if err != nil {
 		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)

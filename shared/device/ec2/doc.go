@@ -3,6 +3,6 @@
 //
 // What a reader must not get wrong: only the states stopped and terminated are
 // off. An instance that is stopping, or shutting down, still runs and writes
-// for as long as it likes (S2), by whosever word: it is neither on nor off. One
+// for as long as it likes (S2), whoever asked for it: it is neither on nor off. One
 // that the API does not find proves nothing.
 package ec2

@@ -60,7 +60,7 @@ var powers = map[string]device.Power{
 	"STOPPED": device.Off,
 }
 
-// leaving are on their way off, or to suspended, by whosever word.
+// leaving are on their way off, or to suspended, whoever asked for it.
 var leaving = map[string]bool{"PENDING_STOP": true, "STOPPING": true, "SUSPENDING": true, "DEPROVISIONING": true}
 
 func (c *conversation) power(status string) (device.Power, error) {

@@ -73,7 +73,6 @@ func Asks(e event.Event) bool {
 // only in a turn that stands in the ledger, under a claim on the FenceTarget, and only
 // if no fence of the node is open once the claim stands (S7; see gate's reading).
 func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*event.Event, error) {
-	k.Client.Forget(ctx)
 	led, err := k.Client.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -161,32 +160,6 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 		return c.hand(ctx, i)
 	}
 	return nil, c.read(ctx, i, &bound[i])
-}
-
-// hand gives the turn to who speaks with that device. It is saved before the event is
-// sent, so that one which nobody answers does not keep the others from their turns.
-func (c *checking) hand(ctx context.Context, i int) (*event.Event, error) {
-	now := c.now()
-	c.target.Status.Devices[i].LastAsked = &now
-	summarise(c.target, nil, now)
-	if err := c.save(ctx); err != nil {
-		return nil, err
-	}
-	e := c.Source.CheckIsolation(c.node.Name, string(c.node.UID), c.until, now.Time, c.cause)
-	return &e, nil
-}
-
-// handed reads the device for which the turn was handed over, if it is still bound.
-func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
-	st := &c.target.Status
-	st.Devices = devicesOf(bound, st.Devices)
-	for i, d := range st.Devices {
-		if d.LastAsked != nil && d.Role.Cuts() {
-			return c.read(ctx, i, &bound[i])
-		}
-	}
-	c.Reporter.Ignored(ctx, c.Function, c.cause, "NoTurn")
-	return nil
 }
 
 // read claims the node's devices, reads the one, and tells.

@@ -104,7 +104,7 @@ func (c *conversation) power(s *system) (device.Power, error) {
 	switch {
 	case slices.Contains(away, s.Status.State):
 		return device.Unknown, c.errorf(device.ErrUnreachable, "the BMC calls system %s %s; its power can't be known", s.uri, s.Status.State)
-	case s.PowerState == "PoweringOff": // by whosever word (S12), and still running (S2)
+	case s.PowerState == "PoweringOff": // whoever asked for it (S12), and still running (S2)
 		return device.Unknown, c.errorf(device.ErrStopping, "system %s is PoweringOff", s.uri)
 	case s.PowerState == "":
 		return device.Unknown, c.errorf(device.ErrUnsupported, "the BMC does not tell the power state of system %s", s.uri)

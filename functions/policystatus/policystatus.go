@@ -1,0 +1,77 @@
+package policystatus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
+)
+
+// Name of the function.
+const Name = "policystatus"
+
+// Tick is the time between two looks of Run.
+const Tick = fence.Resync
+
+// Objects are the API server's.
+type Objects interface {
+	look.Machines
+	Fences(ctx context.Context) ([]api.NodeFence, error)
+	Nodes(ctx context.Context) ([]corev1.Node, error)
+	Policies(ctx context.Context) ([]api.FencePolicy, error)
+	FenceBudgets(ctx context.Context) ([]api.FenceBudget, error)
+	EtcdPods(ctx context.Context) ([]corev1.Pod, error)
+	Ledger(ctx context.Context) (*api.FenceLedger, error)
+	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
+	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
+	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
+}
+
+// Writer is the function. It keeps nothing between two ticks.
+type Writer struct {
+	Objects Objects
+	// Now is the API server's time.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Handle takes one tick, from whatever clock.
+func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
+	return nil, w.Write(ctx)
+}
+
+// Write brings the statuses of policies, budgets and the ledger up to date. One that fails
+// keeps no other from being written.
+func (w *Writer) Write(ctx context.Context) error {
+	ctx = kube.WithFunction(ctx, Name)
+	fences, err := w.Objects.Fences(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the fences: %w", err)
+	}
+	return errors.Join(w.writePolicies(ctx, fences, w.Now()), w.writeLedger(ctx))
+}
+
+// Run writes at every tick until ctx ends.
+func (w *Writer) Run(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := w.Write(ctx); err != nil && ctx.Err() == nil {
+			w.Log.Warn("statuses not written, the next tick tries again", "function", Name, "error", err.Error())
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package resync
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+const (
+	// callTimeout bounds one call with all that its replies lead to: longer than
+	// the longest device call, and a platform's own bound on a function.
+	callTimeout = time.Minute
+	// drain is how long calls that are under way have for their end once the process is
+	// told to end: longer than the longest device call, and shorter than what Kubernetes
+	// gives a pod.
+	drain = 25 * time.Second
+	// places bounds the calls that are under way at once. What finds none is
+	// looked at again at the next tick.
+	places = 128
+	// wakes is how long a fence counts as one that nobody else wakes.
+	wakes = 2 * fence.Resync
+)
+
+// call is the last call about one thing.
+type call struct {
+	busy, failed bool
+	at           time.Time
+}
+
+// round is one look with its calls, which may take longer than the look.
+type round struct {
+	*Resyncer
+	ctx context.Context
+	// drain is how long calls go on once ctx has ended; 0 where whoever invokes the
+	// function waits for nothing then.
+	drain time.Duration
+	calls sync.WaitGroup
+
+	failedMu sync.Mutex
+	failed   []error
+}
+
+func (s *Resyncer) round(ctx context.Context) *round { return &round{Resyncer: s, ctx: ctx} }
+
+// wait returns when the round's calls have ended.
+func (r *round) wait() error {
+	r.calls.Wait()
+	r.failedMu.Lock()
+	defer r.failedMu.Unlock()
+	return errors.Join(r.failed...)
+}
+
+// send brings an event about one thing to its owner, in the background, if it is
+// late enough and no call about that thing is under way.
+func (r *round) send(about string, late time.Duration, now time.Time, e event.Event, ended func(error) error) {
+	if r.ctx.Err() != nil || !r.begin(about, late, now) {
+		return
+	}
+	r.calls.Go(func() {
+		ctx, cancel := r.lasting()
+		defer cancel()
+		err := r.Sender.Send(ctx, e)
+		r.end(about, err)
+		if err = ended(err); err != nil {
+			r.failedMu.Lock()
+			r.failed = append(r.failed, err)
+			r.failedMu.Unlock()
+		}
+	})
+}
+
+// lasting is the context of one call. The function that is called loses its invocation
+// when its caller goes, so the end of the round's own context ends no call at once.
+func (r *round) lasting() (context.Context, context.CancelFunc) {
+	if r.drain == 0 {
+		return context.WithTimeout(r.ctx, callTimeout)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), callTimeout)
+	stop := context.AfterFunc(r.ctx, func() {
+		limit := time.NewTimer(r.drain)
+		defer limit.Stop()
+		select {
+		case <-ctx.Done():
+		case <-limit.C:
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// begin takes a place. Whoever was woken by us a moment ago has nobody else who
+// wakes it, and is called as soon as it is due; whoever failed is left alone for a
+// while.
+func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		s.calls = map[string]*call{}
+	}
+	busy := 0
+	for _, c := range s.calls {
+		if c.busy {
+			busy++
+		}
+	}
+	c := s.calls[about]
+	switch {
+	case late < 0, busy >= places:
+		return false
+	case c == nil:
+		if late < patience {
+			return false
+		}
+	case c.busy:
+		return false
+	case c.failed && now.Sub(c.at) < patience, now.Sub(c.at) >= wakes && late < patience:
+		return false
+	}
+	s.calls[about] = &call{busy: true, at: now}
+	return true
+}
+
+func (s *Resyncer) end(about string, err error) {
+	now := s.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[about] = &call{failed: err != nil, at: now}
+}
+
+// prune forgets the fences that have ended.
+func (s *Resyncer) prune(fences []api.NodeFence) {
+	open := map[string]bool{}
+	for i := range fences {
+		open[fenceOf(fences[i].Spec.NodeName)] = fences[i].Open()
+	}
+	now := s.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for about, c := range s.calls {
+		isFence := strings.HasPrefix(about, fenceOf(""))
+		if !c.busy && (isFence && !open[about] || now.Sub(c.at) >= wakes) {
+			delete(s.calls, about)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package resync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Name of the function.
+const Name = "resync"
+
+const (
+	// Tick is the time between two looks of Run. A fence is late for less than
+	// patience and one tick before its owner is called.
+	Tick = 10 * time.Second
+	// patience is how long the source and the broker have for bringing a wake-up.
+	patience = fence.Resync / 2
+	// whole is how many ticks are between two rounds that look at the nodes too.
+	whole = int(fence.Resync / Tick)
+)
+
+// Fences lists all NodeFences.
+type Fences interface {
+	Fences(ctx context.Context) ([]api.NodeFence, error)
+}
+
+// Resyncer is the function. It must not be copied once it is in use.
+type Resyncer struct {
+	Fences Fences
+	Source events.Source
+	// Objects say which nodes the gate is told of; nil to tell it of none.
+	Objects Objects
+	// Sender brings an event to its owner: a run.Direct, which needs no broker, or
+	// the broker where the functions can't be called.
+	Sender run.Sender
+	// Now is the API server's time.
+	Now func() time.Time
+	Log *slog.Logger
+
+	mu    sync.Mutex
+	calls map[string]*call
+}
+
+// Handle takes one tick, from whatever clock.
+func (s *Resyncer) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
+	return nil, s.Resync(ctx)
+}
+
+// Resync calls the owner of every open fence that nobody has looked at for a while
+// after it was due, and tells the gate of nodes that look as if they needed a fence. One
+// call that fails keeps no other from being made. Resync returns when its calls have ended.
+func (s *Resyncer) Resync(ctx context.Context) error {
+	r := s.round(ctx)
+	return errors.Join(r.look(true), r.wait())
+}
+
+// Run looks at every tick until ctx ends, and returns when its calls have ended, for
+// which they have some time (S10). A call that takes long, such as one to a device that hangs, holds up no
+// other.
+func (s *Resyncer) Run(ctx context.Context, every time.Duration) {
+	var rounds sync.WaitGroup
+	defer rounds.Wait()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r := s.round(ctx)
+		r.drain = drain
+		err := r.look(n%whole == 0)
+		rounds.Go(func() {
+			if err := errors.Join(err, r.wait()); err != nil && ctx.Err() == nil {
+				s.Log.Warn("resync failed, the next tick tries again", "function", Name, "error", err.Error())
+			}
+		})
+	}
+}
+
+// look is one round; all of it, or only what is overdue.
+func (r *round) look(all bool) error {
+	ctx := kube.WithFunction(r.ctx, Name)
+	fences, err := r.Fences.Fences(ctx)
+	if err != nil {
+		return fmt.Errorf("look for overdue fences: %w", err)
+	}
+	now := r.Now()
+	for i := range fences {
+		if f := &fences[i]; f.Open() {
+			r.wake(f, now)
+		}
+	}
+	r.prune(fences)
+	if r.Objects == nil || !all {
+		return nil
+	}
+	return r.tellNodes(ctx, fences, now)
+}
+
+// wake calls a fence's owner if it is overdue; a missing nextLook means now (S19).
+func (r *round) wake(f *api.NodeFence, now time.Time) {
+	late := patience
+	if f.Status.NextLook != nil {
+		late = now.Sub(f.Status.NextLook.Time)
+	}
+	// The slot makes it another event than the last tick's, and the same one as
+	// that of a pod that ticks beside this one.
+	e := r.Source.Phase(f, now.Truncate(Tick), now)
+	r.send(fenceOf(f.Spec.NodeName), late, now, e, func(err error) error {
+		if err != nil {
+			return fmt.Errorf("wake the fence of %s: %w", f.Spec.NodeName, err)
+		}
+		r.Log.Info("overdue, owner called", "function", Name, "node", f.Spec.NodeName, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
+		return nil
+	})
+}
+
+// fenceOf names the calls about a node's fence.
+func fenceOf(node string) string { return "fence/" + node }

@@ -1,0 +1,25 @@
+package twins
+
+import "github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+
+// near is where the hunt for some begins: a walk comes there in time, a hunt by luck only.
+var near = map[string]func() []walk.State{
+	"does not wait for a first message":                                walk.ReadOnBeforeADump,
+	"forgets that the Lease was fresh":                                 walk.CutJustNow,
+	"holds only what has not begun against the policies":               walk.ReadOnAgain,
+	"lets a restore stop what was begun":                               walk.ReleasesHeld,
+	"sends a further Off though the state went back":                   walk.ReadOnHeld,
+	"serves a request again and again":                                 walk.ReadOnServed,
+	"switches off what is healthy again, for its last Off did nothing": walk.ReadOnAgain,
+	"switches on one level alone":                                      walk.BothLevelsCut,
+	"switches on while an Off may still take effect":                   walk.LostJustNow,
+	"takes another's off for a late one of its own":                    walk.CutOnce,
+	"takes any device for one that never reads off too soon":           walk.CutJustNow,
+	"tries on when its tries are used up":                              walk.AwaitedNow,
+}
+
+func init() {
+	for name := range brokenDumpProof {
+		near[name] = walk.DumpsNow
+	}
+}

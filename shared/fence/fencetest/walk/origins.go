@@ -1,0 +1,65 @@
+package walk
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+)
+
+// Specs are the fences of which Whole is, and one of two levels.
+func Specs() []fencetest.Given {
+	return slices.Concat(append(Asides(), Starts(), []fencetest.Given{specs.Levels()})...)
+}
+
+// Asides are the fences that are worlds of their own, walked aside from Starts.
+func Asides() (all [][]fencetest.Given) {
+	for _, from := range asides() {
+		all = append(all, from.specs)
+	}
+	return all
+}
+
+// origins are the states in which the walk of a fence begins.
+func origins(spec fencetest.Given) []State {
+	s := State{now: fencetest.Start, spec: spec, sh: shadow{moved: fencetest.Start, renewed: "r0"}}
+	switch {
+	case s.goes():
+		return []State{releasedBy(s, api.ProofSeenOff), releasedBy(s, api.ProofConfirmed)}
+	case s.ofMachine():
+		return []State{s, servedMachine(s)}
+	case s.isBare():
+		return []State{bareFound(s)}
+	case s.isCounted():
+		return countedOrigins(s.spec)
+	case s.isManual():
+		return onItsWayBack(s)
+	}
+	return []State{s}
+}
+
+// Starts are where the walk begins. Once a fence was served its states are those
+// of any other, and whoever comes there first stands for all.
+func Starts() []fencetest.Given {
+	return []fencetest.Given{specs.Request(), fencetest.Spec(), specs.Isolate(), specs.Early(), specs.Activity(), specs.Storage()}
+}
+
+// Begin is where the walk of such fences begins.
+func Begin(specs ...fencetest.Given) (all []State) {
+	for _, spec := range specs {
+		all = append(all, origins(spec)...)
+	}
+	return append(all, restoringAfter(specs)...)
+}
+
+// aside is a walk of its own: of fences that wait in ways that no other does.
+type aside struct {
+	specs []fencetest.Given
+	live  bool
+}
+
+func asides() []aside {
+	return []aside{{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, false}, {[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, true}, {[]fencetest.Given{specs.DumpProof()}, true}, {[]fencetest.Given{specs.Fabric(), specs.Cut()}, true},
+		{[]fencetest.Given{specs.Gone()}, true}, {[]fencetest.Given{specs.Machine()}, true}, {[]fencetest.Given{specs.Bare()}, true}, {[]fencetest.Given{specs.Held()}, true}, {[]fencetest.Given{specs.Manual()}, false}}
+}

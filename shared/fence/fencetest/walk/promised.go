@@ -1,0 +1,58 @@
+package walk
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The numbers of the promises, as the walk holds every step against them. They are not
+// those of the code: a wrong constant there must break a promise here.
+const (
+	promisedSettle    = 2 * time.Second
+	promisedProof     = 30 * time.Second
+	promisedDecision  = 60 * time.Second
+	promisedAct       = 10 * time.Second
+	promisedRead      = 35 * time.Second // beyond the longest call
+	promisedDump      = 5 * time.Second
+	promisedDumpApart = 5 * time.Second
+	promisedRequest   = 15 * time.Minute
+	promisedGrace     = 30 * time.Second // that a check has beyond its own time
+	promisedShow      = 45 * time.Second // until a Machine shows whether it was remediated
+	promisedMinute    = time.Minute      // over which deletions are counted
+	promisedClocks    = 2 * time.Second  // that two processes' clocks lie apart at most
+)
+
+// promisedReadOf is for how long an Off or On may follow a read (S9).
+func promisedReadOf(d *api.Decision) time.Duration {
+	return d.DeviceCallTimeout.Duration + promisedRead
+}
+
+// takenOver is from when the claim of a call counts no more: the call can't be under way by
+// whichever clock (S7), and what it did has taken effect at any of the devices (S8).
+func takenOver(d *api.Decision, st *api.NodeFenceStatus) time.Time {
+	c := st.Claim
+	over := c.NotAfter.Add(promisedClocks)
+	if c.Call == api.CallRead {
+		return over
+	}
+	var longest time.Duration
+	for i := range d.Devices {
+		longest = max(longest, d.Devices[i].EffectDelay.Duration)
+	}
+	over, until := over.Add(longest), st.Power.EffectUntil
+	for i := range st.Isolation {
+		if st.Isolation[i].Device == c.Device {
+			until = st.Isolation[i].EffectUntil
+		}
+	}
+	if until != nil && until.After(over) {
+		return until.Time
+	}
+	return over
+}
+
+// CallElsewhere: another's call may be under way, so that nothing may be done.
+func CallElsewhere(d *api.Decision, st *api.NodeFenceStatus, me string, now time.Time) bool {
+	return st.Claim != nil && st.Claim.Holder != me && now.Before(takenOver(d, st))
+}

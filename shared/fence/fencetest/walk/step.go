@@ -1,0 +1,76 @@
+package walk
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+)
+
+// step takes one look, decides, and goes to every end that the action can have.
+func (w *walker) step(s *State, l *look) {
+	now := s.now.Add(l.dt)
+	s.st = s.spec.In(s.st)
+	f := w.asked(s, l)
+	after, act := w.decide(f, l.seen, now)
+	w.decisions++
+	w.met.note(&after, act)
+	sh := s.sh.saw(s.spec, l.seen, s.st, now)
+	sh.witnesses = sh.heard(s, l.seen, sh, now)
+	sh.heardDump(s, l.seen, now)
+	w.check(s, &sh, f, &l.seen, &after, act, now)
+	if s.st.Phase != after.Phase {
+		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
+	}
+	sh.switched(s, &after, act, now)
+	sh.awaits(s, &after)
+	sh.keeps(&after, &l.seen)
+	sh.freedBy(s, &after, act)
+	sh.counts(s, l, &after, act, now)
+	sh.works(s, &after, act)
+	sh.entered(s, &l.seen, &after, now)
+	sh.acted(s, &l.seen, &after, act, now)
+	next := &w.next
+	*next = State{st: after, now: now, spec: s.spec, sh: sh}
+	w.goOn(s, l, next, act)
+}
+
+// asked is the record with what people ask of it in this look. It is one for all: made anew
+// for each of millions of steps it would cost more than what it is made for.
+func (w *walker) asked(s *State, l *look) *api.NodeFence {
+	f := &w.record
+	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.AsSpec(), s.st
+	at := metav1.NewTime(fencetest.Start)
+	if l.abort {
+		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
+	}
+	if l.retry {
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
+	}
+	if l.uncordon {
+		f.Spec.Requests.Uncordon = &api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}
+	}
+	if l.confirm {
+		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: s.st.FenceNumber, By: "me", At: at}}
+	}
+	return f
+}
+
+// goOn has the walk go on from where a step has come to, unless another walk does.
+func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
+	next.strip()
+	settled(next)
+	w.goBack(from, next, act)
+	w.opensAgain(next)
+	switch {
+	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
+	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual():
+	case next.pastAwaited():
+		if w.live && next.sh.cut {
+			w.answersAgain(next)
+		}
+	default:
+		w.push(next)
+	}
+}

@@ -1,0 +1,95 @@
+package fence_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+)
+
+// TestALostTaintIsPlacedAgain before anything is proven of a machine that is probed first, and is
+// read off (S22), whoever took the taint off.
+func TestALostTaintIsPlacedAgain(t *testing.T) {
+	early := func(f *api.NodeFence, _ *fence.Seen) {
+		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 10 * time.Second}}
+	}
+	for name, change := range map[string]func(*api.NodeFence, *fence.Seen){
+		"it is only read":              func(f *api.NodeFence, _ *fence.Seen) { f.Status.Decision.Settings.Action = api.ActionWaitForOff },
+		"its Lease spoke for it first": early,
+		"and a person says that it is off": func(f *api.NodeFence, s *fence.Seen) {
+			early(f, s)
+			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
+		},
+	} {
+		now := fencetest.Start.Add(time.Hour)
+		f, s := under(now, change)
+		s.Node.Taint = false
+		for range 12 {
+			var act fence.Action
+			f.Status, act = fence.Decide(f, s, now)
+			s.Call = nil
+			now = now.Add(2 * time.Second)
+			switch act {
+			case fence.Read:
+				s.Call = &fence.CallResult{Call: api.CallRead, Power: "Off", At: now}
+			case fence.Isolate:
+				s.Node.Taint = true
+			case fence.Off:
+				t.Errorf("%s: a machine that reads off is cut", name)
+			}
+			if f.Status.Phase == api.Releasing {
+				break
+			}
+		}
+		if f.Status.Phase != api.Releasing || !s.Node.Taint {
+			t.Errorf("%s: %s %s, taint %t: %s", name, f.Status.Phase, f.Status.Reason, s.Node.Taint, f.Status.Message)
+		}
+	}
+}
+
+// TestAReadThatAnOlderNodefenceMadeInFencing for its activity checks is no yes: it goes back to
+// the gate, and nothing is switched (S17).
+func TestAReadThatAnOlderNodefenceMadeInFencing(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		at := fence.StampOf(now)
+		f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{Rounds: 5, FailedRounds: 3, Checks: []api.CheckSettings{{Type: api.CheckDevice}}}
+		f.Status.ActivityChecks = &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &at, Since: &at, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
+		f.Status.Placed, s.Node.Taint, f.Status.Power.LastRead = api.Placed{}, false, nil
+	})
+	st, act := fence.Decide(f, s, now)
+	if st.Phase != api.Pending || act != fence.None || st.ActivityChecks.Reading || st.GivenBack == nil {
+		t.Errorf("%s %s, %s, reading %t: %s", st.Phase, st.Reason, act, st.ActivityChecks.Reading, st.Message)
+	}
+}
+
+// TestAReleaseThatAPersonEnds is not told as one that timed out with nothing left, and one that
+// was done stays done.
+func TestAReleaseThatAPersonEnds(t *testing.T) {
+	for done, want := range map[bool]metav1.ConditionStatus{false: metav1.ConditionFalse, true: metav1.ConditionTrue} {
+		now := fencetest.Start.Add(time.Hour)
+		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			at := fence.StampOf(now.Add(-time.Minute))
+			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
+			f.Status.Decision.Settings.Action = api.ActionOff
+			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, By: "ann", At: at, NodeUID: f.Status.Decision.NodeUID, BootIDBefore: "a"}
+			s.Brakes.Why, s.Brakes.Message, s.Deleting, s.Left = api.StateWentBack, "a restore is not confirmed", true, &fence.Left{}
+			if done {
+				f.Status.Release = api.ReleaseRecord{StartedAt: &at, DoneAt: &at}
+			}
+		})
+		for range 3 {
+			f.Status, _ = fence.Decide(f, s, now)
+			now = now.Add(time.Minute)
+			for _, c := range f.Status.Conditions {
+				if c.Type == api.ConditionReleased && c.Status != want {
+					t.Errorf("done %t: Released is %s %s: %s", done, c.Status, c.Reason, c.Message)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package kube
+
+import (
+	"context"
+	"net/http"
+)
+
+type functionKey struct{}
+
+// WithFunction names the function that asks, to the API server and its audit log. It changes nothing
+// of what is asked.
+func WithFunction(ctx context.Context, function string) context.Context {
+	return context.WithValue(ctx, functionKey{}, function)
+}
+
+// named sends that name.
+func named(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if function, ok := r.Context().Value(functionKey{}).(string); ok {
+			r = r.Clone(r.Context())
+			r.Header.Set("User-Agent", r.Header.Get("User-Agent")+"/"+function)
+		}
+		return next.RoundTrip(r)
+	})
+}

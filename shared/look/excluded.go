@@ -1,0 +1,43 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// excluded: a node that is missing is left alone if its Node object had it left alone
+// when it was last seen, as the source keeps it with the enrolment.
+func (l Looker) excluded(ctx context.Context, from kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+	if seen.Node.Exists {
+		return nil
+	}
+	cm, err := from.Enrolment(ctx, l.Namespace, f.Spec.NodeName)
+	if err != nil || cm == nil {
+		return err
+	}
+	if why := cm.Data[kube.Excluded]; why != "" {
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen: %s; to end that, take %s out of ConfigMap %s", why, kube.Excluded, cm.Name)
+		return nil
+	}
+	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Status.Decision.Policy.Name) {
+		return nil
+	}
+	policies, err := from.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(policies, func(p api.FencePolicy) bool { return p.Name == f.Status.Decision.Policy.Name })
+	if i < 0 {
+		return nil
+	}
+	if p := policies[i]; p.Spec.Exclude != nil && p.Spec.Exclude.Selector != nil {
+		seen.Node.Excluded = fmt.Sprintf("its Node object is gone, and when it was last seen policy %s excluded it by its labels; to end that, take %s out of ConfigMap %s", f.Status.Decision.Policy.Name, kube.ExcludedBy, cm.Name)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package look
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// mirrorAnnotation marks the API's image of a static pod.
+const mirrorAnnotation = "kubernetes.io/config.mirror"
+
+// leftOf applies the pod rule (S24): force-deleted is every pod except those
+// that belong to the node rather than to the work on it: mirror pods, pods of a
+// DaemonSet, and pods that tolerate the out-of-service taint. Pods that ended
+// hold no volume and are left to Kubernetes.
+func leftOf(pods []corev1.Pod, as api.OutOfServiceValue) *fence.Left {
+	var left fence.Left
+	for i := range pods {
+		p := &pods[i]
+		switch {
+		case !ours(p, as):
+		case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0:
+			left.Terminating++ // deleted already; a finalizer holds it
+			left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (finalizer "+strings.Join(p.Finalizers, ", ")+")")
+		default:
+			left.Delete = append(left.Delete, fence.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: podReady(p)})
+		}
+	}
+	return &left
+}
+
+// ended pods hold no volume.
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+func ours(p *corev1.Pod, as api.OutOfServiceValue) bool { return TheWork(p) && !tolerates(p, as) }
+
+// TheWork is what a node was given to run, as opposed to what belongs to it.
+func TheWork(p *corev1.Pod) bool {
+	if ended(p) {
+		return false
+	}
+	if _, mirror := p.Annotations[mirrorAnnotation]; mirror {
+		return false
+	}
+	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" {
+		return false
+	}
+	return true
+}
+
+func tolerates(p *corev1.Pod, as api.OutOfServiceValue) bool {
+	taint := corev1.Taint{Key: api.OutOfServiceTaint, Value: string(as), Effect: corev1.TaintEffectNoExecute}
+	for _, t := range p.Spec.Tolerations {
+		if t.Effect != "" && t.Effect != taint.Effect {
+			continue
+		}
+		if t.Key != "" && t.Key != taint.Key {
+			continue
+		}
+		if t.Operator == corev1.TolerationOpExists || (t.Key == taint.Key && t.Value == taint.Value) {
+			return true
+		}
+	}
+	return false
+}

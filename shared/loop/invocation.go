@@ -1,0 +1,230 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/report"
+)
+
+// invocation is one run of the loop, with what it has learnt so far.
+type invocation struct {
+	*Loop
+	cause event.Event
+	me    string
+	// since is from when what was read counts.
+	since time.Duration
+	// carried from round to round, because they were seen only once
+	call     *fence.CallResult
+	verdict  *fence.Verdict
+	resolved bool
+	checked  *fence.Checked
+	// cleared is the record's resourceVersion for which the out-of-service taint
+	// was removed last.
+	cleared string
+	// fence as last read or saved, nil if it is to be read; from is the phase
+	// that the event found it in
+	fence *api.NodeFence
+	from  api.Phase
+	// sure: fence was read or saved in this invocation. What is decided on any
+	// other counts only once it is saved.
+	sure    bool
+	started bool
+	// opens is the status before the one that opens the fence, until that is saved.
+	opens *api.NodeFenceStatus
+	// spoke: a device was called and its end is not saved yet
+	spoke bool
+}
+
+func (inv *invocation) run(ctx context.Context, node string) (*event.Event, error) {
+	l := inv.Loop
+	for range rounds {
+		more, err := inv.turn(ctx, node)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			e := inv.announce()
+			l.Records.put(inv.fence, l.Now())
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("fence of %s: no end after %d rounds", node, rounds)
+}
+
+// turn is look, decide, save, act.
+func (inv *invocation) turn(ctx context.Context, node string) (more bool, err error) {
+	if inv.fence == nil {
+		if inv.fence, err = inv.Store.Fence(ctx, node); err != nil {
+			return false, err
+		}
+		inv.sure = true
+	}
+	f := inv.fence
+	if f == nil {
+		return false, nil
+	}
+	foreign := fence.Foreign(f.Status)
+	mine := !foreign && slices.Contains(inv.Owns, f.CurrentPhase())
+	if !mine && !inv.sure {
+		return inv.again()
+	}
+	inv.start()
+	if foreign {
+		inv.Reporter.Decided(ctx, report.Decision{Function: inv.Function, Cause: inv.cause, Before: f.Status, Fence: f, Err: errors.New("the record was written by a newer nodefence: left alone")})
+	}
+	if !mine {
+		return false, nil
+	}
+	seen := inv.learnt()
+	if err := inv.Does.Look(ctx, f, &seen, inv.since); err != nil {
+		return false, inv.blind(ctx, fmt.Errorf("look at %s: %w", node, err))
+	}
+	return inv.decide(ctx, &seen, inv.Now())
+}
+
+// start notes the phase that the event found the fence in.
+func (inv *invocation) start() {
+	if inv.started {
+		return
+	}
+	inv.started, inv.from = true, inv.fence.Status.Phase
+	if inv.opens != nil {
+		inv.from = inv.opens.Phase
+	}
+}
+
+// learnt is what is seen before a look: the record's own part, and what this invocation did.
+func (inv *invocation) learnt() fence.Seen {
+	f := inv.fence
+	return fence.Seen{
+		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
+		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
+		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
+	}
+}
+
+// blind is a look that failed. The fence that is about to open is opened all the same.
+func (inv *invocation) blind(ctx context.Context, err error) error {
+	if inv.opens == nil {
+		return err
+	}
+	_, saving := inv.Store.SaveFenceStatus(ctx, inv.fence)
+	return errors.Join(err, saving)
+}
+
+// again has the record read, and begins anew.
+func (inv *invocation) again() (more bool, err error) {
+	if !inv.sure {
+		inv.started = false
+	}
+	inv.fence = nil
+	return true, nil
+}
+
+// decide has the record decided on, and saves what it becomes.
+func (inv *invocation) decide(ctx context.Context, seen *fence.Seen, now time.Time) (more bool, err error) {
+	f := inv.fence
+	st, act := fence.Decide(f, *seen, now)
+	before := f.Status
+	if inv.opens != nil {
+		before = *inv.opens
+	}
+	same := equality.Semantic.DeepEqual(before, st)
+	if same && !inv.sure {
+		return inv.again()
+	}
+	if !same && !(act != fence.None && inv.sure && onlyLater(before, st, now)) {
+		f.Status = st
+		saved, err := inv.Store.SaveFenceStatus(ctx, f)
+		if errors.Is(err, inv.Conflict) && inv.opens == nil {
+			return inv.again() // what this invocation saw is kept
+		}
+		if err != nil {
+			return false, fmt.Errorf("save fence of %s: %w", f.Spec.NodeName, err)
+		}
+		f = saved
+	}
+	inv.fence, inv.sure, inv.opens = f, true, nil
+	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
+	if act == fence.None || inv.spoke {
+		inv.Reporter.Decided(ctx, d)
+		// A phase that is ours too goes on here, without an event in between.
+		return f.Status.Phase != before.Phase && !inv.spoke && slices.Contains(inv.Owns, f.Status.Phase), nil
+	}
+	return inv.act(ctx, d, seen)
+}
+
+// act carries out what was decided and saved.
+func (inv *invocation) act(ctx context.Context, d report.Decision, seen *fence.Seen) (more bool, err error) {
+	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
+	inv.Reporter.Decided(ctx, d)
+	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
+	if answered(d.Action) {
+		inv.since = inv.Elapsed()
+	}
+	if d.Action.Device() {
+		inv.spoke = true
+		return true, nil
+	}
+	if d.Err != nil && !errors.Is(d.Err, inv.Conflict) {
+		return false, fmt.Errorf("%s %s: %w", d.Action, d.Fence.Spec.NodeName, d.Err)
+	}
+	if d.Err != nil || d.Fence.ResourceVersion == "" {
+		inv.fence = nil
+		return true, nil
+	}
+	if d.Action == fence.ClearOutOfService {
+		inv.cleared = d.Fence.ResourceVersion
+	}
+	return true, nil
+}
+
+// answered: somebody else answers to this action, or it has taken its time. So what was read
+// before it counts no more: the machine is another one after a call to its device, a kubelet
+// that lives answers to Ready=Unknown (S5), and a Node that is deleted may come back as
+// another (S6).
+func answered(a fence.Action) bool {
+	return a.Device() || a == fence.MarkNotReady || a == fence.DeleteNode
+}
+
+// soon is what is left at least of a nextLook that need not be put off.
+const soon = 2 * time.Second
+
+// onlyLater: all that the decision changes is to put nextLook off, and the one
+// that stands is still to come. If we die in the action, that one wakes somebody
+// in time, so there is nothing to save.
+func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
+	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
+		return false
+	}
+	before.NextLook = after.NextLook
+	return equality.Semantic.DeepEqual(before, after)
+}
+
+// announce says where the fence now stands, if somebody must act on that now.
+func (inv *invocation) announce() *event.Event {
+	f := inv.fence
+	if f == nil || !inv.started || fence.Foreign(f.Status) {
+		return nil
+	}
+	now := inv.Now()
+	due := f.Status.NextLook != nil && !f.Status.NextLook.After(now)
+	// A new phase of our own was worked on already, unless a device call ended the invocation.
+	moved := f.Status.Phase != inv.from && (inv.spoke || !slices.Contains(inv.Owns, f.Status.Phase))
+	if !moved && !due {
+		return nil
+	}
+	e := inv.Source.Phase(f, now, now)
+	events.CausedBy(&e, inv.cause)
+	return &e
+}
