@@ -1,10 +1,12 @@
 package layout
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -25,6 +27,21 @@ func TestFilesAreReadInOneDirection(t *testing.T) {
 		for _, cycle := range cyclesOf(needs) {
 			if len(cycle) > longestCycle {
 				t.Errorf("%s: %d files need each other: %v", core, len(cycle), cycle)
+			}
+		}
+	}
+}
+
+// TestTheWalkIsReadFileByFile: whoever adds a rule adds to it.
+func TestTheWalkIsReadFileByFile(t *testing.T) {
+	for _, of := range walks {
+		for _, path := range sources(t, "../../"+of) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(text, []byte("\n")); n > longestFile {
+				t.Errorf("%s has %d lines, more than %d", path, n, longestFile)
 			}
 		}
 	}

@@ -47,18 +47,34 @@ var cores = map[string][]string{
 	"shared/admission": {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence"},
 }
 
+// walked are what the cores' tests begin with, the walk, and the twins that it must catch. Each
+// imports only those before it, and is imported by tests alone.
+var walked = map[string][]string{
+	"shared/fence/fencetest":       {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/admission"},
+	"shared/fence/fencetest/specs": {"shared/api/v1alpha1", "shared/fence", "shared/fence/fencetest"},
+	"shared/fence/fencetest/walk":  {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs"},
+	"shared/fence/fencetest/twins": {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs", "shared/fence/fencetest/walk"},
+}
+
+// walks are those of which the walk consists.
+var walks = []string{"shared/fence/fencetest/specs", "shared/fence/fencetest/walk", "shared/fence/fencetest/twins"}
+
 // callers speak with devices on behalf of records, and are no drivers.
 var callers = map[string]bool{"shared/device/call": true, "shared/device/readiness": true}
 
 func TestDependenciesPointOneWay(t *testing.T) {
 	all := packages(t)
-	functions := []string{"cleanup", "gate", "isolate", "power", "recover", "waker"}
+	functions := []string{"cleanup", "gate", "isolate", "policystatus", "power", "recover", "resync"}
 	for name, imports := range all {
 		for _, imp := range imports {
 			own, isOwn := strings.CutPrefix(imp, module+"/")
 			switch {
 			case cores[name] != nil && isOwn && !slices.Contains(cores[name], own):
 				t.Errorf("%s imports only %v, not %s", name, cores[name], own)
+			case walked[name] != nil && isOwn && !slices.Contains(walked[name], own):
+				t.Errorf("%s imports only %v, not %s", name, walked[name], own)
+			case walked[name] == nil && walked[own] != nil:
+				t.Errorf("%s imports %s, which is for tests", name, own)
 			case name == "shared/kube" && (own == "shared/fence" || own == "shared/admission"):
 				t.Errorf("the client knows no decision: what one is made on is read by shared/look, so %s imports no %s", name, own)
 			case name == "events" && isOwn && own != "shared/api/v1alpha1" && own != "shared/spelling":

@@ -40,6 +40,10 @@ func TestOneFileSaysWhereAFenceStands(t *testing.T) {
 						t.Errorf("%s writes a phase or a reason: outcome.go alone does", files.Position(kv.Pos()))
 					}
 				}
+			case *ast.CallExpr:
+				if s, is := x.Fun.(*ast.SelectorExpr); is && s.Sel.Name == "enter" && len(x.Args) > 0 && (isSelected(x.Args[0], "Recovering") || isSelected(x.Args[0], "Fenced")) {
+					t.Errorf("%s enters a phase that leave enters: what we cut off is given back first", files.Position(x.Pos()))
+				}
 			case *ast.BinaryExpr:
 				for _, e := range []ast.Expr{x.X, x.Y} {
 					if s, is := e.(*ast.SelectorExpr); is && s.Sel.Name == "Reason" && ofRecord(s.X) {
@@ -50,6 +54,12 @@ func TestOneFileSaysWhereAFenceStands(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// isSelected: the expression is that name of a package.
+func isSelected(e ast.Expr, name string) bool {
+	s, is := e.(*ast.SelectorExpr)
+	return is && s.Sel.Name == name
 }
 
 // ofRecord: the expression is a record's status, d.st, st or f.Status.
