@@ -74,7 +74,7 @@ func TestABrokerOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsFullFromTheStart: no broker starts, the second waker has a node that
+// TestADiskThatIsFullFromTheStart: no broker starts, resync has a node that
 // dies fenced, and a broker starts when there is room (S19).
 func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -133,11 +133,11 @@ func TestRights(t *testing.T) {
 		return f == nil && err == nil, nil
 	})
 
-	// The broker gives an event up, and the second waker's clock ticks: it counts under
-	// a storm that nobody asks about any more.
+	// The broker gives an event up, and the clocks tick: policystatus counts
+	// under a storm that nobody asks about any more.
 	e := a.request(first, "/me", "3", "")
-	for _, name := range []string{"deadletter", "waker"} {
-		if name == "waker" {
+	for _, name := range []string{"deadletter", "resync", "policystatus"} {
+		if name == "resync" {
 			e.SetType(events.Ping)
 			storm := `{"status":{"storms":[{"policy":"default","domain":"","message":"as it was","since":"2026-01-01T00:00:00.000000Z"}]}}`
 			must(t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster/status").Body([]byte(storm)).Do(w.ctx).Error())
@@ -218,7 +218,7 @@ func (o *office) open() {
 	o.ports = mem.NewRack(time.Now)
 	port := o.ports.Kind()
 	port.Name, port.Scope, port.Identity, port.EffectDelay = "port", device.ScopeNetwork, "name", 0
-	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker"} {
+	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus"} {
 		settings := rig.Settings()
 		settings.JobImages = o.images
 		parts, err := functions.NewParts(o.ctx, settings, o.as(name), o.logger(), freshRegistry())
@@ -304,7 +304,7 @@ func (o *office) givenBack(node string) {
 	}
 }
 
-// Send lets the source and the waker reach the broker.
+// Send lets the source and resync reach the broker.
 func (o *office) Send(_ context.Context, e event.Event) error { return o.publish(e) }
 
 // as is the configuration of one account, which notes what it is used for.

@@ -24,7 +24,7 @@ const away = 2 * time.Minute
 
 // TestADeadDataPlaneStopsNoFence kills everything that carries events: once in the
 // middle of a fence, and once before the node dies, as where the data plane ran on
-// that very node. The second waker calls the functions (S19).
+// that very node. Resync calls the functions (S19).
 func TestADeadDataPlaneStopsNoFence(t *testing.T) {
 	w := newWorld(t)
 	w.deploy()
@@ -54,12 +54,12 @@ func (w *world) killDataPlane() {
 	}
 }
 
-// called: without the waker the test has shown nothing.
+// called: without resync the test has shown nothing.
 func (w *world) called() {
 	w.t.Helper()
-	log, err := os.ReadFile(filepath.Join(w.dir, "nodefence-waker.log"))
+	log, err := os.ReadFile(filepath.Join(w.dir, "nodefence-resync.log"))
 	if err != nil || !strings.Contains(string(log), `"msg":"overdue, owner called"`) {
-		w.t.Errorf("the waker has called nobody: %v\n%s", err, log)
+		w.t.Errorf("resync has called nobody: %v\n%s", err, log)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestEachFunctionOutlivesItsNode(t *testing.T) {
 			got[pod.Labels[function]] = is
 		}
 		all := map[string]outlives{}
-		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "waker", "source"} {
+		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus", "source"} {
 			all[name] = want
 		}
 		if d := cmp.Diff(all, got); d != "" {

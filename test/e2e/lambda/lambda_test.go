@@ -112,7 +112,7 @@ func TestKilledInMidAction(t *testing.T) {
 }
 
 // TestTheClockCarriesOnWithoutSourceAndBus: once EC2 is told to stop the machine, the
-// source is dead and the bus takes nothing. The waker, which a scheduled rule ticks,
+// source is dead and the bus takes nothing. Resync, which a scheduled rule ticks,
 // calls the functions themselves (S19).
 func TestTheClockCarriesOnWithoutSourceAndBus(t *testing.T) {
 	w := newWorld(t, 3)
@@ -137,7 +137,7 @@ func TestTheClockCarriesOnWithoutSourceAndBus(t *testing.T) {
 		t.Errorf("EC2 was told %q", got)
 	}
 	if !strings.Contains(string(w.log.Bytes()), `"msg":"overdue, owner called"`) {
-		t.Error("the pod moved without the waker: the test has shown nothing")
+		t.Error("the pod moved without resync: the test has shown nothing")
 	}
 	w.oneWriter()
 }

@@ -127,7 +127,7 @@ func value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// api is Lambda's own, as far as the waker uses it: invocations that nobody waits for.
+// api is Lambda's own, as far as resync uses it: invocations that nobody waits for.
 func (w *world) api() *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		fn, ok := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/invocations"), "/2015-03-31/functions/"+name+"-")

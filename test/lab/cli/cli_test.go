@@ -197,6 +197,34 @@ func TestWritersAsJSONSayNoLessThanTheMachines(t *testing.T) {
 	}
 }
 
+func TestBindings(t *testing.T) {
+	serveMachines(t, map[string]string{"GET /v1/status": `{"nodes":[{"name":"node-1","bmc":"127.0.0.1:6230","username":"u","password":"a\"b"}]}`})
+	want := `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: fence-config-node-node-1, namespace: nodefence-system}
+data:
+  config.properties: |
+    node_name=node-1
+    power_management=bmc
+  fence-method-bmc: |
+    agent_name=fence-ipmilan
+    ip=127.0.0.1
+    ipport=6230
+    username=u
+    secret=bmc-node-1
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bmc-node-1, namespace: nodefence-devices, annotations: {nodefence.io/hosts: 127.0.0.1}}
+stringData: {password: "a\"b"}
+`
+	got := runCLI(t, "bindings")
+	if diff := cmp.Diff(result{exitFine, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		t.Run(cmd.Name(), func(t *testing.T) {

@@ -29,6 +29,24 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 	})
 }
 
+// EnsureKubectl returns kubectl's executable, of the control plane's version, and builds it
+// first as Ensure does. Its module lies beside the control plane's.
+func EnsureKubectl(ctx context.Context, progress io.Writer) (string, error) {
+	controlPlane, err := FindSource()
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(filepath.Dir(controlPlane), "kubectl")
+	dir, err := cacheDir(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "kubectl")
+	return path, gobuild.Once(ctx, path, "kubectl "+KubernetesVersion, progress, func(unfinished string) error {
+		return gobuild.Run(ctx, source, buildArgs(unfinished)...)
+	})
+}
+
 // Cached says if Ensure would return at once.
 func Cached(ctx context.Context) (bool, error) {
 	source, err := FindSource()

@@ -70,6 +70,30 @@ func TestParallelBuildersBuildOnce(t *testing.T) {
 	}
 }
 
+func TestKubectlIsBuiltBesideTheControlPlane(t *testing.T) {
+	source, log := prepare(t)
+	module := filepath.Join(filepath.Dir(source), "kubectl")
+	if err := os.MkdirAll(module, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		write(t, filepath.Join(module, name), "kubectl's "+name, 0o600)
+	}
+	kube, err := Ensure(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		kubectl, err := EnsureKubectl(t.Context(), io.Discard)
+		if err != nil || filepath.Base(kubectl) != "kubectl" || filepath.Dir(kubectl) == filepath.Dir(kube) {
+			t.Errorf("%s beside %s: %v", kubectl, kube, err)
+		}
+	}
+	if raw, _ := os.ReadFile(log); string(raw) != "build\nbuild\n" {
+		t.Errorf("builds: %q", raw)
+	}
+}
+
 func TestAFailedBuildSaysWhyAndLeavesNothingToUse(t *testing.T) {
 	_, log := prepare(t)
 	t.Setenv("FAKE_GO_FAIL", "undefined: x")
