@@ -36,19 +36,20 @@ func main() {
 		"programs": func() error { return measurePrograms(ctx) },
 		"devices":  func() error { return measureDevices(ctx) },
 		"fences":   func() error { return measureFences(ctx) },
+		"burst":    func() error { return measureBurst(ctx) },
 		"early":    func() error { return measureEarly(ctx) },
 		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
 		"requests": func() error { return measureRequests(ctx) },
 		"chains":   func() error { return measureChains(ctx) },
 	}
-	order := []string{"programs", "devices", "fences", "early", "memory", "requests", "chains"}
+	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
 		order = os.Args[1:]
 	}
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, early, memory, requests and chains", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests and chains", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

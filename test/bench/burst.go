@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodefence/nodefence/infra/local"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// burstPolicy lets all that fail be fenced at once, so that nothing but work holds them.
+const burstPolicy = `
+recovery: {readyDuration: 0s}
+limits: {maxUnhealthy: "60%%", maxConcurrent: %d, stormCoolDown: 0s}
+`
+
+// measureBurst has many nodes of a cluster fail at once, and says how long it takes until the
+// last of them is off and what that asks of the API server: for each failed/nodes that BURST
+// names (BURST="10/20 100/500"), or for two.
+func measureBurst(ctx context.Context) error {
+	sizes := os.Getenv("BURST")
+	if sizes == "" {
+		sizes = "10/20 100/500"
+	}
+	var all [][2]int // what is wrong is said before the first lab is built
+	for _, word := range strings.Fields(sizes) {
+		var failed, nodes int
+		if n, err := fmt.Sscanf(word, "%d/%d", &failed, &nodes); err != nil || n != 2 || failed < 1 || failed > nodes {
+			return fmt.Errorf("BURST has %q: write how many of how many nodes fail, such as 10/20", word)
+		}
+		all = append(all, [2]int{failed, nodes})
+	}
+	var errs []error
+	for _, b := range all {
+		errs = append(errs, burst(ctx, b[0], b[1]))
+	}
+	return errors.Join(errs...)
+}
+
+func burst(ctx context.Context, failed, nodes int) (err error) {
+	c, err := world(ctx, nodes, "--lease", "10s", "--grace", "50s")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.end()) }()
+	machines, err := c.Lab.Machines()
+	if err == nil {
+		err = errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", fmt.Sprintf(burstPolicy, failed))))
+	}
+	if err != nil {
+		return err
+	}
+	count, ledger, log := &requests{n: map[asked]int{}}, &ledgerWrites{}, &failures{}
+	p, err := c.Start(ctx, c.dir, log, func(o *local.Options) {
+		o.Config.Wrap(count.wrap)
+		o.Config.Wrap(ledger.wrap)
+	})
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	err = rig.Until(ctx, "all Leases to be watched", func() (bool, error) {
+		l, err := c.Fences.Ledger(ctx)
+		return err == nil && int(l.Status.Leases.Total) == nodes, nil
+	})
+	if err != nil {
+		return err
+	}
+	all := &off{c: c.Cluster, nodes: slices.Sorted(maps.Keys(machines))[:failed]}
+	count.take()
+	ledger.take()
+	if err := all.wait(ctx); err != nil {
+		return err
+	}
+	n, lost := count.take(), log.count()
+	written, conflicts := ledger.take()
+	if err := all.print(nodes); err != nil {
+		return err
+	}
+	fmt.Printf("until then: %d writes of the ledger, %d of them conflicts; %d deliveries failed and came again\n", written, conflicts, lost)
+	for _, verb := range []string{"GET", "LIST", "POST", "PUT", "PATCH", "DELETE"} {
+		is := func(a asked) bool { return functions(a) && a.verb == verb }
+		fmt.Printf("API requests per Off, %-6s %.1f\n", verb, float64(sum(n, is))/float64(failed))
+	}
+	table(n)
+	return nil
+}
+
+// off are the machines that fail, and are to be off.
+type off struct {
+	c     *rig.Cluster
+	nodes []string
+	// opened is when the first fence was, and after it when each machine was told Off.
+	opened time.Time
+	after  []time.Duration
+}
+
+// wait has them crash, and returns when each was told Off.
+func (o *off) wait(ctx context.Context) error {
+	for _, node := range o.nodes {
+		if err := o.c.Lab.Node(node, "crash"); err != nil {
+			return err
+		}
+	}
+	polls := 0
+	return rig.Until(ctx, fmt.Sprintf("%d machines to be off", len(o.nodes)), func() (bool, error) {
+		if polls++; polls%5 != 0 { // of ten a second, so that looking costs little
+			return false, nil
+		}
+		fences, err := o.c.Fences.Fences(ctx)
+		n := 0
+		for i := range fences {
+			if fences[i].Status.Power.OffAt != nil {
+				n++
+			}
+		}
+		return err == nil && n >= len(o.nodes), nil
+	})
+}
+
+// print says when they were told, by their BMCs' own clocks.
+func (o *off) print(nodes int) error {
+	fences, err := o.c.Fences.Fences(context.Background())
+	if err != nil {
+		return err
+	}
+	for i := range fences {
+		if at := fences[i].Status.OpenedAt; at != nil && (o.opened.IsZero() || at.Time.Before(o.opened)) {
+			o.opened = at.Time
+		}
+	}
+	for _, node := range o.nodes {
+		told, err := o.c.Lab.Commands(node)
+		if err != nil {
+			return err
+		}
+		if len(told) == 0 {
+			return fmt.Errorf("%s was told nothing", node)
+		}
+		o.after = append(o.after, told[0].Time.Sub(o.opened))
+	}
+	fmt.Printf("%d of %d nodes fail at once\n", len(o.nodes), nodes)
+	show("first fence opened → power-off at the BMC", o.after)
+	fmt.Printf("first fence opened → last power-off            %.2f s\n", slices.Max(o.after).Seconds())
+	return nil
+}
+
+// ledgerWrites counts the gates' compare-and-swaps of the ledger.
+type ledgerWrites struct {
+	mu             sync.Mutex
+	all, conflicts int
+}
+
+func (c *ledgerWrites) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/fenceledgers/") && err == nil {
+			c.mu.Lock()
+			c.all++
+			if resp.StatusCode == http.StatusConflict {
+				c.conflicts++
+			}
+			c.mu.Unlock()
+		}
+		return resp, err
+	})
+}
+
+func (c *ledgerWrites) take() (all, conflicts int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, conflicts = c.all, c.conflicts
+	c.all, c.conflicts = 0, 0
+	return all, conflicts
+}
+
+// failures counts the deliveries that a log tells of as failed.
+type failures struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (f *failures) Write(line []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n += bytes.Count(line, []byte(`"msg":"delivery failed; it will be repeated"`))
+	return len(line), nil
+}
+
+func (f *failures) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
