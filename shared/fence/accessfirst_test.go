@@ -10,11 +10,13 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAccessGoesBeforePower where the Lease alone spoke for a machine that was read off: for the
 // Lease alone nothing is cut. When the machine reads on again and a condition has held for its
-// time, its network is cut before the Off (S8).
+// time, its network is cut before the Off, as the policy and the
+// configuration order it.
 func TestAccessGoesBeforePower(t *testing.T) {
 	for name, c := range map[string]struct {
 		heldFor time.Duration
@@ -27,15 +29,15 @@ func TestAccessGoesBeforePower(t *testing.T) {
 		"no condition has held: it is only read": {time.Second, false, api.Fencing, fence.Read},
 	} {
 		f, now := isolatedFence(specs.Fabric(), api.Fencing)
-		at := fence.StampOf(now.Add(-time.Second))
+		at := observed.StampOf(now.Add(-time.Second))
 		read := &api.Read{State: api.PoweredOn, At: at}
 		d := &f.Status.Decision
 		d.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}, Since: at}
 		d.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: specs.EarlyStill}}
 		d.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: specs.EarlyFor}}}
-		still := fence.StampOf(now.Add(-time.Minute))
+		still := observed.StampOf(now.Add(-time.Minute))
 		f.Status.Lease.StillSince = &still
-		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: fence.StampOf(now.Add(-c.heldFor)), Mark: fence.StampOf(fencetest.Start)}}
+		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: observed.StampOf(now.Add(-c.heldFor)), Mark: observed.StampOf(fencetest.Start)}}
 		f.Status.Isolation, f.Status.Power.LastRead = nil, read
 		if c.cut {
 			r := api.RecordOf(&d.Isolation()[0])

@@ -2,11 +2,12 @@ package fence
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The activity checks are made in Pending, before a slot is reserved, so that no
@@ -16,19 +17,11 @@ import (
 // check, because the Lease and a check fail for different reasons (the way to the
 // API server, the way to the node) where two checks of one way would not.
 
-const (
-	// checkPoll lies between two looks at a Job that runs.
-	checkPoll = 2 * time.Second
-	// checkGrace is what a check may take beyond its timeout, to be scheduled and
-	// to be seen to have ended.
-	checkGrace = 30 * time.Second
-)
-
 // noteChecks keeps what the checks of this invocation said, and ends a round whose
 // time is over or whose checks have answered, so that no answer is weighed later
 // than it came. An answer of a round that has ended counts for nothing.
 func (d *decision) noteChecks() {
-	c := d.seen.Checked
+	c := d.Seen.Checked
 	hear := func(r *api.CheckRound, storage bool, timeout time.Duration) (ended bool) {
 		if r.StartedAt == nil {
 			return false
@@ -37,17 +30,17 @@ func (d *decision) noteChecks() {
 			r.Results = c.Results
 		}
 		d.spareDevice(r)
-		if !answered(r.Results) && d.since(r.StartedAt) <= timeout+checkGrace {
+		if !answered(r.Results) && d.Since(r.StartedAt) <= timeout+facts.CheckGrace {
 			return false
 		}
 		d.end(r, timeout)
 		return true
 	}
-	if p, r := d.dec.Settings.StorageCheck, d.st.StorageCheck; p != nil && r != nil {
+	if p, r := d.Decision.Settings.StorageCheck, d.Record.StorageCheck; p != nil && r != nil {
 		hear(r, true, p.Timeout.Duration)
 	}
 	d.noteDevice()
-	if p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
+	if p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
 		d.weigh(p, a)
 	}
 }
@@ -73,44 +66,24 @@ func (d *decision) end(r *api.CheckRound, timeout time.Duration) {
 			r.Results[i].Answer, r.Results[i].Message = api.AnswerError, "no answer within "+timeout.String()
 		}
 	}
-	r.StartedAt, r.EndedAt = nil, d.at(0)
-}
-
-// doubtful: the policy has activity checks, and they have not found this node dead yet.
-// Whoever asked, approved or confirmed has answered that already.
-func (d *decision) doubtful() bool {
-	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
-	switch {
-	case p == nil || d.machineWithoutNode() || d.askedFor() || d.confirmAsked() || Approved(d.requests, &d.st):
-		return false
-	case a == nil:
-		return true
-	case a.Degraded:
-		return p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration
-	}
-	return !dead(p, a) || !d.within(a.FailedAt, p.RecheckInterval.Duration)
-}
-
-// dead: so many rounds have failed as the policy says.
-func dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
-	return a.Failed >= p.FailedRounds
+	r.StartedAt, r.EndedAt = nil, d.At(0)
 }
 
 // checking asks round after round until the node counts as dead or as alive.
 func (d *decision) checking() outcome {
-	p := d.dec.Settings.ActivityChecks
-	if d.st.ActivityChecks == nil {
-		d.st.ActivityChecks = &api.ActivityRecord{}
+	p := d.Decision.Settings.ActivityChecks
+	if d.Record.ActivityChecks == nil {
+		d.Record.ActivityChecks = &api.ActivityRecord{}
 	}
-	a := d.st.ActivityChecks
+	a := d.Record.ActivityChecks
 	if a.Degraded {
 		if o := d.degraded(p, a); o.decided {
 			return o
 		}
 	}
-	if wait := p.Interval.Duration - d.since(a.EndedAt); a.StartedAt == nil && wait > 0 && !ahead(a.EndedAt.Time, d.now) {
+	if wait := p.Interval.Duration - d.Since(a.EndedAt); a.StartedAt == nil && wait > 0 && !observed.Ahead(a.EndedAt.Time, d.Now) {
 		d.stay(api.CheckingActivity, roundWords(p, a)+"; "+a.Saw, 0)
-		return d.waitUntil(d.now.Add(wait))
+		return d.waitUntil(d.Now.Add(wait))
 	}
 	if _, last := unread(&a.CheckRound); last {
 		return d.toDevice()
@@ -122,27 +95,27 @@ func (d *decision) checking() outcome {
 func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 	if r.StartedAt == nil {
 		r.Number++
-		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.at(0)
+		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.At(0)
 		switch {
 		case r.Since == nil:
-			r.Since = d.st.OpenedAt.DeepCopy()
-		case ahead(r.Since.Time, d.now):
-			r.Since = d.at(0) // the API server's clock was set back: a Lease that moves now moves since then
+			r.Since = d.Record.OpenedAt.DeepCopy()
+		case observed.Ahead(r.Since.Time, d.Now):
+			r.Since = d.At(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
-		if !d.said(api.CheckingActivity, api.StorageUnreachable) {
+		if !d.Said(api.CheckingActivity, api.StorageUnreachable) {
 			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told
 		}
 	}
-	if d.seen.Checked == nil {
+	if d.Seen.Checked == nil {
 		return d.carryOut(Check)
 	}
-	d.lookAfter(checkPoll)
+	d.lookAfter(facts.CheckPoll)
 	return settled
 }
 
 // weigh counts a round that has ended.
 func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
-	answer, what := d.roundSaid(&a.CheckRound)
+	answer, what := d.RoundSaid(&a.CheckRound)
 	a.Saw = clip.Message(what)
 	switch answer {
 	case api.AnswerActivity:
@@ -153,7 +126,7 @@ func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 			a.Failed, a.FailedAt = a.Failed+1, a.EndedAt
 		}
 		switch {
-		case answer == api.AnswerNone && dead(p, a):
+		case answer == api.AnswerNone && facts.Dead(p, a):
 			a.DegradedSince = nil
 			d.tell(api.NoActivity, roundWords(p, a)+", and the Lease stands still: the node counts as dead; "+what)
 		case a.Done >= p.Rounds:
@@ -174,44 +147,15 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 	}
 }
 
-// roundSaid is what a round says: alive by one witness, dead only by the Lease
-// standing still and every check, and neither otherwise.
-func (d *decision) roundSaid(r *api.CheckRound) (api.Answer, string) {
-	if d.leaseMovedSince(*r.Since) {
-		return api.AnswerActivity, "its Lease moved"
-	}
-	said := map[api.Answer][]string{}
-	for _, c := range r.Results {
-		said[c.Answer] = append(said[c.Answer], c.Check+": "+c.Message)
-	}
-	for _, a := range []api.Answer{api.AnswerActivity, api.AnswerError} {
-		if len(said[a]) > 0 {
-			return a, strings.Join(said[a], "; ")
-		}
-	}
-	switch {
-	case len(said[api.AnswerNone])+len(said[api.AnswerNeither]) == 0:
-		return api.AnswerError, "no check has answered"
-	case !d.seen.Lease.Exists:
-		return api.AnswerError, "the node has no Lease that could be seen to stand still"
-	case d.leaseFresh():
-		return api.AnswerError, "the Lease has not yet stood still for two renewals"
-	}
-	if len(said[api.AnswerNone]) == 0 {
-		return api.AnswerNeither, strings.Join(said[api.AnswerNeither], "; ")
-	}
-	return api.AnswerNone, strings.Join(append(said[api.AnswerNone], said[api.AnswerNeither]...), "; ")
-}
-
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
 func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outcome {
 	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
 	since := aliveSince(a)
 	switch {
-	case !over.After(d.now):
+	case !over.After(d.Now):
 		return d.awaitApproval(tooLong(p, a))
-	case !again.After(d.now):
+	case !again.After(d.Now):
 		a.Degraded = false
 		d.tell(api.CheckingActivity, since+"; suspected again")
 		return goOn
@@ -234,9 +178,39 @@ func tooLong(p *api.ActivitySettings, a *api.ActivityRecord) string {
 // though says of a fence that begins that the node was seen alive, and is fenced for
 // that all the same; empty of any other (S28).
 func (d *decision) though() string {
-	p, a := d.dec.Settings.ActivityChecks, d.st.ActivityChecks
-	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.since(a.DegradedSince) < p.AliveTimeout.Duration {
+	p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks
+	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.Since(a.DegradedSince) < p.AliveTimeout.Duration {
 		return ""
 	}
 	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.onAliveTimeout)"
+}
+
+func roundWords(p *api.ActivitySettings, a *api.ActivityRecord) string {
+	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
+}
+
+// storageDown asks the policy's storageCheck, and holds while it says that the
+// storage is unreachable for everyone.
+func (d *decision) storageDown() outcome {
+	p := d.Decision.Settings.StorageCheck
+	if p == nil {
+		return goOn
+	}
+	if d.Record.StorageCheck == nil {
+		d.Record.StorageCheck = &api.CheckRound{}
+	}
+	r := d.Record.StorageCheck
+	if r.StartedAt != nil || !d.Within(r.EndedAt, p.ValidDuration.Duration) {
+		return d.ask(r, "asking whether the storage is reachable")
+	}
+	for _, c := range r.Results {
+		switch {
+		case c.Answer == api.AnswerNone:
+			d.stay(api.StorageUnreachable, "the storage is unreachable for everyone: "+c.Check+": "+c.Message, 0)
+			return d.waitUntil(r.EndedAt.Add(p.ValidDuration.Duration + time.Millisecond))
+		case c.Answer == api.AnswerError && r.EndedAt.Time.Equal(d.At(0).Time):
+			d.tell(api.CheckingActivity, "the storage check went wrong, which holds nothing: "+c.Check+": "+c.Message)
+		}
+	}
+	return goOn
 }

@@ -8,13 +8,15 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What the walk does not come to: the second pass of a flow, and whole counts.
 func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	f := &api.NodeFence{Spec: specs.Activity().AsSpec(), Status: specs.Activity().In(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Failed, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, CutOrReleased: true,
@@ -29,8 +31,8 @@ func TestWhatWasSeenBeforeACutIsForgotten(t *testing.T) { // S3, S26
 }
 
 func TestARoundsVerdict(t *testing.T) {
-	still, moved := fence.StampOf(fencetest.Start.Add(-time.Minute)), fence.StampOf(fencetest.Start.Add(time.Second))
-	since := fence.StampOf(fencetest.Start)
+	still, moved := observed.StampOf(fencetest.Start.Add(-time.Minute)), observed.StampOf(fencetest.Start.Add(time.Second))
+	since := observed.StampOf(fencetest.Start)
 	for name, c := range map[string]struct {
 		lease  *api.Time
 		said   []api.Answer
@@ -46,7 +48,7 @@ func TestARoundsVerdict(t *testing.T) {
 		"activity beside what went wrong is enough":  {&still, []api.Answer{api.AnswerError, api.AnswerActivity}, api.AnswerActivity},
 		"activity without a Lease to be seen is one": {nil, []api.Answer{api.AnswerActivity}, api.AnswerActivity},
 	} {
-		d := fence.CoreOf(nil, api.NodeFenceStatus{Lease: api.LeaseRecord{StillSince: c.lease}}, fence.Seen{Lease: fence.Lease{Exists: c.lease != nil, Renewal: fencetest.Renewal}}, fencetest.Start.Add(2*time.Second))
+		d := fence.CoreOf(nil, api.NodeFenceStatus{Lease: api.LeaseRecord{StillSince: c.lease}}, observed.Look{Lease: observed.Lease{Exists: c.lease != nil, Renewal: fencetest.Renewal}}, fencetest.Start.Add(2*time.Second))
 		r := &api.CheckRound{Since: &since}
 		for _, a := range c.said {
 			r.Results = append(r.Results, api.CheckResult{Check: "x", Answer: a})
@@ -61,7 +63,7 @@ func TestARoundsVerdict(t *testing.T) {
 func TestTheEighthOfTen(t *testing.T) {
 	p := &api.ActivitySettings{Rounds: 10, FailedRounds: 8}
 	for failed := range int32(11) {
-		if got := fence.Dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
+		if got := facts.Dead(p, &api.ActivityRecord{Failed: failed}); got != (failed >= 8) {
 			t.Errorf("%d failed: dead is %v", failed, got)
 		}
 	}
@@ -70,7 +72,7 @@ func TestTheEighthOfTen(t *testing.T) {
 // TestANodeThatIsAliveForTooLong: whoever reads the record sees that the node was
 // alive, for how long, and that the policy wants it fenced all the same (S28).
 func TestANodeThatIsAliveForTooLong(t *testing.T) {
-	began, now := fence.StampOf(fencetest.Start), fencetest.Start.Add(200*time.Second)
+	began, now := observed.StampOf(fencetest.Start), fencetest.Start.Add(200*time.Second)
 	f := &api.NodeFence{Spec: specs.Activity().AsSpec(), Status: specs.Activity().In(api.NodeFenceStatus{})}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &began,
@@ -79,7 +81,7 @@ func TestANodeThatIsAliveForTooLong(t *testing.T) {
 	}
 	st, _ := fence.Decide(f, fencetest.Look(f, now, "Unknown", false, "a"), now)
 	last := st.History[len(st.History)-1]
-	want := api.HistoryEntry{At: fence.StampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
+	want := api.HistoryEntry{At: observed.StampOf(now), Phase: api.Isolating, Reason: api.Admitted, Message: "within all limits; unhealthy and alive since " +
 		"2026-01-01T00:00:00Z (it answers), which is longer than 1m40s: going on, as the policy says (activityChecks.onAliveTimeout)"}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)

@@ -8,7 +8,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAFurtherOffAsksForTheReasonAgain: our first Off was lost or did nothing, and the
@@ -16,24 +18,24 @@ import (
 func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   api.Phase
 		act    fence.Action
 	}{
-		"healthy": {func(*api.NodeFence, *fence.Seen) {}, api.Recovering, fence.None},
-		"sick":    {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Conditions[0].Status = "Unknown" }, api.Fencing, fence.Off},
-		"Ready, its Lease still since": {func(f *api.NodeFence, s *fence.Seen) {
+		"healthy": {func(*api.NodeFence, *observed.Look) {}, api.Recovering, fence.None},
+		"sick":    {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, api.Fencing, fence.Off},
+		"Ready, its Lease still since": {func(f *api.NodeFence, s *observed.Look) {
 			s.Lease.Renewed = f.Status.Lease.Renewed
 		}, api.Fencing, fence.Off},
-		"asked for": {func(f *api.NodeFence, _ *fence.Seen) {
+		"asked for": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me"}}
 		}, api.Fencing, fence.Off},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				at := fence.StampOf(now.Add(-time.Minute))
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				at := observed.StampOf(now.Add(-time.Minute))
 				f.Status.PhaseSince = &at
-				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &at, LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
+				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &at, LastRead: &api.Read{State: api.PoweredOn, At: observed.StampOf(now)}}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
 				f.Status.CutOrReleased = true
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 			})
@@ -57,8 +59,8 @@ func TestAnOffInRecovery(t *testing.T) {
 		"our Off had long had its effect": {-time.Minute, api.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				sent, since, until := fence.StampOf(now.Add(-5*time.Minute)), fence.StampOf(now.Add(-4*time.Minute)), fence.StampOf(now.Add(c.until))
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				sent, since, until := observed.StampOf(now.Add(-5*time.Minute)), observed.StampOf(now.Add(-4*time.Minute)), observed.StampOf(now.Add(c.until))
 				f.Status.Phase, f.Status.PhaseSince = api.Failed, &since
 				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &until}, Cuts: 1, CutAt: &sent, Cut: []int32{0}}
 				s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
@@ -80,8 +82,8 @@ func TestAnOffInRecovery(t *testing.T) {
 // isolated for a person, who then works on it (S12).
 func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		cut, on, since := fence.StampOf(now.Add(-9*time.Minute)), fence.StampOf(now.Add(-8*time.Minute)), fence.StampOf(now.Add(-7*time.Minute))
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		cut, on, since := observed.StampOf(now.Add(-9*time.Minute)), observed.StampOf(now.Add(-8*time.Minute)), observed.StampOf(now.Add(-7*time.Minute))
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = api.Recovering, &since, true
 		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{OffAt: &cut, OnAt: &on, EffectUntil: &since}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
@@ -101,19 +103,19 @@ func TestAMachineThatWasHealthyIsAnothersToSwitchOff(t *testing.T) {
 // TestFencesWithoutACutDoNotPushOutThoseWithOne: a flapping node keeps its limit (S26).
 func TestFencesWithoutACutDoNotPushOutThoseWithOne(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		at := fence.StampOf(now)
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now)
 		f.Status.Phase, f.Status.Power = api.Finished, api.PowerRecord{Cuts: 3, CutAt: &at}
 	})
-	for range 2 * fence.MaxPast {
+	for range 2 * facts.MaxPast {
 		f.Status.FenceNumber, f.Status.Phase = f.Status.FenceNumber+1, ""
 		f.Status, _ = fence.Decide(f, s, now)
-		at := fence.StampOf(now)
+		at := observed.StampOf(now)
 		f.Status.Phase, f.Status.PhaseSince = api.Finished, &at
 	}
 	f.Status.FenceNumber, f.Status.Phase = f.Status.FenceNumber+1, ""
 	st, _ := fence.Decide(f, s, now)
-	if st.Reason != api.NodeFencedTooOften || len(st.Past) != fence.MaxPast {
+	if st.Reason != api.NodeFencedTooOften || len(st.Past) != facts.MaxPast {
 		t.Errorf("%s: %s; %d kept", st.Reason, st.Message, len(st.Past))
 	}
 	if st, _ = fence.Decide(f, s, now.Add(25*time.Hour)); st.Reason == api.NodeFencedTooOften {
@@ -127,12 +129,12 @@ func TestARefusedOffIsNotWaitedFor(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for name, c := range map[string]struct{ refused bool }{"refused": {true}, "failed in a way that may have done it": {false}} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				at := fence.StampOf(now)
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				at := observed.StampOf(now)
 				f.Status.Reason = api.PowerOffSent
 				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
-				f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallOff, At: at, NotAfter: fence.StampOf(now.Add(time.Minute))}
-				s.Call = &fence.CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
+				f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallOff, At: at, NotAfter: observed.StampOf(now.Add(time.Minute))}
+				s.Call = &observed.CallResult{Call: api.CallOff, At: now, Err: "device denied access: no right to power off", Refused: c.refused}
 			})
 			st, _ := fence.Decide(f, s, now)
 			told := slices.ContainsFunc(st.History, func(h api.HistoryEntry) bool { return strings.Contains(h.Message, s.Call.Err) })
@@ -148,18 +150,18 @@ func TestARefusedOffIsNotWaitedFor(t *testing.T) {
 func TestWhatIsOfTheFutureIsOld(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for ahead, want := range map[time.Duration]api.Phase{time.Second: api.Releasing, 10 * time.Minute: api.Fencing} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase = api.Releasing
 			f.Status.Power.SwitchedByUs = true
-			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: fence.StampOf(now.Add(ahead)), BootIDBefore: "a"}
-			s.Left = &fence.Left{Delete: []fence.Pod{{Namespace: "x", Name: "y"}}}
+			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: observed.StampOf(now.Add(ahead)), BootIDBefore: "a"}
+			s.Left = &observed.Left{Delete: []observed.Pod{{Namespace: "x", Name: "y"}}}
 		})
 		if st, act := fence.Decide(f, s, now); st.Phase != want || (act == fence.Release) != (want == api.Releasing) {
 			t.Errorf("a proof from %s ahead: %s, %s", ahead, st.Phase, act)
 		}
 	}
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
-		at := fence.StampOf(now.Add(10 * time.Minute))
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+		at := observed.StampOf(now.Add(10 * time.Minute))
 		f.Status.DecidedAt = &at
 	})
 	if st, _ := fence.Decide(f, s, now); st.Reason != api.DecisionExpired {
@@ -173,19 +175,19 @@ func TestBatchesKeepAPause(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for name, c := range map[string]struct {
 		foreign bool
-		left    fence.Left
+		left    observed.Left
 		want    int
 	}{
-		"pods made anew":       {false, fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1, Names: []string{"volume v"}}, 3},
-		"another's taint":      {true, fence.Left{Attachments: 1, Names: []string{"volume v"}}, 1},
-		"another's, with pods": {true, fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}, 3},
+		"pods made anew":       {false, observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1, Names: []string{"volume v"}}, 3},
+		"another's taint":      {true, observed.Left{Attachments: 1, Names: []string{"volume v"}}, 1},
+		"another's, with pods": {true, observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status.Phase = api.Releasing
 				f.Status.Decision.Settings.Release.Timeout.Duration = 5 * time.Minute
 				f.Status.Power.SwitchedByUs = true
-				f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: fence.StampOf(now), BootIDBefore: "a"}
+				f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: observed.StampOf(now), BootIDBefore: "a"}
 				s.Left, s.Node.OutOfServiceForeign = &c.left, c.foreign
 			})
 			releases := 0
@@ -205,7 +207,7 @@ func TestBatchesKeepAPause(t *testing.T) {
 // TestTheWordForTheAutoscalerGoesWithoutTheTaint: somebody else has removed our taint (S22).
 func TestTheWordForTheAutoscalerGoesWithoutTheTaint(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Phase, f.Status.Outcome = api.Recovering, api.Recovered
 		s.Node.Taint, s.Node.ScaleDownOurs = false, true
 	})
@@ -218,12 +220,12 @@ func TestTheWordForTheAutoscalerGoesWithoutTheTaint(t *testing.T) {
 func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for deleted, want := range map[bool]api.Phase{false: api.Releasing, true: api.Fenced} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Release = api.Releasing, begunAt(now, false)
-			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: fence.StampOf(now), BootIDBefore: "a"}
+			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: observed.StampOf(now), BootIDBefore: "a"}
 			s.Deleting = deleted
-			s.Left = &fence.Left{Attachments: 1, Names: []string{"volume v"}}
-			s.Brakes = fence.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
+			s.Left = &observed.Left{Attachments: 1, Names: []string{"volume v"}}
+			s.Brakes = observed.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
 		})
 		if st, act := fence.Decide(f, s, now); st.Phase != want || act == fence.Release {
 			t.Errorf("deleted %v: %s, %s (%s)", deleted, st.Phase, act, st.Message)
@@ -236,7 +238,7 @@ func TestADeletedRecordDoesNotWaitForARestoreToBeConfirmed(t *testing.T) {
 func TestLostCallsAreTries(t *testing.T) {
 	for _, lost := range []api.Call{api.CallOff, api.CallRead} {
 		now, offs := fencetest.Start.Add(time.Hour), 0
-		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts, f.Status.Decision.Settings.PerNode.CutsPerDay = 3, 2, 1
 		})
 		for range 200 {
@@ -246,7 +248,7 @@ func TestLostCallsAreTries(t *testing.T) {
 				offs++
 			}
 			if act == fence.Read && lost == api.CallOff {
-				s.Call = &fence.CallResult{Call: api.CallRead, Power: "On", At: now}
+				s.Call = &observed.CallResult{Call: api.CallRead, Power: "On", At: now}
 			}
 			if s.Call == nil && st.NextLook != nil && st.NextLook.After(now) {
 				now = st.NextLook.Time
@@ -268,14 +270,14 @@ func TestLostCallsAreTries(t *testing.T) {
 // is tried, and not for ever (S26).
 func TestAProofThatIsVoidWasATry(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
-		at := fence.StampOf(now.Add(-time.Minute))
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+		at := observed.StampOf(now.Add(-time.Minute))
 		f.Status.Decision.Settings.Power.Attempts = 3
 		f.Status.Retries = 2
-		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, CutAt: &at, Cut: []int32{0}, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-10 * time.Second))}}
-		f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: fence.StampOf(now.Add(time.Second))}
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, CutAt: &at, Cut: []int32{0}, FirstOff: &api.Read{State: api.PoweredOff, At: observed.StampOf(now.Add(-10 * time.Second))}}
+		f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: observed.StampOf(now.Add(time.Second))}
 	})
-	s.Call = &fence.CallResult{Call: api.CallRead, Power: "Off", At: now}
+	s.Call = &observed.CallResult{Call: api.CallRead, Power: "Off", At: now}
 	f.Status, _ = fence.Decide(f, s, now)
 	if f.Status.Phase != api.Releasing {
 		t.Fatalf("%s (%s)", f.Status.Phase, f.Status.Message)
@@ -291,9 +293,9 @@ func TestAProofThatIsVoidWasATry(t *testing.T) {
 func TestACutOfTheDayBeforeCountsNoMore(t *testing.T) {
 	now := fencetest.Start.Add(100 * time.Hour)
 	for ago, want := range map[time.Duration]int32{23 * time.Hour: 2, 25 * time.Hour: 1} {
-		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
-			at := fence.StampOf(now.Add(-ago))
-			f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}}, Cuts: 1, CutAt: &at}
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(now.Add(-ago))
+			f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: observed.StampOf(now)}}, Cuts: 1, CutAt: &at}
 		})
 		st, act := fence.Decide(f, s, now)
 		if act != fence.Off || st.Power.Cuts != want {

@@ -14,6 +14,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -24,7 +25,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 	f.Name, f.UID, f.Spec.NodeName = "n0", "fence-1", "n0"
 	frozen, _ := policy.ResolvePolicy(policies, "n0", nil)
 	f.Status.Decision.ResolvedPolicy = *frozen.DeepCopy()
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: api.Fencing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &api.Read{State: api.PoweredOn, At: at}}},
@@ -36,7 +37,7 @@ func underPolicy(policies []api.FencePolicy, begun bool) *api.NodeFence {
 }
 
 // lookBeforeOff is what power sees right before the Off.
-func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c admission.Picture, l *api.FenceLedger) fence.Seen {
+func lookBeforeOff(f *api.NodeFence, policies []api.FencePolicy, c admission.Picture, l *api.FenceLedger) observed.Look {
 	seen := fencetest.Look(f, fencetest.Start, "Unknown", false, "a")
 	for _, n := range c.Nodes {
 		if n.Name == f.Spec.NodeName {
@@ -231,7 +232,7 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			policies := []api.FencePolicy{fencetest.LivePolicy()}
 			f := underPolicy(policies, false)
-			at := fence.StampOf(fencetest.Start)
+			at := observed.StampOf(fencetest.Start)
 			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at}
 			census, led := cluster(f)
 			c.change(&policies, &census, led)
@@ -272,7 +273,7 @@ func TestWhatWasReadOfAnotherDevice(t *testing.T) {
 
 // TestAPersonEndsACoolDown: that one and no later one, and the history says who and why (S15, S28).
 func TestAPersonEndsACoolDown(t *testing.T) {
-	at := func(after time.Duration) *api.Time { x := fence.StampOf(fencetest.Start.Add(after)); return &x }
+	at := func(after time.Duration) *api.Time { x := observed.StampOf(fencetest.Start.Add(after)); return &x }
 	word := func(until *api.Time) *api.CoolDownEnded {
 		return &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: *until}
 	}

@@ -7,6 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAnotherMachineUnderTheName: it registered while ours was off by us. Ours is switched
@@ -30,8 +31,8 @@ func TestAnotherMachineUnderTheName(t *testing.T) {
 		"it is not healthy, and ours reads off":                 {"Off", "Unknown", api.PoweringOn, api.NodeReplaced, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				cut, since := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Second))
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				cut, since := observed.StampOf(now.Add(-time.Minute)), observed.StampOf(now.Add(-time.Second))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, api.NodeReplaced
 				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 				s.Node.UID, s.Node.BootID, s.Node.Conditions[0].Status, s.Lease.Renewed = "another", "b", c.ready, "r1"
@@ -64,12 +65,12 @@ func TestAnotherMachineIsWaitedFor(t *testing.T) {
 		"its Lease has stood for two renewals": {still: 2 * fencetest.Renewal, act: fence.On, why: api.PowerOnSent},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				cut, since, off := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Millisecond)), fence.StampOf(now.Add(-time.Millisecond))
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				cut, since, off := observed.StampOf(now.Add(-time.Minute)), observed.StampOf(now.Add(-time.Millisecond)), observed.StampOf(now.Add(-time.Millisecond))
 				if c.moved {
-					since = fence.StampOf(now.Add(-3 * time.Second))
+					since = observed.StampOf(now.Add(-3 * time.Second))
 				}
-				still := fence.StampOf(now.Add(-c.still))
+				still := observed.StampOf(now.Add(-c.still))
 				f.Status.Phase, f.Status.PhaseSince, f.Status.Reason = api.PoweringOn, &since, ""
 				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut, LastRead: &api.Read{State: api.PoweredOff, At: off}}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 				f.Status.Lease = api.LeaseRecord{Renewed: "r1", StillSince: &still}

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // done is the last word on a request of that time.
@@ -40,7 +41,7 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n, want := range map[int64]bool{4: true, 3: false, 5: false} {
-				f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+				f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 					f.Status.FenceNumber, f.Status.Phase = 4, c.phase
 					f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, 2*time.Hour
 					c.ask(&f.Spec.Requests, n)
@@ -59,7 +60,7 @@ func TestAWordAboutAnotherFenceCountsForNothing(t *testing.T) {
 // fence, is heard.
 func TestARefusedWordDoesNotSpeakForAnother(t *testing.T) {
 	now, at := fencetest.Start.Add(time.Hour), metav1.NewTime(fencetest.Start)
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Retry = 4, api.Failed, &api.Request{FenceNumber: 3, By: "ann", At: at}
 	})
 	f.Status, _ = fence.Decide(f, s, now)
@@ -75,7 +76,7 @@ func TestARefusedWordDoesNotSpeakForAnother(t *testing.T) {
 // TestAnAbortNeedsNoNumber: a brake brakes.
 func TestAnAbortNeedsNoNumber(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.FenceNumber, f.Status.Phase, f.Spec.Requests.Abort = 4, api.Pending, &api.AbortRequest{By: "ann", At: metav1.NewTime(fencetest.Start)}
 	})
 	st, _ := fence.Decide(f, s, now)
@@ -88,7 +89,7 @@ func TestAnAbortNeedsNoNumber(t *testing.T) {
 // word takes its place.
 func TestAnAnswerStandsOnce(t *testing.T) {
 	now, at := fencetest.Start.Add(time.Hour), metav1.NewTime(fencetest.Start)
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Phase, f.Spec.Requests.Retry = api.Releasing, &api.Request{FenceNumber: 1, By: "ann", At: at}
 	})
 	st, _ := fence.Decide(f, s, now)

@@ -7,6 +7,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // A fence that has begun never stops being looked at (S25). When all tries are used up
@@ -15,135 +16,104 @@ import (
 // slowly. Meanwhile the fence holds no slot (S14) and sends no Off: what is seen off is
 // released and switched on as ever, and what is seen on goes back to the gate.
 
-// mustAwait: there is something that only this machine's device can end.
-func (d *decision) mustAwait() bool {
-	r, p := d.st.Release, d.st.Phase
-	began := r.StartedAt != nil && r.DoneAt == nil && (p.HoldsSlot() || p == api.Pending)
-	return (d.st.Power.SwitchedByUs || began) && d.dec.Power(0) != nil && d.dec.Settings.Action.Reads()
-}
-
-// lostBinding: we cut the power, and its device can't be resolved any more.
-func (d *decision) lostBinding() bool {
-	return d.st.Power.SwitchedByUs && d.dec.Power(0) == nil && !d.confirmAsked()
-}
-
 // awaitBinding resolves it again and again, as slowly as a device is read.
 func (d *decision) awaitBinding() outcome {
-	if !d.seen.Resolved {
+	if !d.Seen.Resolved {
 		return d.carryOut(Resolve)
 	}
-	d.tell(api.WaitingForDevice, d.awaits(cmp.Or(d.dec.DevicesError, "no device is bound any more")))
-	return d.waitUntil(d.now.Add(d.power().slower()))
+	d.tell(api.WaitingForDevice, d.Awaits(cmp.Or(d.Decision.DevicesError, "no device is bound any more")))
+	return d.waitUntil(d.Now.Add(d.power().slower()))
 }
 
 // await takes the slot from a fence whose tries are used up, and goes on reading.
 func (d *decision) await(why api.Reason, msg string) outcome {
-	if d.outOfServiceStays() {
+	if d.OutOfServiceStays() {
 		return d.clearFirst(why, msg)
 	}
 	d.noteOutOfServiceGone()
-	disobeyed := why == api.PowerOffNotSeen || d.refused
-	on := d.justRead() && d.st.Power.LastRead.State == api.PoweredOn
+	disobeyed := why == api.PowerOffNotSeen || d.Refused
+	on := d.JustRead() && d.Record.Power.LastRead.State == api.PoweredOn
 	d.giveBack()
 	d.restart()
-	d.st.Restarts-- // it goes on where it stands
-	d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg), Disobeyed: disobeyed}
-	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
-	d.st.Power.Level = d.highestCut()
+	d.Record.Restarts-- // it goes on where it stands
+	d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: why, Message: clip.Message(msg), Disobeyed: disobeyed}
+	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
+	d.Record.Power.Level = d.HighestCut()
 	if disobeyed && on {
 		return d.onAfterAll()
 	}
-	asked := d.st.Phase == api.Pending // somebody wants it looked at now
-	d.enter(api.Fencing, api.WaitingForDevice, d.awaits(msg))
+	asked := d.Record.Phase == api.Pending // somebody wants it looked at now
+	d.enter(api.Fencing, api.WaitingForDevice, d.Awaits(msg))
 	if asked {
 		return settled
 	}
-	d.st.Power.NotBefore = d.at(d.power().slower())
-	return d.waitUntil(d.st.Power.NotBefore.Time)
+	d.Record.Power.NotBefore = d.At(d.power().slower())
+	return d.waitUntil(d.Record.Power.NotBefore.Time)
 }
 
 // clearFirst goes by Failed, whose function takes the out-of-service taint off a machine
 // that nobody sees off any more (S23), and comes back.
 func (d *decision) clearFirst(why api.Reason, msg string) outcome {
-	if d.st.Awaited == nil {
-		d.st.Awaited = &api.AwaitedRecord{Since: d.time(), Reason: why, Message: clip.Message(msg)}
+	if d.Record.Awaited == nil {
+		d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: why, Message: clip.Message(msg)}
 	}
-	d.st.MinReaderVersion = max(d.st.MinReaderVersion, api.SchemaAwaited)
+	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
 	return d.enter(api.Failed, why, msg)
-}
-
-// awaits is what such a fence waits for, in words.
-func (d *decision) awaits(msg string) string {
-	begun := "power was cut"
-	switch {
-	case d.st.Power.SwitchedByUs:
-	case d.st.Phase == api.Isolating:
-		begun = "access was cut"
-	default:
-		begun = "a release was begun"
-	}
-	if msg != "" {
-		begun += ", and then: " + msg
-	}
-	return begun + "; the device is read until it answers, at least every " + SlowRetry.String() + ", without a slot and without another Off"
 }
 
 // stillAwaited: the device has not answered. Where several were told to cut the power,
 // the next one is asked.
 func (d *decision) stillAwaited(msg string) outcome {
-	if d.outOfServiceStays() {
-		return d.clearFirst(d.st.Awaited.Reason, msg)
+	if d.OutOfServiceStays() {
+		return d.clearFirst(d.Record.Awaited.Reason, msg)
 	}
 	d.noteOutOfServiceGone()
-	p := &d.st.Power
+	p := &d.Record.Power
 	p.LastRead, p.FirstOff = nil, nil
 	if n := slices.Index(p.Cut, p.Level); len(p.Cut) > 1 {
 		p.Level = p.Cut[(n+1)%len(p.Cut)]
 	}
-	d.tell(api.WaitingForDevice, d.awaits(msg))
+	d.tell(api.WaitingForDevice, d.Awaits(msg))
 	wait := d.power().slower()
-	p.NotBefore = d.at(wait)
+	p.NotBefore = d.At(wait)
 	return d.waitUntil(p.NotBefore.Time)
 }
 
 // endsAwaited: a person, or the node's own health, ends the wait.
 func (d *decision) endsAwaited() outcome {
-	a := d.st.Awaited
+	a := d.Record.Awaited
 	if a == nil {
 		return goOn
 	}
-	if d.ending() || d.retryAsked() {
-		if d.outOfServiceStays() {
+	if d.Ending() || d.RetryAsked() {
+		if d.OutOfServiceStays() {
 			return d.clearFirst(a.Reason, a.Message)
 		}
 		d.noteOutOfServiceGone()
 	}
 	if o := d.endBegun(); o.decided {
-		d.st.Power.NotBefore = nil
+		d.Record.Power.NotBefore = nil
 		return o // in bounded time, also where the device is dead (S27)
 	}
-	if d.healthySince(&a.Since) {
+	if d.HealthySince(&a.Since) {
 		d.nodeRecovered()
 		return settled
 	}
-	if r := d.requests.Retry; d.retryAsked() {
+	if r := d.Requests.Retry; d.RetryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "the device is asked again now")
 		return d.askedAnew("retry asked by " + r.By)
 	}
-	if c := d.callEnd; c != nil && c.Wrong {
-		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.bound())
+	if c := d.CallEnd; c != nil && c.Wrong {
+		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.Bound())
 	}
 	return goOn
 }
 
-// ending: a person has asked for the end of this record.
-func (d *decision) ending() bool { return d.requests.Abort != nil || d.seen.Deleting }
-
 // onAfterAll: the machine reads on, and no Off of ours can still take effect. It is not
 // off by us any more; another Off is for the gate to allow, as a first one is (S17).
 func (d *decision) onAfterAll() outcome {
-	p, a := &d.st.Power, d.st.Awaited
-	if d.mayBeLate() {
+	p, a := &d.Record.Power, d.Record.Awaited
+	if d.MayBeLate() {
 		p.NotBefore = p.EffectUntil.DeepCopy()
 		d.wakeAt(p.NotBefore.Time)
 		return settled
@@ -152,7 +122,7 @@ func (d *decision) onAfterAll() outcome {
 		return o
 	}
 	if a.Disobeyed {
-		d.st.Awaited = nil
+		d.Record.Awaited = nil
 		return d.enter(api.Failed, a.Reason, a.Message)
 	}
 	return d.newPass(api.MachineReadOn, "the machine is on: what may be sent to it now is for the gate to say")
@@ -161,10 +131,10 @@ func (d *decision) onAfterAll() outcome {
 // cutNoMore gives up the cut of a machine whose device reads on, and by which nothing of ours
 // can still take effect. If another device was told to cut the power too, that is read next.
 func (d *decision) cutNoMore() outcome {
-	p := &d.st.Power
-	if p.Cut = d.otherCuts(); len(p.Cut) > 0 {
+	p := &d.Record.Power
+	if p.Cut = d.OtherCuts(); len(p.Cut) > 0 {
 		d.tell(api.MachineReadOn, fmt.Sprintf("level %d reads on", p.Level+1))
-		p.Level, p.LastRead, p.NotBefore = d.highestCut(), nil, nil
+		p.Level, p.LastRead, p.NotBefore = d.HighestCut(), nil, nil
 		d.lookAfter(0)
 		return settled
 	}
@@ -182,7 +152,7 @@ func (d *decision) cutNoMore() outcome {
 
 // heldOff is the further Off that is not sent.
 func (d *decision) heldOff() outcome {
-	b := d.seen.Brakes
+	b := d.Seen.Brakes
 	why, msg := b.Why, "no further Off while the brake is on: "+b.Message
 	switch {
 	case why != "":
@@ -193,20 +163,76 @@ func (d *decision) heldOff() outcome {
 	default:
 		why = api.Stopped
 	}
-	if !b.Looked || d.mayBeLate() {
-		return d.stay(why, msg, Handover)
+	if !b.Looked || d.MayBeLate() {
+		return d.stay(why, msg, facts.Handover)
 	}
-	if others := d.otherCuts(); len(others) > 0 {
+	if others := d.OtherCuts(); len(others) > 0 {
 		// Another device was told to cut the power, and has not shown what it did. What
 		// people have stopped goes on here once they let it. What was counted may wait for
 		// the very slot that this fence holds: so that device is read without one.
 		if !b.Storm || b.Stopped || b.Paused || b.Stricter {
-			return d.stay(why, msg, Handover)
+			return d.stay(why, msg, facts.Handover)
 		}
-		d.st.Power.Cut = others
-		return d.await(why, fmt.Sprintf("level %d reads on; %s", d.st.Power.Level+1, msg))
+		d.Record.Power.Cut = others
+		return d.await(why, fmt.Sprintf("level %d reads on; %s", d.Record.Power.Level+1, msg))
 	}
 	d.cutNoMore()
 	d.giveBack()
 	return d.newPass(why, msg)
+}
+
+// A device that was told to take storage or network from a machine, and is dead since, is
+// awaited like one that was told to cut its power (S25): whether the machine is cut off is
+// known to nobody, and a proof may rest on it. It is read for as long as it takes, in
+// Isolating and without a slot. What is seen cut goes on; what reads as there goes back to
+// the gate, which alone allows another cut. As nothing else was begun, a brake, the node's
+// health and a person end the wait as they end any fence before its first Off (S17).
+
+// cutFailed counts a failed try. What must be cut is tried as often as a whole flow
+// would, and then the fence fails, or awaits what it has cut; anything else is left, and
+// said. Where the device refuses the account, the next try comes long after, and the slot
+// is given to others.
+func (d *decision) cutFailed(i int, why api.Reason, msg string) outcome {
+	b, r := d.Decision.Isolation()[i], d.CutRecord(i)
+	if b.Must && d.Record.Awaited != nil {
+		return d.awaitCut(i, msg)
+	}
+	most := d.Attempts()
+	if b.Must {
+		most *= 1 + d.Decision.Settings.Power.Restarts
+	}
+	_, locked := d.LockedOut(&b)
+	if r.Tries++; r.Tries < most && why != api.WrongMachine && (b.Must || !locked) {
+		d.tell(why, fmt.Sprintf("%s (try %d of %d)", msg, r.Tries, most))
+		if locked && !d.Begun() {
+			d.Record.DecidedAt = nil
+			return d.enter(api.Pending, d.Record.Reason, d.Record.Message)
+		}
+		return d.access(i).wait(d.Interval())
+	}
+	switch {
+	case b.Must && r.SwitchedByUs && why != api.PowerOffNotSeen:
+		return d.awaitCut(i, msg)
+	case b.Must:
+		d.fail(api.IsolationFailed, msg+"; it must be cut before the fence goes on")
+		return settled
+	}
+	r.GaveUp = true
+	d.tell(api.IsolationFailed, msg+"; going on without it")
+	return goOn
+}
+
+// awaitCut goes on reading a device that must cut, more and more slowly.
+func (d *decision) awaitCut(i int, msg string) outcome {
+	r := d.CutRecord(i)
+	if d.Record.Awaited == nil {
+		d.giveBack()
+		d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: api.IsolationFailed, Message: msg}
+		d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
+		r.Tries = 0
+	}
+	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.At(d.access(i).slower())
+	d.tell(api.WaitingForDevice, d.Awaits(msg))
+	d.waitUntil(r.NotBefore.Time)
+	return settled
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // awaited is a fence that cut the power a minute ago and has just used up its tries.
-func awaited(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
-	return under(now, func(f *api.NodeFence, s *fence.Seen) {
-		cut, since := fence.StampOf(now.Add(-time.Minute)), fence.StampOf(now.Add(-time.Second))
+func awaited(now time.Time, change func(*api.NodeFence, *observed.Look)) (*api.NodeFence, observed.Look) {
+	return under(now, func(f *api.NodeFence, s *observed.Look) {
+		cut, since := observed.StampOf(now.Add(-time.Minute)), observed.StampOf(now.Add(-time.Second))
 		f.Status.DecidedAt, f.Status.CutOrReleased = nil, true
 		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, EffectUntil: &cut}, Cuts: 1, CutAt: &cut, Cut: []int32{0}}
 		f.Status.Awaited = &api.AwaitedRecord{Since: since, Reason: api.DeviceFailed, Message: "device unreachable"}
@@ -27,9 +28,9 @@ func awaited(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.Node
 }
 
 // read is an answer to a read that this invocation has just made.
-func read(f *api.NodeFence, s *fence.Seen, now time.Time, power string) {
-	f.Status.Claim = &api.Claim{Holder: s.Me, Device: "power-1", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now.Add(5 * time.Second))}
-	s.Call = &fence.CallResult{Call: api.CallRead, Power: power, At: now}
+func read(f *api.NodeFence, s *observed.Look, now time.Time, power string) {
+	f.Status.Claim = &api.Claim{Holder: s.Me, Device: "power-1", Call: api.CallRead, At: observed.StampOf(now), NotAfter: observed.StampOf(now.Add(5 * time.Second))}
+	s.Call = &observed.CallResult{Call: api.CallRead, Power: power, At: now}
 	if power == "" {
 		s.Call.Err = "device unreachable"
 	}
@@ -51,55 +52,55 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 	}
 	goesOn := end{api.Fencing, api.WaitingForDevice, true, true}
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   end
 		act    fence.Action
 	}{
-		"the device is away after the last try": {func(f *api.NodeFence, s *fence.Seen) {
+		"the device is away after the last try": {func(f *api.NodeFence, s *observed.Look) {
 			last(f)
 			f.Status.Awaited = nil
 			read(f, s, now, "")
 		}, goesOn, fence.None},
-		"it is away once more":                     {func(f *api.NodeFence, s *fence.Seen) { read(f, s, now, "") }, goesOn, fence.None},
-		"it answers for another machine":           {func(f *api.NodeFence, s *fence.Seen) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, fence.None},
-		"a record that was given up as it used to": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, fence.None},
-		"it reads off":                             {func(f *api.NodeFence, s *fence.Seen) { read(f, s, now, "Off") }, end{api.Fencing, api.MachineReadOff, true, true}, fence.None},
-		"it reads on: back to the gate":            {func(f *api.NodeFence, s *fence.Seen) { read(f, s, now, "On") }, end{api.Pending, api.MachineReadOn, false, false}, fence.None},
-		"it reads on, and our Off may still be late": {func(f *api.NodeFence, s *fence.Seen) {
-			late := fence.StampOf(now.Add(time.Second))
+		"it is away once more":                     {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "") }, goesOn, fence.None},
+		"it answers for another machine":           {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, fence.None},
+		"a record that was given up as it used to": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, fence.None},
+		"it reads off":                             {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "Off") }, end{api.Fencing, api.MachineReadOff, true, true}, fence.None},
+		"it reads on: back to the gate":            {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "On") }, end{api.Pending, api.MachineReadOn, false, false}, fence.None},
+		"it reads on, and our Off may still be late": {func(f *api.NodeFence, s *observed.Look) {
+			late := observed.StampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late
 			f.Status.Reason = api.WaitingForDevice
 			read(f, s, now, "On")
 		}, goesOn, fence.None},
-		"it reads on, and does not obey": {func(f *api.NodeFence, s *fence.Seen) {
+		"it reads on, and does not obey": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Awaited.Disobeyed = true
 			read(f, s, now, "On")
 		}, end{api.Failed, api.DeviceFailed, false, false}, fence.None},
-		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *fence.Seen) {
+		"its other device was told to cut the power, too": {func(f *api.NodeFence, s *observed.Look) {
 			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
 		}, end{api.Fencing, api.MachineReadOn, true, true}, fence.None},
-		"at the gate, where a brake is on": {func(f *api.NodeFence, s *fence.Seen) {
+		"at the gate, where a brake is on": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
 			s.Brakes.Storm = true
 		}, goesOn, fence.None},
-		"its binding fails": {func(f *api.NodeFence, s *fence.Seen) {
+		"its binding fails": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "ConfigMap x: wrong", true
 		}, end{api.Pending, api.WaitingForDevice, false, true}, fence.None},
-		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *fence.Seen) {
+		"its binding has failed: it is resolved again": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Phase, f.Status.Awaited, f.Status.Reason = api.Pending, nil, api.WaitingForDevice
 			f.Status.Decision.Devices = nil
 		}, end{api.Pending, api.WaitingForDevice, false, true}, fence.Resolve},
-		"the node is healthy": {func(_ *api.NodeFence, s *fence.Seen) {
+		"the node is healthy": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 		}, end{api.Recovering, api.NodeHealthy, false, false}, fence.None},
-		"a person says that it is off": {func(f *api.NodeFence, _ *fence.Seen) {
+		"a person says that it is off": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		}, end{api.Releasing, api.ConfirmedOff, true, true}, fence.None},
-		"a person ends it": {func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }, end{api.PoweringOn, api.Aborted, false, true}, fence.None},
-		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *fence.Seen) {
+		"a person ends it": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, end{api.PoweringOn, api.Aborted, false, true}, fence.None},
+		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Release, f.Status.Placed.OutOfService, s.Deleting = begunAt(now, false), true, true
 		}, end{api.Failed, api.DeviceFailed, true, true}, fence.None},
 	} {
@@ -122,8 +123,8 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 // as one that began, and its yes is no yes any more.
 func TestAFenceThatWaitsForItsDeviceLeavesRoom(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := awaited(now, func(f *api.NodeFence, s *fence.Seen) {
-		at := fence.StampOf(now.Add(-10 * time.Second))
+	f, s := awaited(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now.Add(-10 * time.Second))
 		f.Status.Decision.Settings.Power.Attempts, f.Status.Decision.Settings.Power.Restarts = 1, 0
 		f.Status.Awaited, f.Status.DecidedAt = nil, &at
 		read(f, s, now, "")

@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAnApprovalHidesNothing: a person's yes answers the question whether this cut may
@@ -40,7 +41,7 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 			}
 			policies[0].Generation++
 			c.live(&policies[0].Spec)
-			b := admission.Against(f, policies, fence.Node{Exists: true, UID: "uid-1", Excluded: c.excluded, ControlPlane: c.ControlPlane}, &api.FenceLedger{}, fencetest.Start)
+			b := admission.Against(f, policies, observed.Node{Exists: true, UID: "uid-1", Excluded: c.excluded, ControlPlane: c.ControlPlane}, &api.FenceLedger{}, fencetest.Start)
 			if b.Stricter != (c.want != "") || b.Stricter && b.Why != c.want {
 				t.Errorf("%s, begun %t: stricter %t, %s: %s", name, begun, b.Stricter, b.Why, b.Message)
 			}
@@ -52,7 +53,7 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 // to and fro between isolation and power, and kept its slot (S19).
 func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 	f, now := isolatedFence(specs.Fabric(), api.Fencing)
-	at := fence.StampOf(now)
+	at := observed.StampOf(now)
 	f.Status.Isolation[0].SeenCutAt, f.Status.Isolation[0].SwitchedByUs = &at, true
 	f.Status.Isolation = append(f.Status.Isolation, api.IsolationRecord{Device: "network-9", Driver: "switch", Address: "gone"})
 	f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: at}
@@ -67,7 +68,7 @@ func TestADeviceThatIsNotConfiguredAnyMoreHoldsNothing(t *testing.T) {
 func TestABegunReleaseDoesNotAskAgain(t *testing.T) {
 	for begun, want := range map[bool]api.Phase{true: api.Isolating, false: api.Pending} {
 		f, now := isolatedFence(specs.Cut(), api.Isolating)
-		at := fence.StampOf(now.Add(-2 * time.Minute))
+		at := observed.StampOf(now.Add(-2 * time.Minute))
 		f.Status.DecidedAt = &at
 		if f.Status.Isolation[0].SwitchedByUs = true; begun {
 			f.Status.Release.StartedAt = &at

@@ -9,32 +9,34 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 func TestDisruptionBudgets(t *testing.T) { // S24
-	pod := func(ready bool, budgets ...string) fence.Pod {
-		return fence.Pod{Namespace: "a", Name: "p", Ready: ready, Budgets: budgets}
+	pod := func(ready bool, budgets ...string) observed.Pod {
+		return observed.Pod{Namespace: "a", Name: "p", Ready: ready, Budgets: budgets}
 	}
-	none := fence.Disruption{Healthy: 2, Wanted: 2}
+	none := observed.Disruption{Healthy: 2, Wanted: 2}
 	for name, c := range map[string]struct {
-		budget fence.Disruption
-		pods   []fence.Pod
+		budget observed.Disruption
+		pods   []observed.Pod
 		free   int
 		held   string
 	}{
-		"a pod without a budget goes":               {none, []fence.Pod{pod(true)}, 1, ""},
-		"an exhausted budget holds a ready pod":     {fence.Disruption{Healthy: 2, Wanted: 2}, []fence.Pod{pod(true, "b")}, 0, "budget b: 2 healthy, 2 wanted, 0 may go"},
-		"a budget that is not met holds":            {fence.Disruption{Healthy: 1, Wanted: 2}, []fence.Pod{pod(false, "b")}, 0, "1 healthy, 2 wanted"},
-		"a budget is spent":                         {fence.Disruption{Allowed: 1, Healthy: 1, Wanted: 0}, []fence.Pod{pod(true, "b"), pod(true, "b")}, 1, "0 may go"},
-		"a budget that is met lets an unready go":   {none, []fence.Pod{pod(false, "b"), pod(false, "b")}, 2, ""},
-		"one that says AlwaysAllow lets it go, too": {fence.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []fence.Pod{pod(false, "b")}, 1, ""},
-		"but not a ready one":                       {fence.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []fence.Pod{pod(true, "b")}, 0, "may go"},
-		"two budgets of one pod hold it":            {fence.Disruption{Allowed: 9}, []fence.Pod{pod(true, "b", "c")}, 0, "counts for two"},
-		"a budget that was not read allows nothing": {fence.Disruption{}, []fence.Pod{pod(true, "unread")}, 0, "budget unread"},
+		"a pod without a budget goes":               {none, []observed.Pod{pod(true)}, 1, ""},
+		"an exhausted budget holds a ready pod":     {observed.Disruption{Healthy: 2, Wanted: 2}, []observed.Pod{pod(true, "b")}, 0, "budget b: 2 healthy, 2 wanted, 0 may go"},
+		"a budget that is not met holds":            {observed.Disruption{Healthy: 1, Wanted: 2}, []observed.Pod{pod(false, "b")}, 0, "1 healthy, 2 wanted"},
+		"a budget is spent":                         {observed.Disruption{Allowed: 1, Healthy: 1, Wanted: 0}, []observed.Pod{pod(true, "b"), pod(true, "b")}, 1, "0 may go"},
+		"a budget that is met lets an unready go":   {none, []observed.Pod{pod(false, "b"), pod(false, "b")}, 2, ""},
+		"one that says AlwaysAllow lets it go, too": {observed.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []observed.Pod{pod(false, "b")}, 1, ""},
+		"but not a ready one":                       {observed.Disruption{Healthy: 1, Wanted: 2, UnreadyFree: true}, []observed.Pod{pod(true, "b")}, 0, "may go"},
+		"two budgets of one pod hold it":            {observed.Disruption{Allowed: 9}, []observed.Pod{pod(true, "b", "c")}, 0, "counts for two"},
+		"a budget that was not read allows nothing": {observed.Disruption{}, []observed.Pod{pod(true, "unread")}, 0, "budget unread"},
 	} {
-		left := &fence.Left{Delete: c.pods, Budgets: map[string]fence.Disruption{"b": c.budget}}
-		free, held := fence.Permitted(api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true}, left)
+		left := &observed.Left{Delete: c.pods, Budgets: map[string]observed.Disruption{"b": c.budget}}
+		free, held := facts.Permitted(api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true}, left)
 		if len(free) != c.free || !strings.Contains(strings.Join(held, ";"), c.held) || len(free)+len(held) != len(c.pods) {
 			t.Errorf("%s: %d go, held %q", name, len(free), held)
 		}
@@ -90,16 +92,16 @@ func TestAMinuteNeverHasMoreDeletionsThanAllowed(t *testing.T) {
 		if f.Status.Phase == api.Fencing {
 			f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now) // seen off anew
 		}
-		seen.Left = &fence.Left{Delete: make([]fence.Pod, pods)}
+		seen.Left = &observed.Left{Delete: make([]observed.Pod, pods)}
 		st, act := fence.Decide(f, seen, now)
 		f.Status = st
 		if act != fence.Release {
 			continue
 		}
-		for range fence.Batch(f, seen.Left) {
+		for range facts.Batch(f, seen.Left) {
 			at, pods = append(at, now), pods-1
 		}
-		if age := now.Sub(f.Status.Proof.At.Time); age > fence.ProofValidity {
+		if age := now.Sub(f.Status.Proof.At.Time); age > facts.ProofValidity {
 			t.Errorf("released on a proof of %s", age)
 		}
 	}
@@ -125,7 +127,7 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 	at := func(after time.Duration, pods, detach int) (fence.Action, int32) {
 		now := fencetest.Start.Add(after)
 		f.Status.Phase, f.Status.Proof = api.Releasing, proofOf(now)
-		seen.Left = &fence.Left{Delete: make([]fence.Pod, pods), Detach: make([]fence.Attachment, detach), Attachments: 1}
+		seen.Left = &observed.Left{Delete: make([]observed.Pod, pods), Detach: make([]observed.Attachment, detach), Attachments: 1}
 		st, act := fence.Decide(f, seen, now)
 		f.Status = st
 		return act, st.Release.Batch
@@ -139,7 +141,7 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 		after        time.Duration
 		pods, detach int
 	}{
-		{0, 20, 0}, {20 * time.Second, 10, 1}, {20*time.Second + fence.Poll/2, 10, 1}, {40 * time.Second, 10, 1}, {59 * time.Second, 10, 1}, {61 * time.Second, 10, 0},
+		{0, 20, 0}, {20 * time.Second, 10, 1}, {20*time.Second + facts.Poll/2, 10, 1}, {40 * time.Second, 10, 1}, {59 * time.Second, 10, 1}, {61 * time.Second, 10, 0},
 	} {
 		act, n := at(l.after, l.pods, l.detach)
 		if act != fence.Release {
@@ -160,14 +162,14 @@ func TestADetachmentDelaysNoDeletion(t *testing.T) { // S24
 func releasing(spec fencetest.Given) *api.NodeFence {
 	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	f.Name, f.UID = "n", "fence-1"
-	start := fence.StampOf(fencetest.Start)
+	start := observed.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, PhaseSince: &start, OpenedAt: &start, Proof: proofOf(fencetest.Start),
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &start}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}, Cut: []int32{0}}}
 	return f
 }
 
 func proofOf(at time.Time) *api.Proof {
-	return &api.Proof{Type: api.ProofSeenOff, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: fence.StampOf(at)}
+	return &api.Proof{Type: api.ProofSeenOff, FenceUID: "fence-1", FenceNumber: 1, NodeUID: "uid-1", BootIDBefore: "a", At: observed.StampOf(at)}
 }
 
 // TestWaitsAreSaid: each way of waiting names its cause, and its end is stated.
@@ -176,27 +178,27 @@ func TestWaitsAreSaid(t *testing.T) { // S28
 	volume := "volume pv-1 (CSI driver csi.example.com)"
 	for name, c := range map[string]struct {
 		how    api.ReleaseSettings
-		left   fence.Left
+		left   observed.Left
 		at     time.Duration
 		reason api.Reason
 		words  string
 		phase  api.Phase
 	}{
-		"a volume that does not go": {api.ReleaseSettings{}, fence.Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
+		"a volume that does not go": {api.ReleaseSettings{}, observed.Left{Attachments: 1, Names: []string{volume}}, 31 * time.Second,
 			api.WaitingForRelease, "waiting for " + volume, api.Releasing},
-		"a volume that has not gone in time": {api.ReleaseSettings{}, fence.Left{Attachments: 1, Names: []string{volume}}, time.Minute,
+		"a volume that has not gone in time": {api.ReleaseSettings{}, observed.Left{Attachments: 1, Names: []string{volume}}, time.Minute,
 			api.ReleaseTimedOut, "1 attachments are left after 50s: " + volume + "; going on", api.PoweringOn},
-		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, fence.Left{Delete: make([]fence.Pod, 3)}, 2 * time.Second,
+		"the rate": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, PodsPerMinute: &one}, observed.Left{Delete: make([]observed.Pod, 3)}, 2 * time.Second,
 			api.PodsPerMinute, "podsPerMinute is 1, the next go at 00:01:00", api.Releasing},
 		"a budget": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
-			fence.Left{Delete: []fence.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]fence.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
+			observed.Left{Delete: []observed.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]observed.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, 2 * time.Second,
 			api.DisruptionBudget, "pod a/p by budget a/b: 1 healthy, 1 wanted, 0 may go; from 00:00:50 on nothing more is deleted, and the machine is switched on with them", api.Releasing},
 		"a budget that held to the end": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion, RespectDisruptionBudgets: true},
-			fence.Left{Delete: []fence.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]fence.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
+			observed.Left{Delete: []observed.Pod{{Namespace: "a", Name: "p", Ready: true, Budgets: []string{"a/b"}}}, Budgets: map[string]observed.Disruption{"a/b": {Healthy: 1, Wanted: 1}}}, time.Minute,
 			api.ReleaseTimedOut, "held: pod a/p by budget a/b", api.PoweringOn},
-		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, fence.Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
+		"a finalizer, where no taint is on": {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, observed.Left{Terminating: 1, Names: []string{"pod a/p (finalizer x)"}}, 2 * time.Second,
 			api.WaitingForRelease, "waiting for pod a/p (finalizer x)", api.Releasing},
-		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, fence.Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
+		"nothing is released": {api.ReleaseSettings{Strategy: api.ReleaseNone}, observed.Left{}, 0, api.Released, "0 pods released", api.PoweringOn},
 	} {
 		spec := fencetest.Spec()
 		c.how.Timeout = spec.Decision.Settings.Release.Timeout

@@ -9,24 +9,26 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // under is a fence in the middle of its way, and what its next look sees: the node is
 // NotReady, its Lease stands still, and a slot is reserved.
-func under(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
-	at := fence.StampOf(now)
+func under(now time.Time, change func(*api.NodeFence, *observed.Look)) (*api.NodeFence, observed.Look) {
+	at := observed.StampOf(now)
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "fence-1"}, Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 	f.Status.Decision.Settings.PerNode.CutsPerDay = 3
-	opened := fence.StampOf(fencetest.Start)
+	opened := observed.StampOf(fencetest.Start)
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		MinReaderVersion: api.Schema, FenceNumber: 1, Phase: api.Fencing, OpenedAt: &opened, PhaseSince: &at, DecidedAt: &at, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
-	s := fence.Seen{
-		Me: "me", Node: fence.Node{Exists: true, UID: f.Status.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
-		Lease: fence.Lease{Exists: true, Renewed: "r0", Renewal: fencetest.Renewal}, Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &fence.Left{}, Reserved: &now,
+	s := observed.Look{
+		Me: "me", Node: observed.Node{Exists: true, UID: f.Status.Decision.NodeUID, BootID: "a", Taint: true, Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
+		Lease: observed.Lease{Exists: true, Renewed: "r0", Renewal: fencetest.Renewal}, Brakes: observed.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &observed.Left{}, Reserved: &now,
 	}
 	change(f, &s)
 	s.Node.OutOfService = s.Node.OutOfService || f.Status.Placed.OutOfService
@@ -35,7 +37,7 @@ func under(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFe
 
 // begunAt is a release that was begun, and done or not.
 func begunAt(now time.Time, done bool) api.ReleaseRecord {
-	at, end := fence.StampOf(now), fence.StampOf(now.Add(time.Hour))
+	at, end := observed.StampOf(now), observed.StampOf(now.Add(time.Hour))
 	r := api.ReleaseRecord{StartedAt: &at, Deadline: &end, Batches: 1}
 	if done {
 		r.DoneAt = &at
@@ -51,7 +53,7 @@ func TestAWordIsForNow(t *testing.T) {
 		api.Pending: {true, false}, api.Probing: {true, false}, api.Isolating: {true, false}, api.Fencing: {false, false}, api.Failed: {true, false},
 		api.Releasing: {}, api.PoweringOn: {}, api.Restoring: {}, api.Recovering: {}, api.Fenced: {},
 	} {
-		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Phase = phase
 			f.Status.Release = begunAt(now, true)
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
@@ -72,7 +74,7 @@ func TestAWordIsForNow(t *testing.T) {
 func TestASecondWordCounts(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	first, second := metav1.NewTime(fencetest.Start), metav1.NewTime(fencetest.Start.Add(-time.Minute))
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Phase, f.Status.Answers = api.Failed, done(api.AskedRetry, first)
 		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ben", At: second}
 	})
@@ -85,8 +87,8 @@ func TestASecondWordCounts(t *testing.T) {
 // person ends the fence: it gives its slot back, and the machine is seen on (S25, S27).
 func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		at := fence.StampOf(now)
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now)
 		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, CutAt: &at, Cut: []int32{0}}
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"}
 		s.Deleting = true
@@ -109,7 +111,7 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 		case fence.Off, fence.On:
 			t.Fatalf("it is told %s", act)
 		case fence.Read:
-			s.Call = &fence.CallResult{Call: api.CallRead, Power: "On", At: now}
+			s.Call = &observed.CallResult{Call: api.CallRead, Power: "On", At: now}
 			f.Status, _ = fence.Decide(f, s, now)
 		case fence.DropFinalizer:
 			s.Finalizer = false
@@ -121,31 +123,31 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 // TestWhatWasGivenUp: a person ends it, or begins it anew, and it has an end either way.
 func TestWhatWasGivenUp(t *testing.T) {
 	now := fencetest.Start.Add(72 * time.Hour)
-	cut := fence.StampOf(fencetest.Start)
-	abort := func(f *api.NodeFence, _ *fence.Seen) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }
+	cut := observed.StampOf(fencetest.Start)
+	abort := func(f *api.NodeFence, _ *observed.Look) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		phase  api.Phase
 		reason api.Reason
 	}{
-		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *fence.Seen) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.Aborted},
+		"ended: what we cut is switched on first (S25)": {func(f *api.NodeFence, s *observed.Look) { f.Status.Power.SwitchedByUs = true; abort(f, s) }, api.PoweringOn, api.Aborted},
 		"ended: nothing is cut":                         {abort, api.Recovering, api.Aborted},
-		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *fence.Seen) {
+		"begun anew, and ended in front of the gate": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Pending, true
 			abort(f, s)
 		}, api.PoweringOn, api.Aborted},
-		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *fence.Seen) {
+		"begun anew: its cuts are days old (S26)": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &cut
 		}, api.Isolating, api.Admitted},
-		"begun anew: its cuts are of today": {func(f *api.NodeFence, _ *fence.Seen) {
-			at := fence.StampOf(now.Add(-time.Hour))
+		"begun anew: its cuts are of today": {func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(now.Add(-time.Hour))
 			f.Status.Phase = api.Pending
 			f.Status.Power.Cuts, f.Status.Power.CutAt = 3, &at
 		}, api.Pending, api.NodeFencedTooOften},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status.Phase = api.Failed
 				c.change(f, s)
 			})
@@ -154,7 +156,7 @@ func TestWhatWasGivenUp(t *testing.T) {
 			}
 		})
 	}
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Phase, f.Status.Release = api.Failed, begunAt(fencetest.Start, true)
 		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann"}
 	})
@@ -167,26 +169,26 @@ func TestWhatWasGivenUp(t *testing.T) {
 // sees off any more (S3, S4, S23).
 func TestNoTaintWithoutAProof(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	unreachable := func(s *fence.Seen) { s.Call = &fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
+	unreachable := func(s *observed.Look) { s.Call = &observed.CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		phase  api.Phase
 		act    fence.Action
 	}{
-		"it was given up": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase = api.Failed }, api.Failed, fence.ClearOutOfService},
-		"it has rebooted": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.BootID = "b" }, api.Recovering, fence.None},
-		"its Lease moves": {func(_ *api.NodeFence, s *fence.Seen) {
+		"it was given up": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Phase = api.Failed }, api.Failed, fence.ClearOutOfService},
+		"it has rebooted": {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, api.Recovering, fence.None},
+		"its Lease moves": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Lease.Renewed = "r1"
 			s.Lease.StillSince = now.Add(time.Second)
 		}, api.Recovering, fence.None},
-		"the last try failed: not our cut": {func(f *api.NodeFence, s *fence.Seen) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, fence.None},
+		"the last try failed: not our cut": {func(f *api.NodeFence, s *observed.Look) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status.Placed.OutOfService, f.Status.Release = true, begunAt(now, false)
 				c.change(f, s)
 				if s.Call != nil {
-					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: fence.StampOf(now.Add(time.Second))}
+					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: observed.StampOf(now.Add(time.Second))}
 				}
 			})
 			if st, act := fence.Decide(f, s, now); st.Phase != c.phase || act != c.act {
@@ -200,11 +202,11 @@ func TestNoTaintWithoutAProof(t *testing.T) {
 func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for theirs, ours := range map[bool]bool{true: false, false: true} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-			at := fence.StampOf(now)
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+			at := observed.StampOf(now)
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
 			f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
-			s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
+			s.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1}
 			s.Node.OutOfService = theirs
 		})
 		if st, act := fence.Decide(f, s, now); act != fence.Release || st.Placed.OutOfService != ours {
@@ -216,8 +218,8 @@ func TestAnothersOutOfServiceTaintIsLeft(t *testing.T) {
 // TestOurOwnMachineIsNotCut, also where nodefence came to run on it after the gate (S13).
 func TestOurOwnMachineIsNotCut(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: observed.StampOf(now)}
 		s.Self = true
 	})
 	if st, act := fence.Decide(f, s, now); act != fence.None || st.Power.SwitchedByUs || st.Reason != api.OwnMachine {
@@ -229,12 +231,12 @@ func TestOurOwnMachineIsNotCut(t *testing.T) {
 // cool-down (S15).
 func TestABrakeTakesTheSlot(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	for name, brakes := range map[string]fence.Brakes{
+	for name, brakes := range map[string]observed.Brakes{
 		"storm":  {Looked: true, Storm: true},
 		"pause":  {Looked: true, Paused: true},
 		"window": {Looked: true, Windows: []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{fencetest.Window("00:00", 24*time.Hour, "")}}}},
 	} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) { f.Status.Phase, s.Brakes = api.Isolating, brakes })
 		given := *f.Status.DecidedAt
 		st, _ := fence.Decide(f, s, now)
 		if st.Phase != api.Pending || st.GivenBack == nil || !st.GivenBack.Time.Equal(given.Time) {
@@ -253,8 +255,8 @@ func TestABrakeTakesTheSlot(t *testing.T) {
 // node's cuts of a day are counted.
 func TestTheEndOfAnEarlierFence(t *testing.T) {
 	now := fencetest.Start.Add(90 * 24 * time.Hour)
-	ended := fence.StampOf(fencetest.Start.Add(time.Hour))
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	ended := observed.StampOf(fencetest.Start.Add(time.Hour))
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.FenceNumber, f.Status.Decision.Settings.PerNode.CutsPerDay = 2, 1
 		f.Status.Phase, f.Status.PhaseSince, f.Status.Power.Cuts = "", &ended, 1
 	})
@@ -268,8 +270,8 @@ func TestTheEndOfAnEarlierFence(t *testing.T) {
 // record, its Lease does not.
 func TestALeaseThatHasYetToMoveIsLookedForAtItsRenewal(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	for status, want := range map[string]time.Duration{"True": fencetest.Renewal, "False": fence.Resync} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+	for status, want := range map[string]time.Duration{"True": fencetest.Renewal, "False": facts.Resync} {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase = api.Recovering
 			s.Node.BootID, s.Node.Conditions[0].Status = "b", status
 		})

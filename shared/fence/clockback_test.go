@@ -9,8 +9,10 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The API server's clock was set back. What was stamped before is of the future now, and
@@ -18,68 +20,68 @@ import (
 
 // backLooks are fences that rest on one stamp each, and how the next step on it shows.
 var backLooks = map[string]struct {
-	change func(f *api.NodeFence, s *fence.Seen, stamp *api.Time)
+	change func(f *api.NodeFence, s *observed.Look, stamp *api.Time)
 	// near is the step on a stamp that another process's clock may have given, and far that
 	// on one that no clock of now has given.
 	near, far string
 	// apart is by how much two API servers' clocks may differ here, if not by the slack.
 	apart time.Duration
 }{
-	"the proof before a deletion of pods": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"the proof before a deletion of pods": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
-		s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}
+		s.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}}
 	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, ", 0},
-	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		released(f)
 		f.Status.Proof.At = *stamp
 	}, "Releasing NodeDeletionSent, DeleteNode", "Fencing ProofExpired, ", 0},
-	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"the mark on a Node that reports Ready, before it is deleted": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		released(f)
 		f.Status.Release.MarkedAt, s.Node.Conditions[0].Status = stamp, "True"
 	}, "Releasing NodeDeletionSent, DeleteNode", "Recovering SignOfLife, ", 0},
-	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"a person's word, of a Node whose Lease moves": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofConfirmed, At: *stamp, BootIDBefore: "a"}
-		s.Left, s.Lease.Renewed, s.Lease.StillSince = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
+		s.Left, s.Lease.Renewed, s.Lease.StillSince = &observed.Left{Delete: []observed.Pod{{Name: "p"}}}, "r1", backNow.Add(-5*time.Second)
 	}, "Releasing ReleaseStarted, Release", "Pending FlowRestarted, ", 0},
-	"two reads of a cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
-		first := fence.StampOf(stamp.Add(-fence.Settle))
+	"two reads of a cut": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
+		first := observed.StampOf(stamp.Add(-facts.Settle))
 		cutBefore(f, first, *stamp)
 	}, "Releasing SeenCutOff, ", "Isolating , Read", 0},
-	"a read of on before the Off": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	"a read of on before the Off": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		f.Status.Power.LastRead = &api.Read{State: api.PoweredOn, At: *stamp}
 	}, "Fencing PowerOffSent, Off", "Fencing , Read", 0},
-	"the gate's yes": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) { f.Status.DecidedAt = stamp },
+	"the gate's yes": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) { f.Status.DecidedAt = stamp },
 		"Fencing , Read", "Pending DecisionExpired, ", 0},
-	"a reserved slot": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"a reserved slot": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
 	}, "Isolating Admitted, ", "Pending , Reserve", 0},
-	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"a slot for the device's answer to a check": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		f.Status.Phase, s.Reserved, s.Resolved = api.Pending, &stamp.Time, true
 		f.Status.Decision.Settings.ActivityChecks = specs.Device().Decision.Settings.ActivityChecks
-		begun := fence.StampOf(backNow)
+		begun := observed.StampOf(backNow)
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
-			Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
+			Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}}}}
 	}, "Probing CheckingActivity, ", "Pending , Reserve", 0},
-	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, specs.Activity().Decision.Settings.ActivityChecks
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
-	"a check that found the storage reachable": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	"a check that found the storage reachable": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, specs.Storage().Decision.Settings.StorageCheck
 		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
-	"a request about a healthy node": {func(f *api.NodeFence, s *fence.Seen, stamp *api.Time) {
+	"a request about a healthy node": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Pending, specs.Request().Decision.Trigger, specs.Request().Decision.AskedBy
 		f.Status.Decision.AskedBy[0].JoinedAt, s.Node.Conditions[0].Status = *stamp, "True"
-	}, "Isolating Admitted, ", "Recovering RequestExpired, ", fence.DecisionValidity},
-	"this fence's cut": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	}, "Isolating Admitted, ", "Recovering RequestExpired, ", facts.DecisionValidity},
+	"this fence's cut": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Power.CutAt, f.Status.Power.Cuts = api.Pending, stamp, 3
 	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, ", 0},
-	"an earlier fence's cuts": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
+	"an earlier fence's cuts": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		f.Status.Phase, f.Status.Past = api.Pending, []api.PastFence{{Cuts: 3, ClosedAt: *stamp}}
 	}, "Pending NodeFencedTooOften, ", "Pending NodeFencedTooOften, ", 0},
-	"an Off that was sent": {func(f *api.NodeFence, _ *fence.Seen, stamp *api.Time) {
-		at := fence.StampOf(backNow)
+	"an Off that was sent": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
+		at := observed.StampOf(backNow)
 		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{OffAt: stamp, LastRead: &api.Read{State: api.PoweredOn, At: at}, SwitchedByUs: true}, CutAt: stamp, Cuts: 1}
 	}, "Fencing , Read", "Fencing , Read", 0},
 }
@@ -88,10 +90,10 @@ var backNow = fencetest.Start.Add(time.Hour)
 
 func TestClockSetBack(t *testing.T) { // S3, S17, S30
 	for name, c := range backLooks {
-		apart := cmp.Or(c.apart, fence.ClockSlack)
+		apart := cmp.Or(c.apart, observed.ClockSlack)
 		for ahead, want := range map[time.Duration]string{0: c.near, apart: c.near, apart + time.Millisecond: c.far, 10 * time.Minute: c.far} {
-			stamp := fence.StampOf(backNow.Add(ahead))
-			f, s := under(backNow, func(f *api.NodeFence, s *fence.Seen) { c.change(f, s, &stamp) })
+			stamp := observed.StampOf(backNow.Add(ahead))
+			f, s := under(backNow, func(f *api.NodeFence, s *observed.Look) { c.change(f, s, &stamp) })
 			st, act := fence.Decide(f, s, backNow)
 			if got := fmt.Sprintf("%s %s, %s", st.Phase, st.Reason, act); got != want {
 				t.Errorf("%s, %s ahead: %s (%s), want %s", name, ahead, got, st.Message, want)
@@ -102,7 +104,7 @@ func TestClockSetBack(t *testing.T) { // S3, S17, S30
 
 // released is a fence whose release is done, and whose Node object is to go.
 func released(f *api.NodeFence) {
-	done := fence.StampOf(backNow)
+	done := observed.StampOf(backNow)
 	f.Status.Phase, f.Status.Decision.Settings = api.Releasing, specs.Gone().Decision.Settings
 	f.Status.Reason, f.Status.Power.SwitchedByUs = api.Released, true
 	f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, BootIDBefore: "a", At: done}
@@ -119,9 +121,9 @@ func cutBefore(f *api.NodeFence, first, last api.Time) {
 
 // TestAFirstReadOfTheFutureIsReadAnew: of two reads the first is as old as a proof may be.
 func TestAFirstReadOfTheFutureIsReadAnew(t *testing.T) { // S1, S3
-	for ahead, kept := range map[time.Duration]bool{fence.ClockSlack: true, 10 * time.Minute: false} {
-		f, s := under(backNow, func(f *api.NodeFence, _ *fence.Seen) {
-			cutBefore(f, fence.StampOf(backNow.Add(ahead)), fence.StampOf(backNow))
+	for ahead, kept := range map[time.Duration]bool{observed.ClockSlack: true, 10 * time.Minute: false} {
+		f, s := under(backNow, func(f *api.NodeFence, _ *observed.Look) {
+			cutBefore(f, observed.StampOf(backNow.Add(ahead)), observed.StampOf(backNow))
 		})
 		if st, act := fence.Decide(f, s, backNow); act != fence.Read || (st.Isolation[0].FirstCut != nil) != kept {
 			t.Errorf("%s ahead: %s, the first read is kept: %v", ahead, act, st.Isolation[0].FirstCut != nil)
@@ -132,7 +134,7 @@ func TestAFirstReadOfTheFutureIsReadAnew(t *testing.T) { // S1, S3
 // TestTheLedgerCountsWhatIsOfTheFuture: a slot under which another gate may go on is kept,
 // and what rates count counts on (S14).
 func TestTheLedgerCountsWhatIsOfTheFuture(t *testing.T) {
-	at := fence.StampOf(fencetest.Start.Add(10 * time.Minute))
+	at := observed.StampOf(fencetest.Start.Add(10 * time.Minute))
 	taken := api.Reservation{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: at, CountedBy: []api.CountedBy{{Policy: "p"}}}
 	for want, change := range map[api.Reason]func(*api.NodeFence, *admission.Picture, *api.FenceLedger){
 		api.TooManyConcurrent: func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
@@ -158,8 +160,8 @@ func TestTheLedgerCountsWhatIsOfTheFuture(t *testing.T) {
 // begun anew, and a Lease that moves since counts for life, also once the old time is
 // reached (S3, S30).
 func TestAVerdictOfTheFutureIsAskedAnew(t *testing.T) {
-	stamp := fence.StampOf(backNow.Add(10 * time.Minute))
-	f, s := under(backNow, func(f *api.NodeFence, s *fence.Seen) {
+	stamp := observed.StampOf(backNow.Add(10 * time.Minute))
+	f, s := under(backNow, func(f *api.NodeFence, s *observed.Look) {
 		backLooks["rounds of activity checks that failed"].change(f, s, &stamp)
 	})
 	st, act := fence.Decide(f, s, backNow)

@@ -10,12 +10,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestConditionsSayHowFarItCame, one row for each place at which a fence may stand.
 func TestConditionsSayHowFarItCame(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	when := fence.StampOf(now.Add(-time.Minute))
+	when := observed.StampOf(now.Add(-time.Minute))
 	fenced := func(f *api.NodeFence) {
 		f.Status.DecidedAt, f.Status.Placed.Taint = &when, true
 		f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, Device: "mem 7", Reads: []api.Read{{At: when}, {At: when}}}
@@ -51,7 +52,7 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, ObservedGeneration: 12, Reason: api.WaitingForTime}}
 			c.change(f)
-			d := fence.CoreOf(&f.Status.Decision, f.Status, fence.Seen{}, now)
+			d := fence.CoreOf(&f.Status.Decision, f.Status, observed.Look{}, now)
 			d.Describe()
 			conditions := d.Status().Conditions
 			got := ""
@@ -73,7 +74,7 @@ func TestConditionsSayHowFarItCame(t *testing.T) {
 // and not for what the last one came to.
 func TestAFenceThatOpensForgetsTheLast(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, _ := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, _ := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Phase, f.Status.Outcome = api.Finished, api.Recovered
 		f.Status.Conditions = []metav1.Condition{{Type: api.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: "Recovered"}, {Type: "Processing", Status: metav1.ConditionFalse}}
 	})

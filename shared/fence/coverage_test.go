@@ -15,13 +15,14 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // checkCoverage tells what the walk has come to. A reason or an action that it did not meet
 // with is one that nothing is checked of, and so wants words that say why.
 func checkCoverage(t *testing.T, r *walk.Result) {
 	t.Helper()
-	reasons, actions := constantsOf[api.Reason](t, "../api/v1alpha1/reasons.go", "Reason"), constantsOf[fence.Action](t, "action.go", "Action")
+	reasons, actions := constantsOf[api.Reason](t, "../api/v1alpha1/reasons.go", "Reason"), constantsOf[fence.Action](t, "outcome.go", "Action")
 	t.Logf("the walk\n%s", r.Coverage(reasons, actions))
 	for _, wrong := range r.Unexplained(reasons, actions) {
 		t.Error(wrong)
@@ -58,7 +59,7 @@ func constantsOf[T ~string](t *testing.T, file, of string) (all []T) {
 func TestWhatIsTheSameInEveryLook(t *testing.T) {
 	t.Parallel()
 	parts := varied{first: map[string]reflect.Value{}, differs: map[string]bool{}}
-	decide := func(f *api.NodeFence, s fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+	decide := func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		parts.note("", reflect.ValueOf(s))
 		return fence.Decide(f, s, now)
 	}

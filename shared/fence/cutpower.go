@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // againstOff holds each Off to a device of the machine on which nodefence runs (S13).
 func (d *decision) againstOff() outcome {
 	what := "cut its power"
-	if d.st.Phase == api.Isolating {
+	if d.Record.Phase == api.Isolating {
 		what = "cut it off"
 	}
-	if d.seen.Self {
-		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must "+what, Handover)
+	if d.Seen.Self {
+		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must "+what, facts.Handover)
 	}
 	return goOn
 }
@@ -21,13 +22,13 @@ func (d *decision) againstOff() outcome {
 // againstFurtherOff holds an Off after the first, for which there is no reason any more, or
 // against which a brake is on.
 func (d *decision) againstFurtherOff() outcome {
-	if !d.st.Power.SwitchedByUs {
+	if !d.Record.Power.SwitchedByUs {
 		return goOn
 	}
 	if o := d.recovered(); o.decided {
 		return o // what we sent did nothing, and there is no reason for more (S17)
 	}
-	if !d.braking() {
+	if !d.Braking() {
 		return goOn
 	}
 	if o := d.endBegun(); o.decided {
@@ -39,15 +40,15 @@ func (d *decision) againstFurtherOff() outcome {
 // notCounted waits where nobody has counted for this very Off: not asked again is no yes
 // (S13, S15).
 func (d *decision) notCounted() outcome {
-	if d.seen.Brakes.Counted {
+	if d.Seen.Brakes.Counted {
 		return goOn
 	}
-	return d.stay(d.st.Reason, d.st.Message, Handover)
+	return d.stay(d.Record.Reason, d.Record.Message, facts.Handover)
 }
 
 // accessFirst goes back to what must be cut before the power.
 func (d *decision) accessFirst() outcome {
-	if !d.cutsBeforePower() {
+	if !d.CutsBeforePower() {
 		return goOn
 	}
 	d.isolationRecords()
@@ -59,15 +60,15 @@ func (d *decision) accessFirst() outcome {
 
 // cutPower sends the Off.
 func (d *decision) cutPower() outcome {
-	p := &d.st.Power
-	p.LeaseFresh = d.leaseFresh()
-	p.OffAt, p.OffError = d.at(0), ""
+	p := &d.Record.Power
+	p.LeaseFresh = d.LeaseFresh()
+	p.OffAt, p.OffError = d.At(0), ""
 	p.OffCalls++
 	if !p.SwitchedByUs {
 		d.countCut()
 	}
 	d.noteCut()
-	p.CutAt, p.SwitchedByUs = d.at(0), true // saved with the intent, after a read of on (S12)
+	p.CutAt, p.SwitchedByUs = d.At(0), true // saved with the intent, after a read of on (S12)
 	d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", p.OffCalls))
 	return d.power().call(api.CallOff)
 }
@@ -75,7 +76,7 @@ func (d *decision) cutPower() outcome {
 // recovered: the node's own health began this fence, and it is healthy again since our
 // last Off was sent. What was asked for is done, healthy or not.
 func (d *decision) recovered() outcome {
-	if d.dec.Asker() != nil || d.dec.Trigger.OfMachine() || !d.healthySince(d.st.Power.CutAt) {
+	if d.Decision.Asker() != nil || d.Decision.Trigger.OfMachine() || !d.HealthySince(d.Record.Power.CutAt) {
 		return goOn
 	}
 	d.nodeRecovered()

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Decide is the whole automaton. It returns what the record becomes, which is
@@ -27,24 +29,24 @@ import (
 //
 // After the rules noteRelease keeps what giving back access will depend on, by the action that
 // they chose, and describe writes the conditions by what the record has become.
-func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Action) {
+func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceStatus, Action) {
 	if Foreign(f.Status) {
 		return f.Status, None // S21: written by a newer nodefence, left alone
 	}
 	if !f.Open() && f.Status.FenceNumber == 0 {
 		return f.Status, None // nothing was ever decided of this node
 	}
-	d := &decision{dec: effective(f), uid: string(f.UID), st: copied(&f.Status), seen: seen, now: now}
-	if d.callElsewhere() {
+	d := &decision{facts.Facts{Decision: facts.Effective(f), UID: string(f.UID), Record: copied(&f.Status), Seen: seen, Now: now}}
+	if d.CallElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
-	d.st.ObservedGeneration = f.Generation
+	d.Record.ObservedGeneration = f.Generation
 	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
 	d.noteLease()
 	d.noteConditions()
-	d.st.CutOrReleased = d.st.CutOrReleased || d.begun()
+	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()
 	d.noteCall()
 	d.lostCall()
 	d.noteChecks()
@@ -53,7 +55,7 @@ func Decide(f *api.NodeFence, seen Seen, now time.Time) (api.NodeFenceStatus, Ac
 	act := d.byPhase().act
 	d.noteRelease(act)
 	d.describe()
-	return d.st, act
+	return *d.Record, act
 }
 
 // Foreign tells whether a record was written by a nodefence that this one does
@@ -64,7 +66,7 @@ func Foreign(st api.NodeFenceStatus) bool {
 
 // byPhase is the table of the automaton: one row a phase.
 func (d *decision) byPhase() outcome {
-	switch d.st.Phase {
+	switch d.Record.Phase {
 	case api.Pending:
 		return d.pending()
 	case api.Probing:
@@ -89,43 +91,27 @@ func (d *decision) byPhase() outcome {
 	return settled // Finished
 }
 
-// decision is one call of Decide.
+// decision is one call of Decide: what is known, and the rules that change the record by it.
 type decision struct {
-	// requests are people's requests about this fence, dec is what the gate decided, as it
-	// counts for this fence.
-	requests api.Requests
-	dec      *api.Decision
-	uid      string
-	st       api.NodeFenceStatus
-	seen     Seen
-	now      time.Time
-	// callDevice is the device of the isolation that this invocation's call was for.
-	callDevice string
-	// refused: the device said no to the Off that this invocation sent.
-	refused bool
-	// lost: nobody reported the end of a call to the machine's own device.
-	lost bool
-	// callEnd is the end of this invocation's call to the machine's own device, if it
-	// counts: its claim stood still.
-	callEnd *CallResult
+	facts.Facts
 }
 
 // noteLease keeps since when the Lease has not moved, as observed (S30).
 func (d *decision) noteLease() {
-	l := d.seen.Lease
+	l := d.Seen.Lease
 	if !l.Exists {
 		return
 	}
-	if l.Renewed == d.st.Lease.Renewed && d.st.Lease.StillSince != nil {
+	if l.Renewed == d.Record.Lease.Renewed && d.Record.Lease.StillSince != nil {
 		// The source may have watched for longer than we.
-		if !l.StillSince.IsZero() && l.StillSince.Before(d.st.Lease.StillSince.Time) {
-			d.st.Lease.StillSince = d.stamp(l.StillSince)
+		if !l.StillSince.IsZero() && l.StillSince.Before(d.Record.Lease.StillSince.Time) {
+			d.Record.Lease.StillSince = d.Stamp(l.StillSince)
 		}
 		return
 	}
-	d.st.Lease = api.LeaseRecord{Renewed: l.Renewed, StillSince: d.at(0)}
+	d.Record.Lease = api.LeaseRecord{Renewed: l.Renewed, StillSince: d.At(0)}
 	if !l.StillSince.IsZero() {
-		d.st.Lease.StillSince = d.stamp(l.StillSince)
+		d.Record.Lease.StillSince = d.Stamp(l.StillSince)
 	}
 }
 
@@ -134,15 +120,23 @@ func (d *decision) noteLease() {
 // come from other machines' clocks (S30).
 func (d *decision) noteConditions() {
 	var now []api.Evidence
-	for _, want := range d.dec.Settings.UnhealthyConditions {
-		for _, c := range d.seen.Node.Conditions {
-			if c.Type == want.Type && c.Status == want.Status && !d.ourMark(c) {
-				now = append(now, d.spell(api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: *d.stamp(c.Since)}))
+	for _, want := range d.Decision.Settings.UnhealthyConditions {
+		for _, c := range d.Seen.Node.Conditions {
+			if c.Type == want.Type && c.Status == want.Status && !d.OurMark(c) {
+				now = append(now, d.Spell(api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: *d.Stamp(c.Since)}))
 			}
 		}
 	}
-	if d.neverReady() || d.noNode() {
-		now = append(now, d.spell(d.dec.Trigger.Spell()))
+	if d.NeverReady() || d.NoNode() {
+		now = append(now, d.Spell(d.Decision.Trigger.Spell()))
 	}
-	d.st.Evidence = append(now, d.machineTrouble()...)
+	d.Record.Evidence = append(now, d.MachineTrouble()...)
+}
+
+// describe derives the words that people and other systems read.
+func (d *decision) describe() {
+	st := d.Record
+	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
+	d.scheduled()
+	d.Record.Conditions = d.ConditionsNow()
 }

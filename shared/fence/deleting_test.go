@@ -12,13 +12,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestWhatDeletesANodeIsNotDisturbed: until the first Off a fence goes back to the gate
 // and gives its slot to others; after it nothing holds it (S25). A person's word that
 // the machine is off touches no machine.
 func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
-	before := fence.StampOf(fencetest.Start.Add(-time.Second))
+	before := observed.StampOf(fencetest.Start.Add(-time.Second))
 	on := func(s *api.NodeFenceStatus) { s.Power.LastRead = &api.Read{State: api.PoweredOn, At: before} }
 	begun := func(s *api.NodeFenceStatus) { on(s); s.Power.SwitchedByUs = true }
 	for name, c := range map[string]struct {
@@ -51,8 +52,8 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			if c.was != nil {
 				c.was(&f.Status)
 			}
-			seen := fence.Seen{Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
-				Node: fence.Node{Exists: true, Taint: c.phase == api.Fencing, UID: types.UID("uid-1"), Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
+			seen := observed.Look{Me: "me", Brakes: observed.Brakes{Looked: true, Counted: true}, Finalizer: true, Reserved: &before.Time,
+				Node: observed.Node{Exists: true, Taint: c.phase == api.Fencing, UID: types.UID("uid-1"), Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Since: before.Time}}}}
 			if c.deleting {
 				seen.Node.Deleting = "its Machine is being deleted"
 			}

@@ -9,13 +9,15 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // denying runs a fence at a device that refuses our account each time, until it has failed
 // or the time is over, and gives when the device was asked.
-func denying(f *api.NodeFence, s fence.Seen, now time.Time) (asked []time.Time, end time.Time) {
+func denying(f *api.NodeFence, s observed.Look, now time.Time) (asked []time.Time, end time.Time) {
 	until := now.Add(time.Hour)
 	for now.Before(until) {
 		s.Reserved, s.Node.Taint = &now, f.Status.Placed.Taint
@@ -24,7 +26,7 @@ func denying(f *api.NodeFence, s fence.Seen, now time.Time) (asked []time.Time, 
 		switch {
 		case act.Device():
 			asked = append(asked, now)
-			s.Call = &fence.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
+			s.Call = &observed.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
 		case act == fence.None && st.Phase == api.Failed:
 			return asked, now
 		case act == fence.None && st.NextLook != nil && st.NextLook.After(now):
@@ -43,9 +45,9 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 	for name, begun := range map[string]bool{"nothing was sent yet": false, "an Off was sent": true} {
 		t.Run(name, func(t *testing.T) {
 			now := fencetest.Start.Add(time.Hour)
-			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 				f.Status.Decision.Settings.Power = (*api.Power)(nil).Settings()
-				if at := fence.StampOf(now); begun {
+				if at := observed.StampOf(now); begun {
 					f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cuts: 1, OffCalls: 1, CutAt: &at, Cut: []int32{0}}
 				}
 			})
@@ -54,7 +56,7 @@ func TestAWrongPasswordLocksNoAccount(t *testing.T) {
 				t.Fatalf("it was asked %d times only", len(asked))
 			}
 			for i := 3; i < len(asked); i++ {
-				if gap := asked[i].Sub(asked[i-1]); gap < fence.DeniedPause {
+				if gap := asked[i].Sub(asked[i-1]); gap < facts.DeniedPause {
 					t.Errorf("try %d came %s after the one before", i+1, gap)
 				}
 			}
@@ -84,17 +86,17 @@ func TestARetryEndsTheWait(t *testing.T) {
 		"no retry":                 {time.Minute, 0, fence.None},
 		"a retry since":            {time.Minute, 30 * time.Second, fence.Read},
 		"a retry before that":      {time.Minute, 2 * time.Minute, fence.None},
-		"it was refused long ago":  {fence.DeniedPause, 0, fence.Read},
-		"almost as long ago as so": {fence.DeniedPause - time.Second, 0, fence.None},
+		"it was refused long ago":  {facts.DeniedPause, 0, fence.Read},
+		"almost as long ago as so": {facts.DeniedPause - time.Second, 0, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 				b := f.Status.Decision.Power(0)
-				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: fence.DeniedTries, At: fence.StampOf(now.Add(-tc.refused))}}
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: facts.DeniedTries, At: observed.StampOf(now.Add(-tc.refused))}}
 				if tc.asked > 0 {
 					at := metav1.NewTime(fencetest.Start) // by her own clock, which is compared with nobody's
 					f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "kim", At: at}
-					f.Status.Answers = []api.RequestAnswer{{Request: api.AskedRetry, At: at, Result: api.Done, AnsweredAt: fence.StampOf(now.Add(-tc.asked))}}
+					f.Status.Answers = []api.RequestAnswer{{Request: api.AskedRetry, At: at, Result: api.Done, AnsweredAt: observed.StampOf(now.Add(-tc.asked))}}
 				}
 			})
 			if _, got := fence.Decide(f, s, now); got != tc.want {
@@ -109,18 +111,18 @@ func TestARetryEndsTheWait(t *testing.T) {
 func TestARefusedAccountTakesNoSlotForAnActivityCheck(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for refused, want := range map[bool]api.Phase{true: api.Pending, false: api.Probing} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			specs.DeviceAlone().To(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased = api.Pending, nil, true
 			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
 			if b := f.Status.Decision.Power(0); refused {
-				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: fence.DeniedTries, At: fence.StampOf(now)}}
+				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: facts.DeniedTries, At: observed.StampOf(now)}}
 			}
 		})
 		for range 6 {
 			var act fence.Action
 			if f.Status, act = fence.Decide(f, s, now); act == fence.Check {
-				s.Checked = &fence.Checked{Round: f.Status.ActivityChecks.Number, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}
+				s.Checked = &observed.Checked{Round: f.Status.ActivityChecks.Number, Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}}}
 			}
 		}
 		if f.Status.Phase != want || refused && f.Status.Reason != api.DeviceDenied {
@@ -147,7 +149,7 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 		"it need not be cut": {func(f *api.NodeFence) { f.Status.Decision.Isolation()[0].Must = false }, seen{3, api.Fencing, false}},
 		"it has refused us before, and need not be cut": {func(f *api.NodeFence) {
 			f.Status.Decision.Isolation()[0].Must = false
-			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: fence.DeniedTries, At: fence.StampOf(fencetest.Start.Add(time.Minute))}}
+			f.Status.Power.Denied = []api.Denied{{Device: "switch 7", Count: facts.DeniedTries, At: observed.StampOf(fencetest.Start.Add(time.Minute))}}
 		}, seen{0, api.Fencing, false}},
 		"it is to give access back": {func(f *api.NodeFence) {
 			f.Status.Phase, f.Status.CutOrReleased = api.Restoring, true
@@ -169,8 +171,8 @@ func TestAWrongPasswordLocksNoAccountOfASwitch(t *testing.T) {
 			if d := cmp.Diff(tc.want, seen{len(asked), f.Status.Phase, held}); d != "" {
 				t.Errorf("%s (%s: %s)", d, f.Status.Reason, f.Status.Message)
 			}
-			for i := fence.DeniedTries; i < len(asked); i++ {
-				if gap := asked[i].Sub(asked[i-1]); gap < fence.DeniedPause {
+			for i := facts.DeniedTries; i < len(asked); i++ {
+				if gap := asked[i].Sub(asked[i-1]); gap < facts.DeniedPause {
 					t.Errorf("try %d came %s after the one before", i+1, gap)
 				}
 			}
@@ -190,11 +192,11 @@ func refusing(f *api.NodeFence, now time.Time, lasts time.Duration) (asked []tim
 			if !act.Device() {
 				break
 			}
-			if fence.Claimed(f) == nil {
+			if facts.Claimed(f) == nil {
 				return asked, held
 			}
 			asked = append(asked, now)
-			s.Call = &fence.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
+			s.Call = &observed.CallResult{Call: api.Call(act), At: now, Err: "device denied access: wrong password", Denied: true, Refused: act != fence.Read}
 		}
 		held = held || f.Status.Phase == api.Pending && f.Status.Reason == api.DeviceDenied
 		if p := f.Status.Phase; p != api.Isolating && p != api.Restoring && p != api.Pending {
@@ -221,14 +223,14 @@ func TestNoDeviceNoWait(t *testing.T) {
 		"no device is touched, and the power's own refuses": {api.ActionIsolate, "own", api.Isolating},
 		"the power is cut, and the switch refuses":          {api.ActionOff, "switch 7", api.Pending},
 	} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Decision.Devices, f.Status.Decision.Settings.Action = specs.Fabric().Decision.Devices, tc.action
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased, s.Resolved = api.Pending, nil, true, true
 			f.Status.Placed, s.Node.Taint = api.Placed{}, false
 			if tc.refuses == "own" {
 				tc.refuses = f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address
 			}
-			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: fence.DeniedTries, At: fence.StampOf(now)}}
+			f.Status.Power.Denied = []api.Denied{{Device: tc.refuses, Count: facts.DeniedTries, At: observed.StampOf(now)}}
 		})
 		if st, _ := fence.Decide(f, s, now); st.Phase != tc.want {
 			t.Errorf("%s: %s, %s: %s", name, st.Phase, st.Reason, st.Message)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // One protocol holds for every device, whether it switches the machine's power or cuts the
@@ -31,24 +33,24 @@ type device struct {
 	// tries counts the calls that did nothing.
 	tries *int32
 	// made is how this invocation's call to it ended; nil if it made none that counts.
-	made *CallResult
+	made *observed.CallResult
 	// wasRead: that call was a read, and its answer stands in the record.
 	wasRead bool
 }
 
 // power is the device that switches the machine, of the level that is spoken with now.
 func (d *decision) power() device {
-	p := &d.st.Power
-	return device{d, d.binding(), &p.DeviceRecord, &p.FirstOff, &d.st.Retries, d.callEnd, d.justRead()}
+	p := &d.Record.Power
+	return device{d, d.Binding(), &p.DeviceRecord, &p.FirstOff, &d.Record.Retries, d.CallEnd, d.JustRead()}
 }
 
 // access is the device at this place of the isolation. It must have a record.
-func (d *decision) access(i int) device { return d.accessBy(&d.dec.Isolation()[i]) }
+func (d *decision) access(i int) device { return d.accessBy(&d.Decision.Isolation()[i]) }
 
 func (d *decision) accessBy(b *api.Binding) device {
-	r := d.recordOf(b.Name)
+	r := d.RecordOf(b.Name)
 	dev := device{d, b, &r.DeviceRecord, &r.FirstCut, &r.Tries, nil, false}
-	if c := d.seen.Call; c != nil && d.callDevice == b.Name {
+	if c := d.Seen.Call; c != nil && d.CallDevice == b.Name {
 		dev.made, dev.wasRead = c, c.Call == api.CallRead
 	}
 	return dev
@@ -84,25 +86,25 @@ func (dev device) response() response {
 		return readsOff
 	case dev.rec.LastRead.State == api.PoweredOn:
 		return readsOn
-	case dev.seen.Call.Stopping:
+	case dev.Seen.Call.Stopping:
 		return stopping
 	}
 	return unknown
 }
 
 // noteEnd records how a call to the device ended.
-func (dev device) noteEnd(claim *api.Claim, c *CallResult) {
+func (dev device) noteEnd(claim *api.Claim, c *observed.CallResult) {
 	dev.rec.LastError = c.Err
 	dev.noteDenied(dev.b, c)
 	if c.Call != api.CallRead {
-		dev.rec.EffectUntil = dev.at(dev.late(claim, c))
+		dev.rec.EffectUntil = dev.At(dev.Late(claim, c))
 		dev.rec.LastRead = nil // S9: it is read before anything else
 		return
 	}
 	if c.Power != "Off" {
 		*dev.firstOff = nil // two reads with a doubt between them are not two in a row (S2)
 	}
-	dev.rec.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *dev.stamp(c.At)}
+	dev.rec.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *dev.Stamp(c.At)}
 }
 
 // noteLost records that nobody reported the end of a call. It counts as a failed try, so that
@@ -133,32 +135,32 @@ func (dev device) next(toSwitch bool, sent *api.Time, switchIt func() outcome) o
 // call claims the device for one call and asks for it (S7, S8). Whether an earlier call may
 // still take effect is asked of this device.
 func (dev device) call(c api.Call) outcome {
-	limit, u := callLimit(dev.dec), dev.rec.EffectUntil
+	limit, u := facts.CallLimit(dev.Decision), dev.rec.EffectUntil
 	claim := &api.Claim{
-		Holder: dev.seen.Me, Call: c, At: dev.time(), NotAfter: *dev.at(limit),
-		NoEarlierEffect: u == nil || !dev.now.Before(u.Time),
+		Holder: dev.Seen.Me, Call: c, At: dev.Time(), NotAfter: *dev.At(limit),
+		NoEarlierEffect: u == nil || !dev.Now.Before(u.Time),
 	}
 	if dev.b != nil {
 		claim.Device = dev.b.Name
 	}
 	if c != api.CallRead {
-		dev.rec.EffectUntil = dev.at(limit + dev.effectDelay())
+		dev.rec.EffectUntil = dev.At(limit + dev.EffectDelay())
 	}
-	dev.st.Claim = claim
-	dev.lookAt(dev.takeover(claim))
+	dev.Record.Claim = claim
+	dev.lookAt(dev.Takeover(claim))
 	return doing(Action(c))
 }
 
 // tooSoon: the next call is not due yet.
 func (dev device) tooSoon() outcome {
-	at, locked := dev.lockedOut(dev.b)
+	at, locked := dev.LockedOut(dev.b)
 	if nb := dev.rec.NotBefore; nb != nil && nb.After(at) {
 		at = nb.Time
 	}
 	switch {
-	case !dev.now.Before(at):
+	case !dev.Now.Before(at):
 		return goOn
-	case locked || dev.st.Awaited != nil:
+	case locked || dev.Record.Awaited != nil:
 		return dev.waitUntil(at) // a person, or the node's health, may end it sooner
 	}
 	dev.wakeAt(at)
@@ -167,13 +169,13 @@ func (dev device) tooSoon() outcome {
 
 // wait spaces the next call.
 func (dev device) wait(after time.Duration) outcome {
-	dev.rec.NotBefore = dev.at(after)
+	dev.rec.NotBefore = dev.At(after)
 	dev.lookAfter(after)
 	return settled
 }
 
 // shows: what was sent may take until here to show.
-func (dev device) shows(sent *api.Time) bool { return dev.since(sent) < dev.offTimeout() }
+func (dev device) shows(sent *api.Time) bool { return dev.Since(sent) < dev.OffTimeout() }
 
 // untilSecond is how long after the read of off that was just made one counts as the second
 // of two: a settle after the first, which it may be itself.
@@ -182,19 +184,28 @@ func (dev device) untilSecond(settle time.Duration) time.Duration {
 }
 
 // reads: the last read says so, and is fresh enough to be followed by an Off or On.
-func (dev device) reads(state api.PowerState) bool { return dev.readLately(dev.rec.LastRead, state) }
+func (dev device) reads(state api.PowerState) bool { return dev.ReadLately(dev.rec.LastRead, state) }
 
 // lastTry: it was tried as often as a step is, or lets nobody in. A person who has ended the
 // record need not wait for it (S27).
 func (dev device) lastTry() bool {
-	_, locked := dev.lockedOut(dev.b)
-	return *dev.tries >= dev.attempts() || locked
+	_, locked := dev.LockedOut(dev.b)
+	return *dev.tries >= dev.Attempts() || locked
 }
 
 // slower counts a try, and is how long after it the next one comes: twice as long each time,
 // up to five minutes (S25).
 func (dev device) slower() time.Duration {
-	wait := dev.pause(*dev.tries)
+	wait := dev.Pause(*dev.tries)
 	*dev.tries++
 	return wait
+}
+
+// calledAlready: this invocation has made its one device call; the next one goes on (S7).
+func (d *decision) calledAlready() outcome {
+	if d.Seen.Call == nil {
+		return goOn
+	}
+	d.lookAfter(0)
+	return settled
 }

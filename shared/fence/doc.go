@@ -50,8 +50,8 @@
 // reason is for people. No rule reads it to decide.
 //
 // A question changes nothing: what returns a bool neither writes the record nor makes an
-// outcome, and may be asked at any time, in any order, twice. The questions stand in facts.go,
-// devicefacts.go and cutfacts.go.
+// outcome, and may be asked at any time, in any order, twice. Most questions stand in package
+// facts, in which nothing writes anything.
 //
 // # Saved first
 //
@@ -67,21 +67,22 @@
 //
 // # Where what stands
 //
-// Read the type decision in decide.go, and then the files in this order; each needs those
+// Read the types facts.Facts and decision (decide.go), and then the files in this order; each needs those
 // before it. A file that is not listed belongs to one feature, which its name says (kdump,
-// witness, join, uncordon): skip it at first.
+// probing, nodegone, uncordon): skip it at first.
 //
-//	seen.go left.go action.go times.go    what comes in, what goes out, and for how long
+//	observed: seen.go left.go             what was seen outside of the record
+//	facts: times.go facts.go devicefacts.go cutfacts.go
+//	                                      for how long; questions about the record and the look
 //	needs.go                              what of the world a record is decided by
-//	facts.go devicefacts.go cutfacts.go   questions about the record and the look
-//	outcome.go                            where a fence stands
+//	outcome.go                            where a fence stands, and what is done next
 //	proof.go                              what proves that a machine writes no more
-//	calls.go device.go callend.go         one call at a time, under a claim, and one protocol
+//	device.go notes.go                    one call at a time, under a claim, and one protocol
 //	                                      for every device
-//	retry.go restart.go await.go          what comes of a failure
+//	retry.go await.go                     what comes of a failure
 //	ended.go slot.go                      what ends a fence, and the slot that it holds
 //	pending.go isolating.go fencing.go releasing.go
-//	poweringon.go restoring.go recovering.go resting.go
+//	poweringon.go restoring.go recovering.go ended.go
 //	                                      the phases, one file each
 //	decide.go                             what is noted first, and the table of the phases
 //
@@ -94,7 +95,7 @@
 //
 // 1. Name the promise that it touches (../PROMISES.md). S17 says that the reason must still
 // hold until the first Off. S25 says that what was begun runs to its end. So this rule holds
-// first Offs only, and says nothing once d.begun().
+// first Offs only, and says nothing once d.Begun().
 //
 // 2. Give the look what it needs: a field Hold of Node, filled in by NodeFrom
 // (../look/nodes.go), with a row in TestNodeFrom. Say what false means: no label was seen. It
@@ -109,22 +110,22 @@
 //
 //	// heldByLabel holds a node that its owner keeps for now.
 //	func (d *decision) heldByLabel() outcome {
-//		if d.begun() || !d.seen.Node.Hold {
+//		if d.Begun() || !d.Seen.Node.Hold {
 //			return goOn
 //		}
-//		return d.stay(api.HeldByLabel, keptByOwner, Resync)
+//		return d.stay(api.HeldByLabel, keptByOwner, facts.Resync)
 //	}
 //
 // A label may come later, when the fence has its slot. So the rule has a second part, in
 // braked (ended.go), which calledOff asks in every phase before the first Off:
 //
-//	case d.seen.Node.Hold && d.st.Phase != api.Pending:
+//	case d.Seen.Node.Hold && d.Record.Phase != api.Pending:
 //		why, msg = api.HeldByLabel, keptByOwner
 //
-// What two files need, as the words keptByOwner here, stands in facts.go: files need each other
-// in one direction. Choose whether our marks stay on the node meanwhile (stay leaves them,
+// What two files need, as the words keptByOwner here, stands in package facts: files need each
+// other in one direction. Choose whether our marks stay on the node meanwhile (stay leaves them,
 // holdUnmarked takes them off first), and whether a person's word that the machine is off ends
-// the hold. In Fencing that word is asked before braked; beingDeleted is an example of a rule
+// the hold. In Fencing that word is asked before braked; BeingDeleted is an example of a rule
 // that gives way to it in every phase.
 //
 // 5. Test it at the boundary: a record and a look go into Decide, a phase, a reason and an
@@ -146,10 +147,10 @@
 // new Reason.
 //
 // 8. Add a broken twin to fencetest/twins/decide.go, a Decide that overlooks the label, and one
-// that overlooks d.begun(). Each has its row in breaks (fencetest/twins/breaks.go), with the
+// that overlooks d.Begun(). Each has its row in breaks (fencetest/twins/breaks.go), with the
 // exact words of the check that it fails. Each half of a condition needs one, or a test.
 //
-//	Before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Hold = false })
+//	Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Hold = false })
 //
 // 9. Run one twin with
 //

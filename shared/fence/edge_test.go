@@ -13,7 +13,9 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 var edges = flag.Int("edges", 3000, "how many random schedules to go through across the edge of a reservation")
@@ -45,21 +47,21 @@ type edgeProc struct {
 	me        string
 	f         *api.NodeFence
 	read, led int
-	seen      fence.Seen
+	seen      observed.Look
 	st        api.NodeFenceStatus
 	act       fence.Action
 	l         *api.FenceLedger
 	all       []api.NodeFence
 	at        time.Time
 	done      bool
-	verdict   *fence.Verdict
-	call      *fence.CallResult
+	verdict   *observed.Verdict
+	call      *observed.CallResult
 	spoke     bool
 }
 
 func newEdgeWorld(seed uint64) *edgeWorld {
 	w := &edgeWorld{dice: rand.New(rand.NewPCG(seed, 1)), kept: -1}
-	since := fence.StampOf(fencetest.Start.Add(-time.Minute))
+	since := observed.StampOf(fencetest.Start.Add(-time.Minute))
 	w.ledger = &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{Since: &since, Total: 10, Renewal: metav1.Duration{Duration: fencetest.Renewal}}}}
 	for i := range w.fences {
 		spec := fencetest.Spec()
@@ -86,9 +88,9 @@ func (w *edgeWorld) next(p *edgeProc) {
 	switch p.step {
 	case 0: // look
 		p.f, p.read = w.fences[i], w.saved[i]
-		p.seen = fence.Seen{
-			Me: p.me, Node: fence.Node{Exists: true, UID: "uid-1", BootID: "b", Taint: w.taint[i], Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
-			Brakes: fence.Brakes{Looked: true, Counted: true}, Resolved: true, Finalizer: true, Reserved: admission.ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
+		p.seen = observed.Look{
+			Me: p.me, Node: observed.Node{Exists: true, UID: "uid-1", BootID: "b", Taint: w.taint[i], Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
+			Brakes: observed.Brakes{Looked: true, Counted: true}, Resolved: true, Finalizer: true, Reserved: admission.ReservedAt(w.ledger, p.f), Verdict: p.verdict, Call: p.call,
 		}
 	case 1: // decide
 		p.st, p.act = fence.Decide(p.f, p.seen, w.clock(p))
@@ -97,7 +99,7 @@ func (w *edgeWorld) next(p *edgeProc) {
 		return
 	case 3: // the gate's step on the ledger begins
 		p.at, p.l, p.led = w.clock(p), w.ledger.DeepCopy(), w.wrote
-		seen := fence.StampOf(p.at)
+		seen := observed.StampOf(p.at)
 		p.l.Status.Leases.ObservedAt = &seen
 	case 4:
 		p.all = []api.NodeFence{*w.fences[0], *w.fences[1]}
@@ -110,9 +112,9 @@ func (w *edgeWorld) next(p *edgeProc) {
 		p.step = 0
 		return
 	case 7: // the device
-		p.call = &fence.CallResult{Call: api.CallRead, Power: "On", At: w.clock(p)}
+		p.call = &observed.CallResult{Call: api.CallRead, Power: "On", At: w.clock(p)}
 		if p.act == fence.Off {
-			p.call, w.off[i] = &fence.CallResult{Call: api.CallOff, At: w.clock(p)}, true
+			p.call, w.off[i] = &observed.CallResult{Call: api.CallOff, At: w.clock(p)}, true
 		} else if w.off[i] {
 			p.call.Power = "Off"
 		}
@@ -207,9 +209,9 @@ func TestTheEdgeOfAReservation(t *testing.T) {
 		kept time.Duration
 		late bool
 	}{
-		"for as long as a yes is valid, by the time after the records were read": {fence.DecisionValidity, true},
-		"for as long as a yes is valid":                                          {fence.DecisionValidity, false},
-		"for a second longer, by the time after the records were read":           {fence.DecisionValidity + time.Second, true},
+		"for as long as a yes is valid, by the time after the records were read": {facts.DecisionValidity, true},
+		"for as long as a yes is valid":                                          {facts.DecisionValidity, false},
+		"for a second longer, by the time after the records were read":           {facts.DecisionValidity + time.Second, true},
 	} {
 		caught := false
 		for seed := uint64(0); seed < 20000 && !caught; seed++ {

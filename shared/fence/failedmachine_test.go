@@ -10,13 +10,14 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAFailedMachineSpeaksForItsFence from the beginning until power was cut, however
 // healthy the node is (S17).
 func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
-	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: fence.StampOf(fencetest.Start)}
-	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: fence.StampOf(fencetest.Start), Since: fence.StampOf(fencetest.Start)}}
+	failed := &api.FailedMachine{State: api.MachineStateFailed, Since: observed.StampOf(fencetest.Start)}
+	was := []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateFailed, Mark: observed.StampOf(fencetest.Start), Since: observed.StampOf(fencetest.Start)}}
 	for name, c := range map[string]struct {
 		phase  api.Phase
 		was    []api.Evidence
@@ -34,12 +35,12 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 	} {
 		f, _, _ := fencetest.World(fencetest.Start)
 		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), specs.Machine().Decision.Trigger
-		before := fence.StampOf(fencetest.Start.Add(-time.Second))
+		before := observed.StampOf(fencetest.Start.Add(-time.Second))
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, CutOrReleased: c.served}
-		st, act := fence.Decide(f, fence.Seen{Me: "me", Resolved: true, Brakes: fence.Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
-			Node:  fence.Node{Exists: true, UID: "uid-1", Conditions: []fence.Condition{{Type: "Ready", Status: "True"}}},
-			Lease: fence.Lease{Exists: true, Renewed: "r", Renewal: fencetest.Renewal}}, fencetest.Start)
+		st, act := fence.Decide(f, observed.Look{Me: "me", Resolved: true, Brakes: observed.Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
+			Node:  observed.Node{Exists: true, UID: "uid-1", Conditions: []observed.Condition{{Type: "Ready", Status: "True"}}},
+			Lease: observed.Lease{Exists: true, Renewed: "r", Renewal: fencetest.Renewal}}, fencetest.Start)
 		got := strings.TrimSpace(fmt.Sprintf("%s %s", st.Phase, st.Outcome)) + ", " + string(act)
 		if got != c.want {
 			t.Errorf("%s: %s, want %s (%s: %s)", name, got, c.want, st.Reason, st.Message)

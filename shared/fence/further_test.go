@@ -9,8 +9,10 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAHeldFurtherOffLeavesRoom: its machine reads on and is healthy, another of its set
@@ -21,7 +23,7 @@ func TestAHeldFurtherOffLeavesRoom(t *testing.T) {
 	f := underPolicy(ps, true)
 	f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t"}}
 	f.Status.CutOrReleased = true
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	_, c, l := fencetest.World(fencetest.Start)
 	c.Nodes[0].Unhealthy, c.Nodes[1].Unhealthy = false, true
 	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "fence-1", FenceNumber: 1, At: at}}
@@ -55,32 +57,32 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 		Reason       api.Reason
 	}
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   end
 	}{
-		"nothing may be late": {func(*api.NodeFence, *fence.Seen) {}, end{api.Pending, 0, false, api.TooManyUnhealthy}},
-		"the policies are paused": {func(_ *api.NodeFence, s *fence.Seen) {
-			s.Brakes = fence.Brakes{Looked: true, Counted: true, Paused: true}
+		"nothing may be late": {func(*api.NodeFence, *observed.Look) {}, end{api.Pending, 0, false, api.TooManyUnhealthy}},
+		"the policies are paused": {func(_ *api.NodeFence, s *observed.Look) {
+			s.Brakes = observed.Brakes{Looked: true, Counted: true, Paused: true}
 		},
 			end{api.Pending, 0, false, api.Paused}},
-		"it is still to come": {func(f *api.NodeFence, _ *fence.Seen) {
-			late := fence.StampOf(now.Add(time.Second))
+		"it is still to come": {func(f *api.NodeFence, _ *observed.Look) {
+			late := observed.StampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late
 		}, end{api.Fencing, 0, true, api.TooManyUnhealthy}},
-		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *fence.Seen) { s.Brakes = fence.Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
-		"another device was told it too": {func(f *api.NodeFence, _ *fence.Seen) {
+		"nobody has looked at the brakes": {func(_ *api.NodeFence, s *observed.Look) { s.Brakes = observed.Brakes{} }, end{api.Fencing, 0, true, api.Stopped}},
+		"another device was told it too": {func(f *api.NodeFence, _ *observed.Look) {
 			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
 		}, end{api.Fencing, 0, true, api.WaitingForDevice}},
-		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *fence.Seen) {
+		"another device was told it too, and people have paused": {func(f *api.NodeFence, s *observed.Look) {
 			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Level, f.Status.Power.Cut = 1, []int32{0, 1}
-			s.Brakes = fence.Brakes{Looked: true, Counted: true, Paused: true}
+			s.Brakes = observed.Brakes{Looked: true, Counted: true, Paused: true}
 		}, end{api.Fencing, 1, true, api.Paused}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-				at := fence.StampOf(now)
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				at := observed.StampOf(now)
 				f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: &api.Read{State: api.PoweredOn, At: at}}, Cuts: 1, CutAt: &at, Cut: []int32{0}}
 				s.Brakes.Storm = true
 				c.change(f, s)
@@ -100,9 +102,9 @@ func TestAHeldFurtherOffThatMayBeLate(t *testing.T) {
 // left alone in the next pass too; only a person may have mended the Secret.
 func TestAHeldFurtherOffForgetsNoRefusal(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		at := fence.StampOf(now)
-		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: &api.Read{State: api.PoweredOn, At: at}}, Cuts: 1, CutAt: &at, Cut: []int32{0}, Denied: []api.Denied{{Device: "fabric s1", Count: fence.DeniedTries, At: at}}}
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now)
+		f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, LastRead: &api.Read{State: api.PoweredOn, At: at}}, Cuts: 1, CutAt: &at, Cut: []int32{0}, Denied: []api.Denied{{Device: "fabric s1", Count: facts.DeniedTries, At: at}}}
 		s.Brakes.Storm = true
 	})
 	if st, _ := fence.Decide(f, s, now); st.Phase != api.Pending || len(st.Power.Denied) != 1 {

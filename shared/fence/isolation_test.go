@@ -8,15 +8,17 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // isolatedFence is in a phase for a second, with one record a device, at a minute
 // past the walk's beginning.
 func isolatedFence(spec fencetest.Given, phase api.Phase) (*api.NodeFence, time.Time) {
 	now := fencetest.Start.Add(time.Minute)
-	at := fence.StampOf(now.Add(-time.Second))
+	at := observed.StampOf(now.Add(-time.Second))
 	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
@@ -31,7 +33,7 @@ func isolatedFence(spec fencetest.Given, phase api.Phase) (*api.NodeFence, time.
 
 // TestCut is each word with a device that is to be cut off.
 func TestCut(t *testing.T) {
-	ago := func(now time.Time, d time.Duration) *api.Time { m := fence.StampOf(now.Add(-d)); return &m }
+	ago := func(now time.Time, d time.Duration) *api.Time { m := observed.StampOf(now.Add(-d)); return &m }
 	read := func(now time.Time, power string, d time.Duration) *api.Read {
 		return &api.Read{State: api.StateOf(power), At: *ago(now, d)}
 	}
@@ -40,95 +42,95 @@ func TestCut(t *testing.T) {
 		Reason api.Reason
 		Action fence.Action
 	}
-	said := func(power string) *fence.CallResult { return &fence.CallResult{Call: api.CallRead, Power: power} }
+	said := func(power string) *observed.CallResult { return &observed.CallResult{Call: api.CallRead, Power: power} }
 	for name, c := range map[string]struct {
 		spec   fencetest.Given
-		change func(f *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time)
+		change func(f *api.NodeFence, s *observed.Look, r *api.IsolationRecord, now time.Time)
 		// call is what this invocation's call has ended with.
-		call *fence.CallResult
+		call *observed.CallResult
 		want want
 		ours bool
 	}{
 		"it is read first (S9)": {spec: specs.Fabric(), want: want{api.Isolating, "", fence.Read}},
 		"what has access is cut, and that is saved first (S8)": {spec: specs.Fabric(), want: want{api.Isolating, api.AccessCutSent, fence.Off}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", time.Second)
 			}},
 		"an old read is read again": {spec: specs.Fabric(), want: want{api.Isolating, "", fence.Read},
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.LastRead = read(now, "On", 56*time.Second)
 			}},
 		"one call an invocation (S7)": {spec: specs.Fabric(), call: said("On"), want: want{api.Isolating, "", fence.None}},
 		"seen cut, the power is next": {spec: specs.Fabric(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"cut by somebody else, it is not ours (S12)": {spec: specs.Fabric(), call: said("Off"), want: want{api.Fencing, api.Isolated, fence.None}},
 		"not yet seen cut": {spec: specs.Fabric(), call: said("On"), want: want{api.Isolating, "", fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
-		"what must be cut is tried again":            {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None}},
-		"a Secret that does not name its host (S29)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, fence.None}},
-		"and then the fence fails": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, fence.None},
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
-		"what we cut is awaited (S25)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+		"what must be cut is tried again":            {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None}},
+		"a Secret that does not name its host (S29)": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "no", Why: api.SecretNotForThisHost}, want: want{api.Isolating, api.SecretNotForThisHost, fence.None}},
+		"and then the fence fails": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Failed, api.IsolationFailed, fence.None},
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, _ time.Time) { r.Tries = 1 }},
+		"what we cut is awaited (S25)": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what we cut, and what answers by its place is another": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
+		"what we cut, and what answers by its place is another": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Isolating, api.WaitingForDevice, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, _ time.Time) { r.SwitchedByUs = true }},
 		"what does not obey is given up": {spec: specs.Fabric(), call: said("On"), want: want{api.Failed, api.IsolationFailed, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.Tries, r.SwitchedByUs, r.OffAt = 1, true, ago(now, time.Minute)
 			}},
-		"what need not be cut is left": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, fence.None},
-			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
+		"what need not be cut is left": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Fencing, api.Isolated, fence.None},
+			change: func(f *api.NodeFence, _ *observed.Look, _ *api.IsolationRecord, _ time.Time) {
 				f.Status.Decision.Isolation()[0].Must = false
 			}},
-		"another machine is not tried again (S11)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, fence.None}},
-		"no access that it never knew is unknown (S2)": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true},
+		"another machine is not tried again (S11)": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "another", Wrong: true}, want: want{api.Failed, api.IsolationFailed, fence.None}},
+		"no access that it never knew is unknown (S2)": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "no key", Blind: true},
 			want: want{api.Isolating, api.DeviceFailed, fence.None}},
-		"no access where we have seen some is a cut": {spec: specs.Fabric(), call: &fence.CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+		"no access where we have seen some is a cut": {spec: specs.Fabric(), call: &observed.CallResult{Call: api.CallRead, Err: "no key", Blind: true}, want: want{api.Fencing, api.Isolated, fence.None}, ours: true,
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.OffAt = true, ago(now, time.Second)
 			}},
 		"a person's word needs no cut": {spec: specs.Fabric(), want: want{api.Fencing, api.Isolated, fence.None},
-			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, _ time.Time) {
+			change: func(f *api.NodeFence, _ *observed.Look, _ *api.IsolationRecord, _ time.Time) {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "me"}}
 			}},
 		"a pause stops the next cut (S25)": {spec: specs.Fabric(), want: want{api.Pending, api.Paused, fence.None},
-			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, s *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.LastRead, s.Brakes.Paused = read(now, "On", time.Second), true
 			}},
 		"a node that heals is given back what was cut (S17)": {spec: specs.Fabric(), want: want{api.Restoring, api.HealedBeforeFence, fence.None}, ours: true,
-			change: func(_ *api.NodeFence, s *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, s *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.SwitchedByUs, r.SeenCutAt = true, ago(now, time.Second)
 				s.Node.Conditions[0].Status = "True"
 			}},
 		"one read of a cut is no proof (S1)": {spec: specs.Cut(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None}},
 		"two reads a settle apart are": {spec: specs.Cut(), call: said("Off"), want: want{api.Releasing, api.SeenCutOff, fence.None},
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
 		"two reads of which one is old are not": {spec: specs.Cut(), want: want{api.Isolating, "", fence.Read},
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, r.LastRead = read(now, "Off", 40*time.Second), read(now, "Off", 31*time.Second)
 			}},
-		"a doubt between two reads undoes the first (S2)": {spec: specs.Cut(), call: &fence.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None},
-			change: func(_ *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+		"a doubt between two reads undoes the first (S2)": {spec: specs.Cut(), call: &observed.CallResult{Call: api.CallRead, Err: "unreachable"}, want: want{api.Isolating, api.DeviceFailed, fence.None},
+			change: func(_ *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut = read(now, "Off", 2*time.Second)
 			}},
 		"a reboot begins the reads anew (S3)": {spec: specs.Cut(), call: said("Off"), want: want{api.Isolating, api.SeenCutOff, fence.None},
-			change: func(f *api.NodeFence, _ *fence.Seen, r *api.IsolationRecord, now time.Time) {
+			change: func(f *api.NodeFence, _ *observed.Look, r *api.IsolationRecord, now time.Time) {
 				r.FirstCut, f.Status.BootIDBefore = read(now, "Off", 2*time.Second), "before"
 			}},
 		"a reboot ends a release (S4)": {spec: specs.Cut(), want: want{api.Recovering, api.SignOfLife, fence.None},
-			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
+			change: func(f *api.NodeFence, _ *observed.Look, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "before"}
 			}},
 		"others' cut that others undo ends a release (S12)": {spec: specs.Cut(), call: said("On"), want: want{api.Recovering, api.SignOfLife, fence.None},
-			change: func(f *api.NodeFence, _ *fence.Seen, _ *api.IsolationRecord, now time.Time) {
+			change: func(f *api.NodeFence, _ *observed.Look, _ *api.IsolationRecord, now time.Time) {
 				f.Status.Release = api.ReleaseRecord{StartedAt: ago(now, time.Second), By: api.ProofStorageCut, BootID: "a"}
 			}},
 	} {
@@ -138,7 +140,7 @@ func TestCut(t *testing.T) {
 			if c.call != nil {
 				call := *c.call
 				call.At = now
-				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
+				f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: observed.StampOf(now), NotAfter: observed.StampOf(now.Add(time.Second)), Device: f.Status.Decision.Isolation()[0].Name}
 				seen.Call = &call
 			}
 			if c.change != nil {
@@ -151,7 +153,7 @@ func TestCut(t *testing.T) {
 			if st.Isolation[0].SwitchedByUs != c.ours {
 				t.Errorf("ours: %v", st.Isolation[0].SwitchedByUs)
 			}
-			if act.Device() && (st.Claim == nil || st.Claim.Device != f.Status.Decision.Isolation()[0].Name || fence.Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
+			if act.Device() && (st.Claim == nil || st.Claim.Device != f.Status.Decision.Isolation()[0].Name || facts.Claimed(&api.NodeFence{Spec: f.Spec, Status: st}).Driver != f.Status.Decision.Isolation()[0].Driver) {
 				t.Errorf("claimed: %+v", st.Claim)
 			}
 		})
@@ -199,17 +201,17 @@ func TestWithheld(t *testing.T) {
 			cut.Role = c.role
 			fencetest.Cutting(&spec.Decision, cut)
 			f, now := isolatedFence(spec, api.Restoring)
-			at := fence.StampOf(now.Add(-30 * time.Second))
+			at := observed.StampOf(now.Add(-30 * time.Second))
 			f.Status.Release = c.release
 			if c.release.By != "" {
 				f.Status.Release.StartedAt = &at
 			}
 			f.Status.Lease.StillSince = &at
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: fence.StampOf(now.Add(-time.Second))}
+			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOff, At: observed.StampOf(now.Add(-time.Second))}
 			seen := fencetest.Look(f, now, c.look.ready, c.look.moved, c.look.boot)
 			seen.Node.VolumesInUse, seen.Node.Exists = c.look.inUse, !c.look.gone
-			seen.Brakes = fence.Brakes{} // no brake stops this (S27)
+			seen.Brakes = observed.Brakes{} // no brake stops this (S27)
 			st, act := fence.Decide(f, seen, now)
 			if gives := act == fence.On && st.Reason == api.AccessRestoreSent; gives != c.gives || !gives && (st.Reason != api.WaitingForReboot || act != fence.None) {
 				t.Errorf("%s, action %q: %s", st.Reason, act, st.Message)
@@ -231,7 +233,7 @@ func TestGivenBackInReverse(t *testing.T) {
 	seen := fencetest.Look(f, now, "Unknown", false, "a")
 	decide := func(power string) (device string, act fence.Action) {
 		if seen.Call = nil; power != "" {
-			seen.Call = &fence.CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
+			seen.Call = &observed.CallResult{Call: f.Status.Claim.Call, Power: power, At: now}
 			if power == "dead" {
 				seen.Call.Power, seen.Call.Err = "", "unreachable"
 			}
@@ -260,7 +262,7 @@ func TestGivenBackInReverse(t *testing.T) {
 			t.Fatalf("step %d: device %s, action %q, %s: %s", i, device, act, f.Status.Reason, f.Status.Message)
 		}
 	}
-	if st := f.Status; st.Phase != api.Restoring || !fence.Owed(st.Isolation[1]) || fence.Owed(st.Isolation[0]) {
+	if st := f.Status; st.Phase != api.Restoring || !facts.Owed(st.Isolation[1]) || facts.Owed(st.Isolation[0]) {
 		t.Fatalf("%s: %+v", st.Phase, st.Isolation)
 	}
 	now = f.Status.NextLook.Time
@@ -277,9 +279,9 @@ func TestGivenBackInReverse(t *testing.T) {
 func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(specs.Fabric(), api.Restoring)
 	f.Status.Isolation[0].SwitchedByUs = true
-	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: fence.StampOf(now), NotAfter: fence.StampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
+	f.Status.Claim = &api.Claim{Holder: "me", Call: api.CallRead, At: observed.StampOf(now), NotAfter: observed.StampOf(now), Device: f.Status.Decision.Isolation()[0].Name}
 	seen := fencetest.Look(f, now, "Unknown", false, "a")
-	seen.Deleting, seen.Call = true, &fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now}
+	seen.Deleting, seen.Call = true, &observed.CallResult{Call: api.CallRead, Err: "unreachable", At: now}
 	st, _ := fence.Decide(f, seen, now)
 	if r := st.Isolation[0]; st.Phase != api.Recovering || st.Outcome != api.Aborted || !r.Abandoned || !r.SwitchedByUs {
 		t.Errorf("%s %s: %+v", st.Phase, st.Outcome, r)
@@ -296,7 +298,7 @@ func TestEndedWithADeadDevice(t *testing.T) {
 // TestALostCutIsReadFirst: its holder died; the record alone says what to undo.
 func TestALostCutIsReadFirst(t *testing.T) {
 	f, now := isolatedFence(specs.Fabric(), api.Isolating)
-	at := fence.StampOf(now)
+	at := observed.StampOf(now)
 	r := &f.Status.Isolation[0]
 	r.SwitchedByUs, r.OffAt, r.LastRead = true, &at, &api.Read{State: api.PoweredOn, At: at}
 	f.Status.Claim = &api.Claim{Holder: "dead", Call: api.CallOff, At: at, NotAfter: at, Device: f.Status.Decision.Isolation()[0].Name}
@@ -326,7 +328,7 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 	} {
 		f, now := isolatedFence(specs.Fabric(), api.Restoring)
 		f.Status.Isolation[0].SwitchedByUs = true
-		c.change(&f.Status, fence.StampOf(now))
+		c.change(&f.Status, observed.StampOf(now))
 		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		seen.Node.Exists = false
 		st, act := fence.Decide(f, seen, now.Add(time.Minute))
@@ -339,19 +341,19 @@ func TestACutIsKeptWhereItsNodeWasDeleted(t *testing.T) {
 // TestACutReleasesPodByPod, and a person's word like any other fence.
 func TestACutReleasesPodByPod(t *testing.T) {
 	f, now := isolatedFence(specs.Cut(), api.Releasing)
-	at := fence.StampOf(now)
+	at := observed.StampOf(now)
 	f.Status.Proof = &api.Proof{Type: api.ProofStorageCut, At: at, BootIDBefore: "a"}
 	f.Status.Isolation[0].SwitchedByUs = true
 	seen := fencetest.Look(f, now, "Unknown", true, "a")
-	seen.Left = &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
+	seen.Left = &observed.Left{Delete: []observed.Pod{{Namespace: "default", Name: "db-0"}}, Volumes: []string{"v"}, Stay: []string{"default/cache-0"}}
 	st, act := fence.Decide(f, seen, now)
 	got := api.ReleaseRecord{By: st.Release.By, BootID: st.Release.BootID, Volumes: st.Release.Volumes, KeptPods: st.Release.KeptPods}
 	want := api.ReleaseRecord{By: api.ProofStorageCut, BootID: "a", Volumes: []string{"v"}, KeptPods: "1 pods stay, as not all of their writable volumes are cut off: default/cache-0"}
-	if d := cmp.Diff(want, got); d != "" || act != fence.Release || st.Placed.OutOfService || fence.Covered(f) == nil {
+	if d := cmp.Diff(want, got); d != "" || act != fence.Release || st.Placed.OutOfService || facts.Covered(f) == nil {
 		t.Errorf("action %q, %s%s", act, st.Message, d)
 	}
 	f.Status.Proof.Type = api.ProofConfirmed
-	if fence.Covered(f) != nil || !fence.ReleaseOf(f).Taints() {
+	if facts.Covered(f) != nil || !facts.ReleaseOf(f).Taints() {
 		t.Error("held to the storage that is cut, though a person says that the machine is off")
 	}
 }
@@ -361,7 +363,7 @@ func TestACutReleasesPodByPod(t *testing.T) {
 func TestAVolumeThatNeverShowsWantsAReboot(t *testing.T) {
 	for hidden, only := range map[bool]bool{false: false, true: true} {
 		st := specs.Cut().In(api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, Proof: &api.Proof{Type: api.ProofStorageCut, BootIDBefore: "a"}})
-		d := fence.CoreOf(&st.Decision, st, fence.Seen{Left: &fence.Left{Volumes: []string{"a"}, Hidden: hidden}}, fencetest.Start)
+		d := fence.CoreOf(&st.Decision, st, observed.Look{Left: &observed.Left{Volumes: []string{"a"}, Hidden: hidden}}, fencetest.Start)
 		if d.NoteRelease(fence.Release); d.Status().Release.RebootOnly != only {
 			t.Errorf("hidden %v: only a reboot shows it: %v", hidden, !only)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAClaimOfADeviceThatIsGone: what comes of it counts for nothing, for no other device,
@@ -17,7 +18,7 @@ func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 	for name, device := range map[string]string{"of the power": "power-3", "of the isolation": "storage-9"} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(specs.Fabric(), api.Isolating)
-			at, late := fence.StampOf(now), fence.StampOf(now.Add(10*time.Minute))
+			at, late := observed.StampOf(now), observed.StampOf(now.Add(10*time.Minute))
 			f.Status.Claim = &api.Claim{Holder: "me", Device: device, Call: api.CallOff, At: at, NotAfter: at}
 			f.Status.Power.EffectUntil = &late
 			if device == "storage-9" {
@@ -28,12 +29,12 @@ func TestAClaimOfADeviceThatIsGone(t *testing.T) {
 			if seen.Me = "another"; !fence.CoreOf(&f.Status.Decision, f.Status, seen, late.Add(-time.Second)).Elsewhere() {
 				t.Error("its call is taken over while it may take effect")
 			}
-			seen.Me, seen.Call = "me", &fence.CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
+			seen.Me, seen.Call = "me", &observed.CallResult{Call: api.CallOff, Power: "Off", At: now, Err: "no"}
 			st, _ := fence.Decide(f, seen, now)
 			if st.Claim != nil && st.Claim.Device == device || st.Power.LastError+st.Isolation[0].LastError != "" || len(st.Power.Denied) > 0 {
 				t.Errorf("it counts: %+v %+v", st.Claim, st.Isolation)
 			}
-			if until := fence.CoreOf(nil, st, fence.Seen{}, now).EffectUntil(device); until == nil || !until.Equal(&late) {
+			if until := fence.CoreOf(nil, st, observed.Look{}, now).EffectUntil(device); until == nil || !until.Equal(&late) {
 				t.Errorf("it may take effect until %v", until)
 			}
 		})
@@ -69,7 +70,7 @@ func TestARecordWhoseDeviceIsGone(t *testing.T) {
 			if st.Phase == api.Restoring && (st.Reason != api.WaitingForReboot || !strings.Contains(st.Message, "storage-1 (san 7)")) {
 				t.Errorf("%s: %s", st.Reason, st.Message)
 			}
-			d := fence.CoreOf(&st.Decision, st, fence.Seen{}, now)
+			d := fence.CoreOf(&st.Decision, st, observed.Look{}, now)
 			d.IsolationRecords()
 			if len(d.Status().Isolation) != c.left || d.Status().Isolation[0].Device != "network-1" {
 				t.Errorf("%+v", d.Status().Isolation)

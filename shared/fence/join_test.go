@@ -12,13 +12,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // waiting is a fence of a node that is NotReady since a minute, of the five that the
 // policy asks for.
-func waiting(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
-	return under(now, func(f *api.NodeFence, s *fence.Seen) {
-		since := fence.StampOf(now.Add(-time.Minute))
+func waiting(now time.Time, change func(*api.NodeFence, *observed.Look)) (*api.NodeFence, observed.Look) {
+	return under(now, func(f *api.NodeFence, s *observed.Look) {
+		since := observed.StampOf(now.Add(-time.Minute))
 		f.Status.Decision.Settings.UnhealthyConditions[0].Duration = metav1.Duration{Duration: 5 * time.Minute}
 		f.Status.Phase, f.Status.OpenedAt, f.Status.Placed, f.Status.DecidedAt = api.Pending, &since, api.Placed{}, nil
 		s.Node.Taint, s.Node.Conditions[0].Since = false, since.Time
@@ -28,49 +29,54 @@ func waiting(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.Node
 }
 
 func request(id string, at time.Time) api.AskedBy {
-	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", JoinedAt: fence.StampOf(at)}
+	return api.AskedBy{ID: id, Source: "/me", Type: "t", User: "ann", Reason: "smoke", JoinedAt: observed.StampOf(at)}
 }
 
 // TestARequestJoinsTheFenceThatWaits: from there it goes on as asked for, for as long as
 // a request counts, and through the gate and its limits like any other (S7).
 func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	joins := func(ago time.Duration) func(*api.NodeFence, *fence.Seen) {
-		return func(f *api.NodeFence, _ *fence.Seen) { fence.Join(f, request("1", now.Add(-ago))) }
+	joins := func(ago time.Duration) func(*api.NodeFence, *observed.Look) {
+		return func(f *api.NodeFence, _ *observed.Look) { fence.Join(f, request("1", now.Add(-ago))) }
 	}
-	and := func(all ...func(*api.NodeFence, *fence.Seen)) func(*api.NodeFence, *fence.Seen) {
-		return func(f *api.NodeFence, s *fence.Seen) {
+	and := func(all ...func(*api.NodeFence, *observed.Look)) func(*api.NodeFence, *observed.Look) {
+		return func(f *api.NodeFence, s *observed.Look) {
 			for _, c := range all {
 				c(f, s)
 			}
 		}
 	}
-	heals := func(_ *api.NodeFence, s *fence.Seen) { s.Node.Conditions[0].Status = "True" }
-	suspicion := func(f *api.NodeFence, s *fence.Seen) {
+	heals := func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "True" }
+	suspicion := func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	}
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   string // phase, reason, what stays of the story
 	}{
-		"nobody asks":   {func(*api.NodeFence, *fence.Seen) {}, "Pending WaitingForTime"},
+		"nobody asks":   {func(*api.NodeFence, *observed.Look) {}, "Pending WaitingForTime"},
 		"somebody does": {joins(0), "Isolating Admitted RequestMerged"},
-		"there is no slot": {and(joins(0), func(_ *api.NodeFence, s *fence.Seen) {
-			s.Reserved, s.Verdict = nil, &fence.Verdict{Reason: api.TooManyConcurrent}
+		"there is no slot": {and(joins(0), func(_ *api.NodeFence, s *observed.Look) {
+			s.Reserved, s.Verdict = nil, &observed.Verdict{Reason: api.TooManyConcurrent}
 		}), "Pending TooManyConcurrent RequestMerged"},
-		"the policy is paused":                  {and(joins(0), func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
-		"the condition goes":                    {and(joins(time.Minute), heals), "Isolating Admitted RequestMerged"},
-		"it is old by now":                      {joins(api.RequestValidity + time.Second), "Pending WaitingForTime RequestMerged"},
-		"it is old, and the condition goes":     {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
-		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) { at := fence.StampOf(fencetest.Start); f.Status.OpenedAt = &at }), "Isolating Admitted RequestMerged"},
-		"another came since":                    {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *fence.Seen) { fence.Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
-		"activity checks are being made": {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) {
+		"the policy is paused":              {and(joins(0), func(_ *api.NodeFence, s *observed.Look) { s.Brakes.Paused = true }), "Pending Paused RequestMerged"},
+		"the condition goes":                {and(joins(time.Minute), heals), "Isolating Admitted RequestMerged"},
+		"it is old by now":                  {joins(api.RequestValidity + time.Second), "Pending WaitingForTime RequestMerged"},
+		"it is old, and the condition goes": {and(joins(api.RequestValidity+time.Second), heals), "Recovering RequestExpired RequestMerged"},
+		"its record is older than a request is": {and(joins(0), func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(fencetest.Start)
+			f.Status.OpenedAt = &at
+		}), "Isolating Admitted RequestMerged"},
+		"another came since": {and(joins(api.RequestValidity+time.Second), func(f *api.NodeFence, _ *observed.Look) { fence.Join(f, request("2", now)) }), "Isolating Admitted RequestMerged RequestMerged"},
+		"activity checks are being made": {and(joins(0), func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{}
 		}), "Isolating Admitted RequestMerged"},
 		"the Lease alone speaks for it":         {and(suspicion, joins(0)), "Isolating Admitted RequestMerged"},
 		"the Lease alone, and a request is old": {and(suspicion, joins(api.RequestValidity+time.Second)), "Probing LeaseStandsStill RequestMerged"},
-		"it was given up":                       {and(joins(0), func(f *api.NodeFence, _ *fence.Seen) { f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed }), "Failed DeviceFailed RequestMerged"},
+		"it was given up": {and(joins(0), func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Phase, f.Status.Reason = api.Failed, api.DeviceFailed
+		}), "Failed DeviceFailed RequestMerged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := waiting(now, c.change)
@@ -91,7 +97,7 @@ func TestARequestJoinsTheFenceThatWaits(t *testing.T) {
 // TestAJoinIsToldOnce with who, why and by which event (S28).
 func TestAJoinIsToldOnce(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := waiting(now, func(f *api.NodeFence, _ *observed.Look) {
 		fence.Join(f, request("1", now))
 		fence.Join(f, request("2", now))
 	})
@@ -122,7 +128,7 @@ func TestAJoinIsToldOnce(t *testing.T) {
 // TestWhatJoinedIsUsedUp also when the fence is over, and the next one (S7, S29).
 func TestWhatJoinedIsUsedUp(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := waiting(now, func(f *api.NodeFence, _ *observed.Look) {
 		fence.Join(f, request("1", now))
 		fence.Join(f, request("2", now))
 	})
@@ -186,7 +192,7 @@ func TestEnds(t *testing.T) {
 		}, "", "it joins the fence that waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := waiting(now, func(f *api.NodeFence, _ *fence.Seen) { c.change(f) })
+			f, s := waiting(now, func(f *api.NodeFence, _ *observed.Look) { c.change(f) })
 			got := fence.Ends(f, s.Node.UID)
 			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("%q, want %q", got, c.want)
@@ -209,7 +215,7 @@ func TestEnds(t *testing.T) {
 func TestWhatWasCarriedOutDoesNotExpire(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for served, want := range map[bool]api.Reason{false: api.RequestExpired, true: api.HealedBeforeFence} {
-		f, s := waiting(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := waiting(now, func(f *api.NodeFence, s *observed.Look) {
 			fence.Join(f, request("1", now.Add(-api.RequestValidity-time.Minute)))
 			f.Status.CutOrReleased = served
 			s.Node.Conditions[0].Status = "True"

@@ -2,10 +2,9 @@ package fence
 
 import (
 	"fmt"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // A machine that crashed may be writing its memory away, and says so by messages.
@@ -14,118 +13,31 @@ import (
 // be forged: all that they do here is bounded, and none of them hastens anything. For
 // what they may do besides, where a policy opts in, see kdumpproof.go.
 
-// Kdump is the rule by which this fence waits for a dump; nil if it does not.
-func Kdump(f *api.NodeFence) *api.KdumpSettings { return kdumpRule(&f.Status.Decision) }
-
-func kdumpRule(dec *api.Decision) *api.KdumpSettings {
-	switch {
-	case !dec.Settings.Action.Device():
-		return nil // no power is cut
-	case dec.Settings.Kdump != nil:
-		return dec.Settings.Kdump
-	case dec.Power(0) != nil && dec.Power(0).Kdump:
-		return policy.KdumpSettings(&api.KdumpRule{}) // the defaults
-	}
-	return nil
-}
-
-// dumping: messages of this very node still arrive. A Lease that was seen to move
-// since the first of them says that they are not true.
-func (d *decision) dumping() bool {
-	r, last := kdumpRule(d.dec), d.lastMessage()
-	if r == nil || last.IsZero() {
-		return false
-	}
-	if k := d.st.Kdump; k != nil && d.leaseMovedSince(k.Since) {
-		return false
-	}
-	return d.now.Sub(last) < r.QuietDuration.Duration
-}
-
-// lastMessage is when this node's last message came; zero if none did. Where
-// nothing is seen now, because the look was refused or what was written down is
-// gone, that is no end of a dump (S2): what the record has of it stands.
-func (d *decision) lastMessage() (at time.Time) {
-	switch m, k := d.seen.Dump, d.st.Kdump; {
-	case m == nil && k != nil:
-		return k.LastSeen.Time
-	case m == nil || m.NodeUID != d.dec.NodeUID || m.Last.After(d.now.Add(Settle)):
-		return at
-	default:
-		return m.Last
-	}
-}
-
 // noteDump keeps what is heard, as long as there is a dump to be destroyed.
 func (d *decision) noteDump() {
-	if !d.st.Phase.LeadsToRelease() {
+	if !d.Record.Phase.LeadsToRelease() {
 		return
 	}
-	if d.st.Power.SwitchedByUs || d.seen.Dump == nil || !d.dumping() {
+	if d.Record.Power.SwitchedByUs || d.Seen.Dump == nil || !d.Dumping() {
 		return
 	}
-	m := d.seen.Dump
-	k := api.KdumpRecord{Since: d.time(), BootID: m.BootID}
-	if d.st.Kdump != nil {
-		k = *d.st.Kdump
+	m := d.Seen.Dump
+	k := api.KdumpRecord{Since: d.Time(), BootID: m.BootID}
+	if d.Record.Kdump != nil {
+		k = *d.Record.Kdump
 	}
-	k.FirstSeen, k.LastSeen, k.Source, k.Count = *d.stamp(m.First), *d.stamp(m.Last), m.Source, m.Count
-	d.st.Kdump = &k
-}
-
-// dumpHolds says why no power is cut now, and until when that stands unless more
-// is heard; it is empty if nothing holds.
-func (d *decision) dumpHolds() (why string, until time.Time) {
-	r, k := kdumpRule(d.dec), d.st.Kdump
-	if r == nil || d.st.Power.SwitchedByUs || d.confirmAsked() {
-		return "", until
-	}
-	if k == nil {
-		if d.st.OpenedAt == nil {
-			return "", until
-		}
-		if until = d.st.OpenedAt.Add(r.FirstMessageTimeout.Duration); !until.After(d.now) {
-			return "", until
-		}
-		return "the machine may be about to dump its memory: a first kdump message is waited for until " + until.UTC().Format(time.RFC3339), until
-	}
-	over := k.Since.Add(r.Timeout.Duration)
-	if !d.dumping() || !over.After(d.now) {
-		return "", until
-	}
-	why = fmt.Sprintf("the machine dumps its memory (kdump messages from %s): its power is not cut before there was none for %s, or at %s",
-		k.Source, r.QuietDuration.Duration, over.UTC().Format(time.RFC3339))
-	if d.seen.Dump == nil {
-		why += "; whether more come can't be seen now"
-	}
-	return why, sooner(over, d.lastMessage().Add(r.QuietDuration.Duration))
-}
-
-// dumpOver is why a dump is not waited for any longer, in words.
-func (d *decision) dumpOver() string {
-	r, k := kdumpRule(d.dec), d.st.Kdump
-	switch {
-	case r == nil || k == nil:
-		return "no kdump message has come: going on"
-	case d.dumping():
-		return "the dump is still under way after " + r.Timeout.Duration.String() + ": going on"
-	case d.leaseMovedSince(k.Since):
-		return "kdump messages come, and the node's Lease moves: not believed"
-	}
-	if d.seen.Dump == nil {
-		return fmt.Sprintf("no kdump message was seen for %s, and whether any came can't be seen now: going on", r.QuietDuration.Duration)
-	}
-	return fmt.Sprintf("no kdump message for %s: the dump has ended", r.QuietDuration.Duration)
+	k.FirstSeen, k.LastSeen, k.Source, k.Count = *d.Stamp(m.First), *d.Stamp(m.Last), m.Source, m.Count
+	d.Record.Kdump = &k
 }
 
 // spareDump gives the slot back, and goes back to waiting, if a dump has begun
 // since the gate's yes.
 func (d *decision) spareDump() outcome {
-	why, until := d.dumpHolds()
+	why, until := d.DumpHolds()
 	if why == "" {
 		return goOn
 	}
-	if !d.begun() {
+	if !d.Begun() {
 		d.giveBack()
 		d.enter(api.Pending, api.KdumpUnderWay, why)
 	} else {
@@ -133,4 +45,90 @@ func (d *decision) spareDump() outcome {
 	}
 	d.waitUntil(until)
 	return settled
+}
+
+// Where the policy opts in, a dump that is under way is a proof: the kernel that ran
+// the pods has crashed, and only the one that writes its memory away runs (S1). It
+// frees pods and nothing else. A fence that would wait for the dump anyway leaves Pending
+// for it under a slot, and goes back to waiting without one. Nothing was begun by it, so
+// that all that comes later, the machine seen off first, is as it would be without it.
+
+// dumpMayRelease tells whether a dump may be a proof for this fence, so that its Lease and
+// its messages are to be looked at where neither would be.
+func dumpMayRelease(f *api.NodeFence) bool {
+	r := facts.Kdump(&f.Status.Decision)
+	return r != nil && r.ReleasePodsWhileDumping
+}
+
+// toDump begins to delete pods by a dump.
+func (d *decision) toDump() outcome {
+	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
+	d.proveDump()
+	return d.enter(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
+}
+
+// releasingByDump deletes pods as long as messages arrive.
+func (d *decision) releasingByDump() outcome {
+	if o := first(d.calledOff, d.stale); o.decided {
+		if d.Record.Phase != api.Releasing {
+			d.Record.Proof = nil
+		}
+		return o
+	}
+	left, r, k := d.Seen.Left, &d.Record.Release, d.Record.Kdump
+	switch {
+	case d.dumpProves():
+	case d.Seen.Dump == nil && k != nil:
+		k.DoneAt = d.At(0) // whoever may not look would be sent here again and again
+		return d.fromDump("cleanup can't see whether messages come, so no pod is released for them; ")
+	default:
+		return d.fromDump("")
+	}
+	if left == nil {
+		return d.stay(d.Record.Reason, d.Record.Message, facts.Handover)
+	}
+	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	free, held := facts.Permitted(d.Decision.Settings.Release, left)
+	if len(free) == 0 {
+		k.DoneAt = d.At(0)
+		return d.fromDump(fmt.Sprintf("%d pods released; %d pods and %d attachments wait until the machine is seen off; ", r.Pods, len(held)+left.Terminating, left.Attachments))
+	}
+	if d.Since(r.AskedAt) < facts.Poll {
+		d.lookAfter(facts.Poll) // what was asked last has not been seen to act
+		return settled
+	}
+	if !d.dumpFresh() {
+		return d.stay(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+facts.DumpValidity.String()+" of one", facts.Poll)
+	}
+	rate, again := d.quota()
+	n := min(len(free), rate)
+	if n == 0 {
+		return d.stay(api.PodsPerMinute, fmt.Sprintf("%d pods are left; podsPerMinute is %d", len(free), *d.Decision.Settings.Release.PodsPerMinute), min(again, facts.Handover))
+	}
+	return d.deletePods(n, len(left.Delete))
+}
+
+func (d *decision) deletePods(n, of int) outcome {
+	d.proveDump()
+	d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d of %d pods while the machine dumps its memory", n, of))
+	r := &d.Record.Release
+	r.NotAfter, r.AskedAt, r.BatchAt = d.Stamp(d.whileDumping(d.Now.Add(facts.ActWithin))), d.At(0), d.At(0)
+	r.Batch, r.Pods, r.InMinute = int32(n), r.Pods+int32(n), r.InMinute+int32(n)
+	r.Batches++ // no batch without a save
+	return d.carryOut(DeletePods)
+}
+
+// fromDump goes back to waiting, without a slot.
+func (d *decision) fromDump(msg string) outcome {
+	d.Record.Proof = nil
+	d.giveBack()
+	why, until := d.DumpHolds()
+	switch {
+	case why != "":
+		d.enter(api.Pending, api.KdumpUnderWay, msg+why)
+		return d.waitUntil(until)
+	case d.ConfirmAsked():
+		return d.enter(api.Pending, api.KdumpOver, msg+d.Requests.ConfirmOff.By+" says that the machine is off")
+	}
+	return d.enter(api.Pending, api.KdumpOver, msg+d.DumpOver())
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/twins"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestWhenACallIsTakenOver: not before it can't be in flight any more by the clock of
 // whoever makes it, which may be behind (S7), nor before what it did has taken effect (S8).
 func TestWhenACallIsTakenOver(t *testing.T) {
-	for call, want := range map[api.Call]time.Duration{api.CallRead: fence.ClockSlack, api.CallOff: fence.ClockSlack + 3*time.Second, api.CallOn: fence.ClockSlack + 3*time.Second} {
+	for call, want := range map[api.Call]time.Duration{api.CallRead: observed.ClockSlack, api.CallOff: observed.ClockSlack + 3*time.Second, api.CallOn: observed.ClockSlack + 3*time.Second} {
 		for _, late := range []time.Duration{0, time.Second, want - 1, want} {
 			now := fencetest.Start.Add(late)
 			f := claimed(api.Fencing, call, fencetest.Start)
@@ -39,7 +40,7 @@ func TestWhenACallIsTakenOver(t *testing.T) {
 // when the next level's call is taken over (S8). The walk does not show it: the tries of
 // the level before took longer than that.
 func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
-	short := twins.Always(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) {
+	short := twins.Always(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		all := slices.Clone(f.Status.Decision.Devices)
 		all[0].EffectDelay = all[1].EffectDelay
 		f.Status.Decision.Devices = all
@@ -49,9 +50,9 @@ func TestTheLongestEffectOfAllLevelsCounts(t *testing.T) {
 		late   time.Duration
 		taken  bool
 	}{
-		"before the longest effect is over": {fence.Decide, fence.ClockSlack + 2*time.Second, false},
-		"after it":                          {fence.Decide, fence.ClockSlack + 3*time.Second, true},
-		"too soon, by who minds only this level's own effect": {short, fence.ClockSlack + 2*time.Second, true},
+		"before the longest effect is over": {fence.Decide, observed.ClockSlack + 2*time.Second, false},
+		"after it":                          {fence.Decide, observed.ClockSlack + 3*time.Second, true},
+		"too soon, by who minds only this level's own effect": {short, observed.ClockSlack + 2*time.Second, true},
 	} {
 		now := fencetest.Start.Add(c.late)
 		f := claimed(api.Fencing, api.CallOff, fencetest.Start)
@@ -72,9 +73,9 @@ func TestALateEndCountsForNothing(t *testing.T) {
 		for claim, change := range map[string]func(*api.NodeFence){
 			"nobody has it":           func(f *api.NodeFence) { f.Status.Claim = nil },
 			"its time is over":        func(*api.NodeFence) {},
-			"somebody else reads now": func(f *api.NodeFence) { f.Status.Claim.NotAfter = fence.StampOf(now.Add(time.Second)) },
+			"somebody else reads now": func(f *api.NodeFence) { f.Status.Claim.NotAfter = observed.StampOf(now.Add(time.Second)) },
 		} {
-			decide := func(end fence.CallResult) string {
+			decide := func(end observed.CallResult) string {
 				f := claimed(phase, api.CallRead, fencetest.Start)
 				fencetest.Cutting(&f.Status.Decision, api.Binding{Driver: "mem", Address: "san", Role: api.RoleStorage})
 				f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{SwitchedByUs: true}, Device: "storage-1", Driver: "mem", Address: "san"}}
@@ -89,8 +90,8 @@ func TestALateEndCountsForNothing(t *testing.T) {
 				}
 				return fmt.Sprintf("%s %q", text, act)
 			}
-			want := decide(fence.CallResult{Call: api.CallRead, At: fencetest.Start})
-			for _, end := range []fence.CallResult{{Power: "Off"}, {Power: "On"}, {Err: "another machine", Identity: "other", Wrong: true}, {Err: "stopping", Stopping: true}, {Call: api.CallOff}, {Call: api.CallOff, Err: "denied", Refused: true}} {
+			want := decide(observed.CallResult{Call: api.CallRead, At: fencetest.Start})
+			for _, end := range []observed.CallResult{{Power: "Off"}, {Power: "On"}, {Err: "another machine", Identity: "other", Wrong: true}, {Err: "stopping", Stopping: true}, {Call: api.CallOff}, {Call: api.CallOff, Err: "denied", Refused: true}} {
 				if end.At = fencetest.Start; end.Call == "" {
 					end.Call = api.CallRead
 				}
@@ -105,11 +106,11 @@ func TestALateEndCountsForNothing(t *testing.T) {
 // claimed is a fence whose device was read as on, and is spoken with by another until then.
 func claimed(phase api.Phase, call api.Call, until time.Time) *api.NodeFence {
 	f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
-	at, begun := fence.StampOf(fencetest.Start.Add(-5*time.Second)), fence.StampOf(fencetest.Start.Add(-time.Minute))
+	at, begun := observed.StampOf(fencetest.Start.Add(-5*time.Second)), observed.StampOf(fencetest.Start.Add(-time.Minute))
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 		Phase: phase, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &begun, PhaseSince: &begun, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true}, Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &begun}, Cut: []int32{0}},
-		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: fence.StampOf(until)},
+		Claim: &api.Claim{Holder: "another", Device: "power-1", Call: call, At: at, NotAfter: observed.StampOf(until)},
 	}
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAProofKnowsItsDevice: after our own Off the second read comes no earlier than the
@@ -36,10 +37,10 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for short, want := range map[time.Duration]api.Phase{time.Millisecond: api.Fencing, 0: api.Releasing} {
 				at := now.Add(c.want - short)
-				f, seen := under(at, func(f *api.NodeFence, seen *fence.Seen) {
-					cut := fence.StampOf(now.Add(-time.Second))
+				f, seen := under(at, func(f *api.NodeFence, seen *observed.Look) {
+					cut := observed.StampOf(now.Add(-time.Second))
 					f.Status.Decision.Power(0).Lead = c.lead
-					f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: c.cut, OffAt: &cut}, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{State: api.PoweredOff, At: fence.StampOf(now)}}
+					f.Status.Power = api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: c.cut, OffAt: &cut}, CutAt: &cut, LeaseFresh: c.fresh, FirstOff: &api.Read{State: api.PoweredOff, At: observed.StampOf(now)}}
 					if c.Admitted {
 						f.Status.Release = begunAt(now, false)
 					}

@@ -8,19 +8,21 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestALostTaintIsPlacedAgain before anything is proven of a machine that is probed first, and is
 // read off (S22), whoever took the taint off.
 func TestALostTaintIsPlacedAgain(t *testing.T) {
-	early := func(f *api.NodeFence, _ *fence.Seen) {
+	early := func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 10 * time.Second}}
 	}
-	for name, change := range map[string]func(*api.NodeFence, *fence.Seen){
-		"it is only read":              func(f *api.NodeFence, _ *fence.Seen) { f.Status.Decision.Settings.Action = api.ActionWaitForOff },
+	for name, change := range map[string]func(*api.NodeFence, *observed.Look){
+		"it is only read":              func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.Settings.Action = api.ActionWaitForOff },
 		"its Lease spoke for it first": early,
-		"and a person says that it is off": func(f *api.NodeFence, s *fence.Seen) {
+		"and a person says that it is off": func(f *api.NodeFence, s *observed.Look) {
 			early(f, s)
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
 		},
@@ -35,7 +37,7 @@ func TestALostTaintIsPlacedAgain(t *testing.T) {
 			now = now.Add(2 * time.Second)
 			switch act {
 			case fence.Read:
-				s.Call = &fence.CallResult{Call: api.CallRead, Power: "Off", At: now}
+				s.Call = &observed.CallResult{Call: api.CallRead, Power: "Off", At: now}
 			case fence.Isolate:
 				s.Node.Taint = true
 			case fence.Off:
@@ -55,10 +57,10 @@ func TestALostTaintIsPlacedAgain(t *testing.T) {
 // the gate, and nothing is switched (S17).
 func TestAReadThatAnOlderNodefenceMadeInFencing(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-		at := fence.StampOf(now)
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now)
 		f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{Rounds: 5, FailedRounds: 3, Checks: []api.CheckSettings{{Type: api.CheckDevice}}}
-		f.Status.ActivityChecks = &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &at, Since: &at, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}}}}
+		f.Status.ActivityChecks = &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &at, Since: &at, Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}}}}
 		f.Status.Placed, s.Node.Taint, f.Status.Power.LastRead = api.Placed{}, false, nil
 	})
 	st, act := fence.Decide(f, s, now)
@@ -72,12 +74,12 @@ func TestAReadThatAnOlderNodefenceMadeInFencing(t *testing.T) {
 func TestAReleaseThatAPersonEnds(t *testing.T) {
 	for done, want := range map[bool]metav1.ConditionStatus{false: metav1.ConditionFalse, true: metav1.ConditionTrue} {
 		now := fencetest.Start.Add(time.Hour)
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-			at := fence.StampOf(now.Add(-time.Minute))
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+			at := observed.StampOf(now.Add(-time.Minute))
 			f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
 			f.Status.Decision.Settings.Action = api.ActionOff
 			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, By: "ann", At: at, NodeUID: f.Status.Decision.NodeUID, BootIDBefore: "a"}
-			s.Brakes.Why, s.Brakes.Message, s.Deleting, s.Left = api.StateWentBack, "a restore is not confirmed", true, &fence.Left{}
+			s.Brakes.Why, s.Brakes.Message, s.Deleting, s.Left = api.StateWentBack, "a restore is not confirmed", true, &observed.Left{}
 			if done {
 				f.Status.Release = api.ReleaseRecord{StartedAt: &at, DoneAt: &at}
 			}

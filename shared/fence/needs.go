@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Needed is what of the world the next Decide may use for a record. The Node is always
@@ -35,7 +37,7 @@ type Needed struct {
 
 // Needs says what of the world the next Decide may use for this record.
 func Needs(f *api.NodeFence) Needed {
-	begun, dump := f.Status.Begun(), Kdump(f) != nil && !f.Status.Power.SwitchedByUs
+	begun, dump := f.Status.Begun(), facts.Kdump(&f.Status.Decision) != nil && !f.Status.Power.SwitchedByUs
 	switch f.CurrentPhase() {
 	case api.Pending:
 		return Needed{Lease: true, Brakes: true, Deletion: !begun, Excluded: f.Status.Decision.Trigger.Missing(), Dump: dump}
@@ -48,7 +50,7 @@ func Needs(f *api.NodeFence) Needed {
 		return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
 	case api.Releasing:
 		p := f.Status.Proof
-		return Needed{Left: true, Lease: true, Brakes: !begun || p != nil && !p.Type.Ages(), Dump: dump && ByDump(f)}
+		return Needed{Left: true, Lease: true, Brakes: !begun || p != nil && !p.Type.Ages(), Dump: dump && facts.ByDump(f)}
 	case api.PoweringOn, api.Restoring:
 		return Needed{Lease: true}
 	}
@@ -58,18 +60,18 @@ func Needs(f *api.NodeFence) Needed {
 func needsToIsolate(f *api.NodeFence, dump bool) Needed {
 	cut, proves := mayCutAccess(f), dumpMayRelease(f)
 	return Needed{
-		Lease:  proves || f.Status.Awaited != nil || Early(f.Status.Decision.ResolvedPolicy) != nil,
+		Lease:  proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
 		Brakes: true, Recount: cut, Anew: cut,
 		Dump: dump && (proves || len(f.Status.Decision.Isolation()) > 0),
 	}
 }
 
 // LeaseOf tells whether the Lease is needed, the Node being as it was seen.
-func (n Needed) LeaseOf(seen Node) bool { return n.Lease || n.LeaseIfReady && seen.Ready() }
+func (n Needed) LeaseOf(seen observed.Node) bool { return n.Lease || n.LeaseIfReady && seen.Ready() }
 
 // RecountAfter tells whether the recount is needed, the brakes being as they were seen: where
 // they stop everything, nothing is left to be counted for.
-func (n Needed) RecountAfter(b Brakes) bool { return n.Recount && !b.Stopped && !b.Gone }
+func (n Needed) RecountAfter(b observed.Brakes) bool { return n.Recount && !b.Stopped && !b.Gone }
 
 // brakesStop tells whether a brake may stop anything of what comes next in Fencing: before
 // the first Off, and before any further one (S25). While an Off is waited for there is
@@ -92,10 +94,4 @@ func mayCutAccess(f *api.NodeFence) bool {
 	return slices.ContainsFunc(f.Status.Isolation, func(r api.IsolationRecord) bool {
 		return r.OffAt == nil && r.LastRead != nil && r.LastRead.State == api.PoweredOn
 	})
-}
-
-// DevicesStay: something was switched off by the devices as they are bound. It is by
-// them that it is switched on again, whatever their configuration says by now (S11, S12).
-func DevicesStay(f *api.NodeFence) bool {
-	return f.Status.Begun() || slices.ContainsFunc(f.Status.Isolation, owed)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestBrakesAreNeeded: where they are not needed, no brake changes what is decided.
@@ -52,7 +53,7 @@ func TestBrakesAreNeeded(t *testing.T) {
 			if c.want {
 				return
 			}
-			decide := func(b fence.Brakes, call *fence.CallResult) any {
+			decide := func(b observed.Brakes, call *observed.CallResult) any {
 				x := fencetest.Look(f, now, "Unknown", false, "a")
 				x.Brakes, x.Call = b, call
 				st, act := fence.Decide(f, x, now)
@@ -61,17 +62,17 @@ func TestBrakesAreNeeded(t *testing.T) {
 					Action fence.Action
 				}{st, act}
 			}
-			lost, ends := f.Status.Claim, []*fence.CallResult{nil}
+			lost, ends := f.Status.Claim, []*observed.CallResult{nil}
 			if lost == nil {
-				ends = append(ends, &fence.CallResult{Call: api.CallRead, Power: "On", At: now}, &fence.CallResult{Call: api.CallRead, Power: "Off", At: now},
-					&fence.CallResult{Call: api.CallRead, Err: "unreachable", At: now})
+				ends = append(ends, &observed.CallResult{Call: api.CallRead, Power: "On", At: now}, &observed.CallResult{Call: api.CallRead, Power: "Off", At: now},
+					&observed.CallResult{Call: api.CallRead, Err: "unreachable", At: now})
 			}
 			for _, call := range ends {
 				if f.Status.Claim = lost; call != nil {
 					f.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, NotAfter: *at(-time.Second)}
 				}
-				want := decide(fence.Brakes{}, call)
-				for _, b := range []fence.Brakes{{Looked: true, Counted: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}, {Looked: true, Windows: fencetest.OpenNow}} {
+				want := decide(observed.Brakes{}, call)
+				for _, b := range []observed.Brakes{{Looked: true, Counted: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}, {Looked: true, Stopped: true}, {Looked: true, Windows: fencetest.OpenNow}} {
 					if d := cmp.Diff(want, decide(b, call)); d != "" {
 						t.Errorf("%+v after %+v: %s", b, call, d)
 					}
@@ -89,24 +90,24 @@ func TestNeedsOfIsolation(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		spec     fencetest.Given
-		change   func(f *api.NodeFence, seen *fence.Seen, now time.Time)
+		change   func(f *api.NodeFence, seen *observed.Look, now time.Time)
 		needs    func(fence.Needed) bool
-		blank    func(*fence.Seen)
+		blank    func(*observed.Look)
 		with, by end
 	}{
-		"a release was begun, and its device is awaited: the node's own health ends that": {specs.Cut(), func(f *api.NodeFence, seen *fence.Seen, now time.Time) {
+		"a release was begun, and its device is awaited: the node's own health ends that": {specs.Cut(), func(f *api.NodeFence, seen *observed.Look, now time.Time) {
 			f.Status.Release = api.ReleaseRecord{StartedAt: f.Status.OpenedAt, By: api.ProofStorageCut, BootID: "a"}
 			f.Status.Isolation[0].SwitchedByUs = true
-			f.Status.Awaited = &api.AwaitedRecord{Since: fence.StampOf(now.Add(-time.Minute))}
+			f.Status.Awaited = &api.AwaitedRecord{Since: observed.StampOf(now.Add(-time.Minute))}
 			seen.Node.Conditions[0].Status = "True"
 			seen.Lease.Renewed = "r1"
-		}, func(n fence.Needed) bool { return n.Lease }, func(seen *fence.Seen) { seen.Lease = fence.Lease{} },
+		}, func(n fence.Needed) bool { return n.Lease }, func(seen *observed.Look) { seen.Lease = observed.Lease{} },
 			end{api.Restoring, fence.None}, end{api.Isolating, fence.Read}},
-		"access may be cut, and the machine dumps its memory": {specs.Fabric(), func(f *api.NodeFence, seen *fence.Seen, now time.Time) {
+		"access may be cut, and the machine dumps its memory": {specs.Fabric(), func(f *api.NodeFence, seen *observed.Look, now time.Time) {
 			f.Status.Decision.Settings.Kdump = &api.KdumpSettings{QuietDuration: metav1.Duration{Duration: time.Minute}, Timeout: metav1.Duration{Duration: time.Hour}}
-			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: fence.StampOf(now)}
-			seen.Dump = &fence.Dump{NodeUID: "uid-1", BootID: "a", First: now, Last: now, Count: 1}
-		}, func(n fence.Needed) bool { return n.Dump }, func(seen *fence.Seen) { seen.Dump = nil },
+			f.Status.Isolation[0].LastRead = &api.Read{State: api.PoweredOn, At: observed.StampOf(now)}
+			seen.Dump = &observed.Dump{NodeUID: "uid-1", BootID: "a", First: now, Last: now, Count: 1}
+		}, func(n fence.Needed) bool { return n.Dump }, func(seen *observed.Look) { seen.Dump = nil },
 			end{api.Pending, fence.None}, end{api.Isolating, fence.Off}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestNeedsOfIsolation(t *testing.T) {
 			less := seen
 			c.blank(&less)
 			for _, look := range []struct {
-				seen fence.Seen
+				seen observed.Look
 				want end
 			}{{seen, c.with}, {less, c.by}} {
 				st, act := fence.Decide(f, look.seen, now)

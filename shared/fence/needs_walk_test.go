@@ -12,6 +12,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestNeedsIsComplete: a decision on a look from which all is blanked that Needs does not name
@@ -45,7 +46,7 @@ type needing struct {
 	why map[string]bool
 }
 
-func (n *needing) decide(f *api.NodeFence, seen fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+func (n *needing) decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 	if n.compared%5 == 0 { // which the walk does not vary
 		going, excluded := seen, seen
 		going.Node.Deleting, excluded.Node.Excluded = "its Machine is being deleted", "it was left alone"
@@ -61,7 +62,7 @@ func (n *needing) decide(f *api.NodeFence, seen fence.Seen, now time.Time) (api.
 }
 
 // compare decides on a look, on what is needed of it, and on less than that.
-func (n *needing) compare(f *api.NodeFence, seen fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+func (n *needing) compare(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 	st, act := fence.Decide(f, seen, now)
 	need := fence.Needs(f)
 	n.compared++
@@ -85,7 +86,7 @@ func (n *needing) compare(f *api.NodeFence, seen fence.Seen, now time.Time) (api
 	return st, act
 }
 
-func (n *needing) fault(f *api.NodeFence, what, diff string, need fence.Needed, seen fence.Seen) {
+func (n *needing) fault(f *api.NodeFence, what, diff string, need fence.Needed, seen observed.Look) {
 	if k := string(f.CurrentPhase()) + ": " + what; n.faults[k] == "" {
 		n.faults[k] = fmt.Sprintf("%s\nneeds %+v\nseen %+v", diff, need, seen)
 	}
@@ -105,7 +106,7 @@ var needs = map[string]func(*fence.Needed){
 }
 
 // differs is how a decision differs from that on the whole look, where only this is looked at.
-func differs(f *api.NodeFence, need, noted fence.Needed, seen fence.Seen, now time.Time) string {
+func differs(f *api.NodeFence, need, noted fence.Needed, seen observed.Look, now time.Time) string {
 	st, act := fence.Decide(f, seen, now)
 	less := blanked(fence.Needs(f), need, seen)
 	with, other := fence.Decide(f, less, now)
@@ -118,12 +119,12 @@ func differs(f *api.NodeFence, need, noted fence.Needed, seen fence.Seen, now ti
 // blanked is a look without what is not looked at. A Machine that is being deleted and a Node
 // that says so itself are told in one field: where the Machine is not asked for, the Node's own
 // word stands.
-func blanked(whole, n fence.Needed, seen fence.Seen) fence.Seen {
+func blanked(whole, n fence.Needed, seen observed.Look) observed.Look {
 	if !n.LeaseOf(seen.Node) {
-		seen.Lease = fence.Lease{}
+		seen.Lease = observed.Lease{}
 	}
 	if !n.Brakes {
-		seen.Brakes, seen.Reserved, seen.Machine, seen.MachineLooked = fence.Brakes{}, nil, nil, false
+		seen.Brakes, seen.Reserved, seen.Machine, seen.MachineLooked = observed.Brakes{}, nil, nil, false
 		seen.Lease.StillSince = time.Time{}
 	}
 	if !n.RecountAfter(seen.Brakes) {
@@ -149,7 +150,7 @@ func blanked(whole, n fence.Needed, seen fence.Seen) fence.Seen {
 // comes to, what is heard of a dump, and whether the Machine is listed, is noted by the next
 // look that needs it. The yes
 // of the gate that is given back stands in the record before the ledger is read.
-func withoutNotes(n fence.Needed, seen fence.Seen, st api.NodeFenceStatus) api.NodeFenceStatus {
+func withoutNotes(n fence.Needed, seen observed.Look, st api.NodeFenceStatus) api.NodeFenceStatus {
 	if !n.LeaseOf(seen.Node) {
 		st.Lease = api.LeaseRecord{}
 	}

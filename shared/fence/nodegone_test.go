@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // lostNode is a node without a Node object, and its machine.
@@ -30,10 +31,10 @@ func (n *lostNode) run() {
 	began := n.now
 	for i := range 400 {
 		exists := n.back > 0 && n.now.Sub(began) >= n.back
-		seen := fence.Seen{Me: fmt.Sprint(i), Brakes: fence.Brakes{Looked: true, Counted: true}, Left: &fence.Left{Delete: make([]fence.Pod, n.pods)}}
+		seen := observed.Look{Me: fmt.Sprint(i), Brakes: observed.Brakes{Looked: true, Counted: true}, Left: &observed.Left{Delete: make([]observed.Pod, n.pods)}}
 		if exists {
-			seen.Node = fence.Node{Exists: true, UID: "new", Conditions: []fence.Condition{{Type: "Ready", Status: "True"}}}
-			seen.Lease = fence.Lease{Exists: true, Renewed: fmt.Sprint(i), Renewal: 10 * time.Second}
+			seen.Node = observed.Node{Exists: true, UID: "new", Conditions: []observed.Condition{{Type: "Ready", Status: "True"}}}
+			seen.Lease = observed.Lease{Exists: true, Renewed: fmt.Sprint(i), Renewal: 10 * time.Second}
 		}
 		for range 3 { // the turns of one invocation
 			st, act := fence.Decide(&n.f, seen, n.now)
@@ -54,7 +55,7 @@ func (n *lostNode) run() {
 	n.t.Fatalf("it never ends: %s %s %s", n.f.Status.Phase, n.f.Status.Reason, n.f.Status.Message)
 }
 
-func (n *lostNode) act(act fence.Action, seen *fence.Seen) {
+func (n *lostNode) act(act fence.Action, seen *observed.Look) {
 	n.done = append(n.done, string(act))
 	seen.Call = nil
 	switch act {
@@ -67,18 +68,18 @@ func (n *lostNode) act(act fence.Action, seen *fence.Seen) {
 		at := n.now
 		seen.Reserved = &at
 	case fence.Read:
-		seen.Call = &fence.CallResult{Call: api.CallRead, At: n.now, Power: map[bool]string{true: "On", false: "Off"}[n.on]}
+		seen.Call = &observed.CallResult{Call: api.CallRead, At: n.now, Power: map[bool]string{true: "On", false: "Off"}[n.on]}
 	case fence.Off:
 		n.on = false
 		n.offs++
-		seen.Call = &fence.CallResult{Call: api.CallOff, At: n.now}
+		seen.Call = &observed.CallResult{Call: api.CallOff, At: n.now}
 	case fence.On:
 		if n.pods > 0 {
 			n.t.Errorf("switched on while %d pods are left (S4)", n.pods)
 		}
 		n.on = true
 		n.ons++
-		seen.Call = &fence.CallResult{Call: api.CallOn, At: n.now}
+		seen.Call = &observed.CallResult{Call: api.CallOn, At: n.now}
 	case fence.DropFinalizer:
 		seen.Finalizer = false
 	default:
@@ -109,7 +110,7 @@ func TestAFenceOfAMissingNode(t *testing.T) {
 			s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
 			n := &lostNode{t: t, now: fencetest.Start, on: true}
 			n.f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1,
-				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: fence.StampOf(fencetest.Start.Add(-time.Hour))},
+				Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerNodeMissing, NodeMissing: &api.NodeMissingTrigger{}, Since: observed.StampOf(fencetest.Start.Add(-time.Hour))},
 					ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot, Mode: api.ModeEnforce,
 						UnhealthyConditions: []api.ConditionSetting{{Type: "Ready", Status: "Unknown"}},
 						Release:             api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, Timeout: s(300)},

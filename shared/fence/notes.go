@@ -1,39 +1,214 @@
 package fence
 
-import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+import (
+	"cmp"
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
 
 // noteWords answers what people ask for where nothing waits for it: kept, it would be
 // carried out at some later time, on another state than the one they spoke of. A word
 // that a machine is off is not about the machine that was switched on since (S3).
 func (d *decision) noteWords() {
-	st := &d.st
-	switch c := d.requests.ConfirmOff; st.Phase {
+	st := d.Record
+	switch c := d.Requests.ConfirmOff; st.Phase {
 	case api.Pending, api.Probing, api.Isolating, api.Fencing, api.Failed:
-		if d.confirmAsked() {
+		if d.ConfirmAsked() {
 			d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
 		}
 	default:
-		if d.confirmAsked() && !d.isolatedOnly() && !freedByDump(st) {
+		if d.ConfirmAsked() && !d.IsolatedOnly() && !facts.FreedByDump(st) {
 			d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
 			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 		}
 	}
-	if r := d.requests.Retry; d.retryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
+	if r := d.Requests.Retry; d.RetryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		d.answer(api.AskedRetry, r, api.NotNeeded, "the fence is under way, and it counts for nothing later")
 		if st.Phase == api.Pending {
 			d.dropYes()
 		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
-	if r := d.requests.Approve; r != nil && Approved(d.requests, &d.st) {
+	if r := d.Requests.Approve; r != nil && facts.Approved(d.Requests, d.Record) {
 		d.answer(api.AskedApprove, r, api.Accepted, "it counts for this pass, within the limits")
 	}
-	if a := d.requests.Abort; a != nil {
+	if a := d.Requests.Abort; a != nil {
 		msg := "no power was cut and nothing released: what was placed is taken back"
-		if Served(st) {
+		if facts.Served(st) {
 			msg = "no further Off is sent; what was begun is proven, released and recovered"
 		}
 		d.answer(api.AskedAbort, &api.Request{By: a.By, At: a.At}, api.Accepted, msg)
 	}
 	d.noteUncordon()
+}
+
+// How a call to a device ended is recorded here: that of this invocation, and that of one
+// which never reported.
+
+// noteCall records what this invocation's device call gave, and ends its claim.
+func (d *decision) noteCall() {
+	c := d.Seen.Call
+	if c == nil || d.Record.Claim == nil || d.Record.Claim.Holder != d.Seen.Me {
+		return // a late result of a call whose claim is gone counts for nothing
+	}
+	claim := d.Record.Claim
+	d.Record.Claim = nil
+	c.Err, c.Identity, c.MissingSupply = clip.Message(c.Err), clip.Message(c.Identity), clip.Message(c.MissingSupply) // a record that does not fit its schema could not be saved any more
+	d.noteJobs(c)
+	switch b := d.Decision.Device(claim.Device); {
+	case b == nil:
+		return // nor does that of a device which is bound no more; what it did may take effect as long as was saved (S8)
+	case b.Role == api.RolePower:
+		d.CallEnd = c
+		if c.Call == api.CallOff {
+			d.Record.Power.OffError, d.Refused = c.Err, c.Refused
+		}
+		d.power().noteEnd(claim, c)
+	case d.RecordOf(b.Name) != nil: // else it is of an earlier fence
+		d.CallDevice = b.Name
+		if c.Blind && d.RecordOf(b.Name).SwitchedByUs {
+			c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
+		}
+		d.accessBy(b).noteEnd(claim, c)
+	}
+}
+
+// lostCall takes over a claim whose holder never reported.
+func (d *decision) lostCall() {
+	c := d.Record.Claim
+	if c == nil || d.Now.Before(d.Takeover(c)) {
+		return
+	}
+	d.Record.Claim = nil
+	switch b := d.Decision.Device(c.Device); {
+	case b == nil: // what there is now was not told anything
+	case b.Role == api.RolePower:
+		d.Lost = true
+		d.power().noteLost(c.Call)
+		say := d.tell
+		if d.Record.Phase == api.Recovering {
+			say = d.aside // why it is there stands: it may go back to the gate with that
+		}
+		say(api.CallLost, "nobody reported the end of a "+string(c.Call)+"; reading the device first")
+	case d.RecordOf(b.Name) != nil:
+		d.accessBy(b).noteLost(c.Call)
+		d.tell(api.CallLost, "nobody reported the end of a "+string(c.Call)+" to "+b.Words()+"; reading it first")
+	}
+}
+
+// noteJobs records in which Jobs an agent ran for a call.
+func (d *decision) noteJobs(c *observed.CallResult) {
+	d.Record.Jobs = append(d.Record.Jobs, c.Jobs...)
+	if n := len(d.Record.Jobs) - facts.MaxJobs; n > 0 {
+		d.Record.Jobs = d.Record.Jobs[n:]
+	}
+}
+
+// noteDenied counts how often a device, of power or of the isolation, has refused us in
+// a row.
+func (d *decision) noteDenied(b *api.Binding, c *observed.CallResult) {
+	if b == nil {
+		return
+	}
+	was := api.Denied{Device: b.Words()}
+	rest := slices.DeleteFunc(slices.Clone(d.Record.Power.Denied), func(r api.Denied) bool {
+		if r.Device == was.Device {
+			was = r
+			return true
+		}
+		return false
+	})
+	d.Record.Power.Denied = nil
+	if c.Denied {
+		was.Count, was.At = was.Count+1, d.Time()
+		rest = append(rest, was)
+	}
+	if len(rest) > 0 {
+		d.Record.Power.Denied = rest[max(0, len(rest)-facts.MaxDenied):]
+	}
+}
+
+// passOver goes on without a device of the isolation that refuses the account.
+func (d *decision) passOver(i int) {
+	r := d.CutRecord(i)
+	r.GaveUp, r.LastError = true, cmp.Or(r.LastError, facts.RefusedOften)
+	d.tell(api.IsolationFailed, r.Words()+": "+r.LastError+"; going on without it")
+}
+
+// What several rules write down in the same way.
+
+// giveBack has the slot go to others: what held this fence has to be over, with the
+// cool-down after it, before it is given one anew (S15).
+func (d *decision) giveBack() {
+	if d.Record.DecidedAt != nil {
+		d.Record.GivenBack, d.Record.DecidedAt = d.Record.DecidedAt, nil
+	}
+}
+
+// readAnew forgets what was read before this slot: it may have been another device (S9).
+func (d *decision) readAnew() { d.Record.Power.LastRead, d.Record.Power.FirstOff = nil, nil }
+
+// noteOutOfServiceGone writes down that the taint does not stay.
+func (d *decision) noteOutOfServiceGone() {
+	d.Record.Placed.OutOfService, d.Record.Placed.OutOfServiceAs = false, ""
+}
+
+// switchedOnByOther: the machine is on, and where our On was not the last word, by another hand.
+// What of our Offs may still take effect is ours all the same (S8); an off after that
+// is not (S12).
+func (d *decision) switchedOnByOther() {
+	p := &d.Record.Power
+	p.SwitchedByUs = false
+	switch {
+	case p.OnAt != nil:
+	case d.MayBeLate():
+		p.OffAt = cmp.Or(p.OffAt, p.CutAt)
+	default:
+		p.OffAt = nil
+	}
+}
+
+// dropYes gives back a slot that was reserved a moment ago: it was for the devices as they
+// were bound then, and a person has mended something since (S11, S17). Who looks at a fence
+// that has failed does not see the ledger; one whose flow began anew has forgotten its yes.
+func (d *decision) dropYes() {
+	d.giveBack()
+	if r := d.Seen.Reserved; r != nil {
+		d.Record.GivenBack, d.Seen.Reserved = d.Stamp(*r), nil
+	}
+}
+
+// countCut: cuts that were a day ago before this one count no more, and are not to be
+// counted for another day with it.
+func (d *decision) countCut() {
+	if at := d.Record.Power.CutAt; at != nil && d.Since(at) >= facts.CutsCount {
+		d.Record.Power.Cuts = 0
+	}
+	d.Record.Power.Cuts++
+}
+
+// forgetActivity: what was seen of a machine before its power was cut says
+// nothing of it afterwards. The number goes on: it names Jobs.
+func (d *decision) forgetActivity() {
+	if a := d.Record.ActivityChecks; a != nil && d.Record.CutOrReleased {
+		*a = api.ActivityRecord{CheckRound: api.CheckRound{Number: a.Number}}
+	}
+}
+
+// A fence that is sent back to the gate gives back first what it cut. Where a device of it
+// is dead, that may take for ever, and until then nobody would look whether the node may,
+// and must, be fenced again. So after as many tries as a step has it goes back with that
+// device still cut, says so, and tries again from there, more and more slowly (S22, S25).
+
+// cutAnew has the devices that we cut asked at once under a new slot, and as often as ever.
+func (d *decision) cutAnew() {
+	for i := range d.Record.Isolation {
+		if r := &d.Record.Isolation[i]; r.SwitchedByUs {
+			r.Tries, r.NotBefore = 0, nil
+		}
+	}
 }

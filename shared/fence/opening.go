@@ -1,10 +1,14 @@
 package fence
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // Opening is the status with which a node's next fence opens. To write it is what opens
@@ -12,19 +16,19 @@ import (
 // that is closed stays closed until this is written (S18). Whoever dies before it has
 // opened nothing; the node is unhealthy still, and the source says so again (S19).
 func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
-	d := &decision{dec: &dec, uid: string(f.UID), st: copied(&f.Status), now: now}
-	d.st.FenceNumber++
+	d := &decision{facts.Facts{Decision: &dec, UID: string(f.UID), Record: copied(&f.Status), Now: now}}
+	d.Record.FenceNumber++
 	d.begin()
-	d.st.Decision, d.st.ObservedGeneration = dec, f.Generation
-	return d.st
+	d.Record.Decision, d.Record.ObservedGeneration = dec, f.Generation
+	return *d.Record
 }
 
 // copied is a status that may be changed. What was decided is shared: nothing here
 // writes it.
-func copied(st *api.NodeFenceStatus) api.NodeFenceStatus {
-	rest := *st
-	rest.Decision = api.Decision{}
-	rest = *rest.DeepCopy()
+func copied(st *api.NodeFenceStatus) *api.NodeFenceStatus {
+	undecided := *st
+	undecided.Decision = api.Decision{}
+	rest := undecided.DeepCopy()
 	rest.Decision = st.Decision
 	return rest
 }
@@ -33,11 +37,11 @@ func copied(st *api.NodeFenceStatus) api.NodeFenceStatus {
 // for a record that is deleted while a gate was about to open it: that ends by itself,
 // and takes the finalizer off (S27).
 func (d *decision) open() {
-	switch left := d.seen.Deleting && d.seen.Finalizer; {
-	case left && (d.st.FenceNumber == 0 || d.st.Phase == api.Finished):
-		d.st.FenceNumber++
+	switch left := d.Seen.Deleting && d.Seen.Finalizer; {
+	case left && (d.Record.FenceNumber == 0 || d.Record.Phase == api.Finished):
+		d.Record.FenceNumber++
 		d.begin()
-	case d.st.Phase == "":
+	case d.Record.Phase == "":
 		d.begin()
 	}
 }
@@ -45,9 +49,9 @@ func (d *decision) open() {
 // begin starts the status of this number anew; what was closed goes into the past. What
 // of an earlier fence may still take effect at the device is carried over (S8).
 func (d *decision) begin() {
-	old, cuts := d.st, d.cuts()
+	old, cuts := *d.Record, d.Cuts()
 	if old.OpenedAt != nil {
-		closed := d.time()
+		closed := d.Time()
 		if old.PhaseSince != nil {
 			closed = *old.PhaseSince
 		}
@@ -57,32 +61,32 @@ func (d *decision) begin() {
 		})
 		old.Past = d.kept(old.Past)
 	}
-	d.st = api.NodeFenceStatus{
+	*d.Record = api.NodeFenceStatus{
 		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
-		OpenedAt: d.at(0),
+		OpenedAt: d.At(0),
 		Claim:    old.Claim, Lease: old.Lease, Past: old.Past,
 		Power:       api.PowerRecord{DeviceRecord: api.DeviceRecord{EffectUntil: old.Power.EffectUntil}, Denied: old.Power.Denied},
 		Transitions: old.Transitions,
 	}
-	if d.dec.Policy.Name == "" {
+	if d.Decision.Policy.Name == "" {
 		d.opens("to be deleted: no fence was decided on")
 		return
 	}
-	d.opens(why(d.dec) + ", " + DecidingPolicy(d.dec.ResolvedPolicy))
+	d.opens(why(d.Decision) + ", " + facts.DecidingPolicy(d.Decision.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
 // end without a cut must not have a node's limit forgotten (S26).
 func (d *decision) kept(past []api.PastFence) []api.PastFence {
-	spare, newest, i := len(past)-maxPast, len(past)-1, -1
+	spare, newest, i := len(past)-facts.MaxPast, len(past)-1, -1
 	past = slices.DeleteFunc(past, func(p api.PastFence) bool {
-		if i++; i == newest || spare <= 0 || p.Cuts > 0 && d.now.Sub(p.ClosedAt.Time) < cutsCount {
+		if i++; i == newest || spare <= 0 || p.Cuts > 0 && d.Now.Sub(p.ClosedAt.Time) < facts.CutsCount {
 			return false // when the newest ended says which requests are about it
 		}
 		spare--
 		return true
 	})
-	return past[max(0, len(past)-mostPast):] // more than any limit lets a day have
+	return past[max(0, len(past)-facts.MostPast):] // more than any limit lets a day have
 }
 
 // why a fence opened, in words.
@@ -102,4 +106,114 @@ func why(dec *api.Decision) string {
 		return t.Reason + ", seen" + since
 	}
 	return string(t.Type) + since
+}
+
+// hear keeps what people ask of this very fence, and refuses what is about another one: a
+// word from a kept file, or one that was written late, must not count for a fence that its
+// author never saw (S3, S20). The admission policy has refused it already, where there is
+// one.
+func (d *decision) hear(all api.Requests) {
+	d.Requests = all.About(d.Record.FenceNumber)
+	other := func(name api.RequestName, r *api.Request, is bool) {
+		if r != nil && !is {
+			d.answer(name, r, api.Refused, fmt.Sprintf("it is about fence %d of this node, and this is fence %d", r.FenceNumber, d.Record.FenceNumber))
+		}
+	}
+	other(api.AskedApprove, all.Approve, d.Requests.Approve != nil)
+	other(api.AskedRetry, all.Retry, d.Requests.Retry != nil)
+	other(api.AskedUncordon, all.Uncordon, d.Requests.Uncordon != nil)
+	if c := all.ConfirmOff; c != nil {
+		other(api.AskedConfirmOff, &c.Request, d.Requests.ConfirmOff != nil)
+	}
+	if a := all.Abort; a != nil && a.FenceNumber != nil {
+		other(api.AskedAbort, &api.Request{FenceNumber: *a.FenceNumber, By: a.By, At: a.At}, d.Requests.Abort != nil)
+	}
+}
+
+// answer writes what became of a request, unless that stands there already.
+func (d *decision) answer(name api.RequestName, r *api.Request, result api.AnswerResult, msg string) {
+	is := api.RequestAnswer{Request: name, FenceNumber: r.FenceNumber, By: r.By, At: r.At, Result: result, AnsweredAt: d.Time(), Message: msg}
+	switch was := d.Record.Answer(name); {
+	case was == nil:
+		d.Record.Answers = append(d.Record.Answers, is)
+	case !was.At.Equal(&r.At) || was.FenceNumber != r.FenceNumber || was.Result != result || was.Message != msg:
+		*was = is
+	}
+}
+
+// A request that comes while a fence of its node is open joins that fence (S7). If no
+// power was cut and nothing released yet, the fence goes on from there as asked for: it
+// waits for no condition, and passes the gate and all limits like any other. What is
+// done to the machine is for the policy to say, so that no request is stronger than
+// another.
+
+// Ends says why a request can't join this open fence of a Node: it is about to end
+// without a cut, or is of another Node object (S6). Empty if it can. A fence that was
+// opened because there was no Node waits for the one that is to come of its machine.
+func Ends(f *api.NodeFence, node types.UID) string {
+	switch st := &f.Status; {
+	case f.Status.Decision.NodeUID != node && !(facts.Served(st) && f.Status.Decision.Trigger.Missing()):
+		return "the fence that is under way is of another Node object of this name, and ends"
+	case facts.Served(st):
+		return ""
+	case undone(st) || f.Requests().Abort != nil || f.DeletionTimestamp != nil:
+		return "the fence of this node that is under way ends, and no power was cut"
+	}
+	return ""
+}
+
+// undone: what it placed is taken back, access first, and the record is closed then. One
+// that is only sent back to the gate goes on, and waits there.
+func undone(st *api.NodeFenceStatus) bool {
+	switch then := st.Restore; {
+	case st.Outcome == api.SentBack:
+		return false
+	case st.Phase == api.Restoring:
+		return st.Outcome != "" || then == nil || then.Then == api.Recovering
+	}
+	return st.Phase == api.Recovering
+}
+
+// Join writes a request into the record of an open fence, with who, why and by which event
+// in its story (S28), and says what becomes of it.
+func Join(f *api.NodeFence, r api.AskedBy) string {
+	st, dec := &f.Status, &f.Status.Decision
+	words, told := "it joins the fence that is under way", asker(r)+", joins this fence"
+	r.Served = facts.Served(st)
+	if !r.Served && dec.Asker() == nil {
+		words, told = "it joins the fence that waits, which goes on as asked for", told+", which goes on as asked for"
+	}
+	dec.AskedBy = append(slices.Clone(dec.AskedBy), r)
+	if len(dec.AskedBy) > api.MaxAskedBy {
+		oldest := 0
+		if dec.Asker() == &dec.AskedBy[0] {
+			oldest = 1 // for that one it goes on
+		}
+		dec.AskedBy = slices.Delete(dec.AskedBy, oldest, oldest+1)
+	}
+	joined := *st
+	d := &decision{facts.Facts{Record: &joined, Now: r.JoinedAt.Time}}
+	d.aside(api.RequestMerged, told)
+	st.History = d.Record.History
+	if st.Phase == api.Failed {
+		words = "it joins the fence that was given up, which goes on when a person wants it to (spec.requests.retry)"
+	}
+	return words
+}
+
+// Asked tells whether this open fence goes on because an event asks for it.
+func Asked(f *api.NodeFence, now time.Time) bool {
+	return facts.Requested(&f.Status.Decision, &f.Status, now)
+}
+
+// asker is who asked, why, and by which event.
+func asker(r api.AskedBy) string {
+	who := "source " + r.Source
+	if r.User != "" {
+		who = r.User
+	}
+	if r.Reason != "" {
+		who += " (" + r.Reason + ")"
+	}
+	return "asked for by " + who + ", event " + r.ID
 }

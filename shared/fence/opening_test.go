@@ -9,13 +9,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestARecordWithoutAStatusIsNoFence: one that was applied from a file, or restored without
 // its status, does nothing, whatever its spec says (S18).
 func TestARecordWithoutAStatusIsNoFence(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 		f.Status = api.NodeFenceStatus{}
 		f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 	})
@@ -33,7 +34,7 @@ func TestALeftoverRecordEnds(t *testing.T) {
 		"of a fence after another": {FenceNumber: 3, Phase: api.Finished, Outcome: api.Recovered},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status, f.DeletionTimestamp, f.Finalizers = st, &at, []string{api.Finalizer}
 				s.Deleting, s.Finalizer = true, true
 			})

@@ -7,6 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -15,7 +16,7 @@ import (
 // fourth failure is held with its work bound to the node. The strictest policy holds.
 func TestTheLastCutOfADay(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
+	ago := func(d time.Duration) *api.Time { at := observed.StampOf(now.Add(-d)); return &at }
 	hold := func(cuts int) *api.PerNode {
 		p, on := fencetest.PerDay(cuts), api.OnLastHold
 		p.OnLast = &on

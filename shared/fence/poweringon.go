@@ -5,29 +5,30 @@ import (
 	"fmt"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // poweringOn brings back a machine that we cut, once nothing of ours can still
 // switch it off (S8). It never gives up: it tries more slowly.
 func (d *decision) poweringOn() outcome {
-	if d.cameBack() {
+	if d.CameBack() {
 		d.switchedOnByOther()
-		d.st.Power.Cut = nil
+		d.Record.Power.Cut = nil
 		return d.leave(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
-	if c := d.callEnd; c != nil && c.Call == api.CallRead && c.Power != "On" && d.anotherLives() {
+	if c := d.CallEnd; c != nil && c.Call == api.CallRead && c.Power != "On" && d.AnotherLives() {
 		// Two kubelets of one name would both start its pods (S1, S6).
-		d.st.Outcome = api.NodeReplaced
+		d.Record.Outcome = api.NodeReplaced
 		return d.leave(api.Recovering, api.NodeReplaced, "another machine is healthy under the name of the one that was cut, which stays off: switch it on by hand, under a name of its own")
 	}
-	if u := d.st.Power.EffectUntil; u != nil && d.now.Before(u.Time) && d.st.Power.OnAt == nil {
+	if u := d.Record.Power.EffectUntil; u != nil && d.Now.Before(u.Time) && d.Record.Power.OnAt == nil {
 		d.wakeAt(u.Time)
 		return settled
 	}
-	if c := d.callEnd; c != nil && c.Wrong {
-		return d.slowly(api.WrongMachine, d.answersForAnother()+": not switched on")
+	if c := d.CallEnd; c != nil && c.Wrong {
+		return d.slowly(api.WrongMachine, d.AnswersForAnother()+": not switched on")
 	}
-	if d.justRead() {
+	if d.JustRead() {
 		return d.judgeOn()
 	}
 	return d.readOrOn()
@@ -35,7 +36,7 @@ func (d *decision) poweringOn() outcome {
 
 // maybeAnotherLives waits where another machine may live under the name.
 func (d *decision) maybeAnotherLives() outcome {
-	if d.mayBeAnother() {
+	if d.MayBeAnother() {
 		return d.awaitAnother()
 	}
 	return goOn
@@ -43,16 +44,16 @@ func (d *decision) maybeAnotherLives() outcome {
 
 // readOrOn chooses the next call to the device.
 func (d *decision) readOrOn() outcome {
-	lacking := d.freshlyRead(api.PoweredOn) && d.st.Power.LastRead.MissingSupply != ""
-	return d.power().next(lacking || d.freshlyRead(api.PoweredOff), d.st.Power.OnAt, func() outcome {
+	lacking := d.FreshlyRead(api.PoweredOn) && d.Record.Power.LastRead.MissingSupply != ""
+	return d.power().next(lacking || d.FreshlyRead(api.PoweredOff), d.Record.Power.OnAt, func() outcome {
 		return first(d.maybeAnotherLives, d.switchOn)
 	})
 }
 
 // switchOn sends the On, to a machine that reads off, or to a supply of it that does.
 func (d *decision) switchOn() outcome {
-	p := &d.st.Power
-	p.OnAt = d.at(0)
+	p := &d.Record.Power
+	p.OnAt = d.At(0)
 	p.OnCalls++
 	if p.LastRead.State == api.PoweredOn {
 		p.SupplyTries++
@@ -69,17 +70,17 @@ func (d *decision) judgeOn() outcome {
 	case readsOff:
 		return d.stillOff()
 	}
-	return d.slowly(cmp.Or(d.seen.Call.Why, api.DeviceFailed), d.st.Power.LastError)
+	return d.slowly(cmp.Or(d.Seen.Call.Why, api.DeviceFailed), d.Record.Power.LastError)
 }
 
 // seenOn hands the machine on, once each of its levels, and each supply that can be had, is on.
 func (d *decision) seenOn() outcome {
-	if lacks := d.st.Power.LastRead.MissingSupply; lacks != "" {
+	if lacks := d.Record.Power.LastRead.MissingSupply; lacks != "" {
 		if o := d.onAgain(lacks); o.decided {
 			return o
 		}
 	}
-	d.st.Retries, d.st.Power.SupplyTries = 0, 0
+	d.Record.Retries, d.Record.Power.SupplyTries = 0, 0
 	if o := d.undoNextLevel(); o.decided {
 		return o
 	}
@@ -90,13 +91,13 @@ func (d *decision) seenOn() outcome {
 // stillOff: On it, or wait for the On to take effect.
 func (d *decision) stillOff() outcome {
 	switch {
-	case d.st.Power.OnAt == nil:
+	case d.Record.Power.OnAt == nil:
 		d.lookAfter(0)
 		return settled
-	case d.power().shows(d.st.Power.OnAt):
-		return d.power().wait(Poll)
+	case d.power().shows(d.Record.Power.OnAt):
+		return d.power().wait(facts.Poll)
 	}
-	d.st.Power.OnAt = nil
+	d.Record.Power.OnAt = nil
 	return d.slowly(api.PowerOnNotSeen, "power-on was sent, and the machine still reads off")
 }
 
@@ -105,11 +106,11 @@ func (d *decision) stillOff() outcome {
 // machine that runs recovers all the same. What counts are the Ons that were sent for it:
 // a device that was away before was not asked yet.
 func (d *decision) onAgain(lacks string) outcome {
-	p := &d.st.Power
+	p := &d.Record.Power
 	if p.OnAt != nil && d.power().shows(p.OnAt) {
-		return d.power().wait(Poll)
+		return d.power().wait(facts.Poll)
 	}
-	if p.SupplyTries >= d.attempts() {
+	if p.SupplyTries >= d.Attempts() {
 		d.tell(api.PowerOnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
 		return goOn
 	}
@@ -119,48 +120,24 @@ func (d *decision) onAgain(lacks string) outcome {
 		return settled
 	}
 	p.OnAt = nil
-	d.tell(api.PowerOnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.attempts()))
-	return d.power().wait(d.interval())
-}
-
-// cameBack: the node runs again after our cut, whatever its device says.
-func (d *decision) cameBack() bool {
-	return d.healthy() && !d.renamed() && d.st.BootIDBefore != "" && d.seen.Node.BootID != d.st.BootIDBefore
-}
-
-// renamed: the Node object is another one than that of the machine that we cut, which may
-// have had none. It may be the same machine, which has registered anew: its device tells.
-func (d *decision) renamed() bool {
-	return d.seen.Node.Exists && d.seen.Node.UID != d.dec.NodeUID
-}
-
-// anotherLives: a kubelet works under the name of the machine that we cut, which reads
-// off, or is not heard of. Where that machine had no Node it may be its own, which has
-// just registered: then it must read off.
-func (d *decision) anotherLives() bool {
-	return d.renamed() && d.healthy() && (d.dec.NodeUID != "" || d.freshlyRead(api.PoweredOff))
-}
-
-// mayBeAnother: a Node of another machine is Ready, and its Lease has not missed two
-// renewals; whether it lives, its next renewal tells.
-func (d *decision) mayBeAnother() bool {
-	return d.renamed() && d.seen.Node.Exists && d.seen.Node.Ready() && d.leaseFresh() && d.st.Power.OnAt == nil && d.freshlyRead(api.PoweredOff)
+	d.tell(api.PowerOnNotSeen, fmt.Sprintf("power-on was sent, the machine reads on, but %s (try %d of %d)", lacks, p.SupplyTries+1, d.Attempts()))
+	return d.power().wait(d.Interval())
 }
 
 // awaitAnother sends no On until that Lease has moved, which ends this fence by the next
 // read, or has stood still for too long (S1, S6).
 func (d *decision) awaitAnother() outcome {
-	if d.anotherLives() {
+	if d.AnotherLives() {
 		return d.power().call(api.CallRead)
 	}
 	d.tell(api.NodeReplaced, "the machine reads off, and a Node of another machine is Ready under its name: waiting for its Lease before the machine is switched on")
-	return d.power().wait(d.lifeShows())
+	return d.power().wait(d.LifeShows())
 }
 
 // noLateOff: the node is healthy, and nothing of ours can switch its machine off any
 // more: whatever does from here is another hand (S12).
 func (d *decision) noLateOff() {
-	if !d.mayBeLate() {
-		d.st.Power.OffAt = nil
+	if !d.MayBeLate() {
+		d.Record.Power.OffAt = nil
 	}
 }

@@ -2,9 +2,11 @@ package fence
 
 import (
 	"fmt"
-	"time"
+	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Probing reads a machine that must not be switched now, under all limits, and touches
@@ -28,50 +30,29 @@ func (d *decision) probing() outcome {
 // awaitPerson holds for a person's word where there is no device to read, and says
 // why there is none.
 func (d *decision) awaitPerson() outcome {
-	if d.dec.Power(0) == nil && !d.seen.Resolved && !d.dec.Trigger.Missing() {
+	if d.Decision.Power(0) == nil && !d.Seen.Resolved && !d.Decision.Trigger.Missing() {
 		return d.carryOut(Resolve)
 	}
-	msg := "no device is touched under policy " + d.dec.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
-	if e := d.dec.DevicesError; e != "" {
+	msg := "no device is touched under policy " + d.Decision.Policy.Name + ": a person must confirm that the machine is off (spec.requests.confirmOff)"
+	if e := d.Decision.DevicesError; e != "" {
 		msg += "; its device can't be read either: " + e
 	}
-	return d.stay(api.WaitingForConfirmation, msg, Resync)
-}
-
-// probeReason is what a fence waits for whose machine is read and not touched.
-func (d *decision) probeReason() api.Reason {
-	if d.dec.Settings.Action == api.ActionWaitForOff {
-		return api.WaitingForConfirmation
-	}
-	return api.LeaseStandsStill
-}
-
-// alive is why nothing is done, in words.
-func (d *decision) alive() string {
-	how := "can't be read"
-	if r := d.st.Power.LastRead; r != nil && r.State == api.PoweredOn {
-		how = "is on"
-	}
-	if d.dec.Settings.Action == api.ActionWaitForOff {
-		return "the machine " + how + ", and under policy " + d.dec.Policy.Name +
-			" it is never switched: its work is released when it reads off, or a person confirms that it is off (spec.requests.confirmOff)"
-	}
-	return "its Lease stands still and the machine " + how + ": no command before a condition of the policy has held for its time"
+	return d.stay(api.WaitingForConfirmation, msg, facts.Resync)
 }
 
 // paced: the machine was read not long ago, and was not off. It is read again now
 // and then, and what else the fence waits for runs.
 func (d *decision) paced() outcome {
-	nb := d.st.Power.NotBefore
-	if !d.mustNotSwitch() || d.confirmAsked() || nb == nil || !d.now.Before(nb.Time) {
+	nb := d.Record.Power.NotBefore
+	if !d.MustNotSwitch() || d.ConfirmAsked() || nb == nil || !d.Now.Before(nb.Time) {
 		return goOn
 	}
-	d.tell(d.probeReason(), d.alive())
+	d.tell(d.ProbeReason(), d.Alive())
 	at := nb.Time
-	if d.earlyOnly() {
-		at = sooner(at, conditionsDue(d.dec, &d.st))
+	if d.EarlyOnly() {
+		at = facts.Sooner(at, facts.ConditionsDue(d.Decision, d.Record))
 	}
-	d.wakeAt(sooner(at, d.now.Add(Resync)))
+	d.wakeAt(facts.Sooner(at, d.Now.Add(facts.Resync)))
 	return settled
 }
 
@@ -80,14 +61,14 @@ func (d *decision) paced() outcome {
 func (d *decision) probe() outcome {
 	said := d.power().response()
 	if said == wrongMachine {
-		return d.fail(api.WrongMachine, d.answersForAnother())
+		return d.fail(api.WrongMachine, d.AnswersForAnother())
 	}
 	switch {
-	case !d.mustNotSwitch() || d.confirmAsked():
+	case !d.MustNotSwitch() || d.ConfirmAsked():
 		return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more")
 	case said == readsOff:
 		return d.enter(api.Isolating, api.MachineReadOff, "the machine reads off: isolating the node, then looking again")
-	case said != noResponse || d.st.Retries > 0: // a call whose end nobody reported is none to repeat at once
+	case said != noResponse || d.Record.Retries > 0: // a call whose end nobody reported is none to repeat at once
 		return d.standDown()
 	}
 	return d.power().next(false, nil, nil)
@@ -97,40 +78,130 @@ func (d *decision) probe() outcome {
 // only once its machine was read off: it is read again, and marked again, before anything is
 // proven (S22).
 func (d *decision) probedAnew() outcome {
-	probes := Early(d.dec.ResolvedPolicy) != nil || d.onlyReads()
-	if !probes || d.begun() || d.seen.Node.Taint || d.dec.Trigger.Missing() {
+	probes := facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads()
+	if !probes || d.Begun() || d.Seen.Node.Taint || d.Decision.Trigger.Missing() {
 		return goOn
 	}
-	return d.enter(api.Probing, d.probeReason(), "the isolation taint is gone: reading the machine again before it is placed")
+	return d.enter(api.Probing, d.ProbeReason(), "the isolation taint is gone: reading the machine again before it is placed")
 }
 
 // standDown goes back to waiting, without a slot.
 func (d *decision) standDown() outcome {
-	d.st.Retries = 0
+	d.Record.Retries = 0
 	d.giveBack()
-	d.enter(api.Pending, d.probeReason(), d.alive())
-	d.st.Power.NotBefore = d.at(d.pace())
+	d.enter(api.Pending, d.ProbeReason(), d.Alive())
+	d.Record.Power.NotBefore = d.At(d.Pace())
 	return settled
-}
-
-// pace lies between two such reads: a quarter of the time that it has been waited for.
-func (d *decision) pace() time.Duration {
-	if d.dec.Settings.Action == api.ActionWaitForOff {
-		return min(max(Resync/3, d.since(d.st.OpenedAt)/4), SlowRetry) // nothing is about to speak for it
-	}
-	return min(max(ProbePoll, d.since(d.st.Lease.StillSince)/4), SlowRetry)
 }
 
 // toProbe asks for a read of the machine. From the second on it is no news, and
 // must not push the story out of the record.
 func (d *decision) toProbe() outcome {
-	story, why := d.st.History, d.probeReason()
-	again := d.said(why)
+	story, why := d.Record.History, d.ProbeReason()
+	again := d.Said(why)
 	d.enter(api.Probing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
-		true: "under policy " + d.dec.Policy.Name + " nothing is switched off", false: "its Lease stands still",
+		true: "under policy " + d.Decision.Policy.Name + " nothing is switched off", false: "its Lease stands still",
 	}[why == api.WaitingForConfirmation]))
 	if again {
-		d.st.History = story
+		d.Record.History = story
 	}
 	return settled
+}
+
+// An activity check may be the machine's own device. It is read in Probing, and last: once,
+// under a slot that is given back at once, of a machine on which nothing was placed. What it read is
+// an answer of its round and nothing else: no proof, and no reason for an Off.
+
+// unread is the check of the device that has not answered in the round under
+// way, and whether all others have.
+func unread(r *api.CheckRound) (check *api.CheckResult, last bool) {
+	last = r.StartedAt != nil
+	for i := range r.Results {
+		switch c := &r.Results[i]; {
+		case c.Answer != "":
+		case strings.HasSuffix(c.Check, facts.DeviceSuffix):
+			check = c
+		default:
+			last = false
+		}
+	}
+	return check, last && check != nil
+}
+
+// spareDevice leaves the machine alone where the round is decided without it, and
+// in a dry run, which talks to no device.
+func (d *decision) spareDevice(r *api.CheckRound) {
+	c, last := unread(r)
+	if !last {
+		return
+	}
+	for _, o := range r.Results {
+		if o.Answer == api.AnswerError {
+			c.Answer, c.Message = api.AnswerNeither, "not asked: another check went wrong"
+			return
+		}
+	}
+	if d.Decision.Power(0) == nil {
+		c.Answer, c.Message = api.AnswerNeither, "not asked: nothing is bound that could tell the machine's power"
+		return
+	}
+	if d.Decision.Settings.Mode == api.ModeDryRun {
+		c.Answer, c.Message = api.AnswerNeither, "not asked: the policy is in DryRun"
+	}
+}
+
+// noteDevice keeps what the machine's device has just said for the round.
+func (d *decision) noteDevice() {
+	a, call := d.Record.ActivityChecks, d.Seen.Call
+	if !d.Reading() || !d.Lost && !d.JustRead() {
+		return
+	}
+	c, _ := unread(&a.CheckRound)
+	if c == nil {
+		return
+	}
+	switch {
+	case d.Lost: // none to repeat at once
+		c.Answer, c.Message = api.AnswerError, "nobody reported the end of the read"
+	case call.Wrong:
+		c.Answer, c.Message = api.AnswerError, "the device answers for another machine than the one bound" // S11
+	case call.Power == "Off":
+		c.Answer, c.Message = api.AnswerNone, "the machine reads off"
+	case call.Power == "On":
+		c.Answer, c.Message = api.AnswerNeither, "the machine is on"
+	default:
+		c.Answer, c.Message = api.AnswerError, "the machine's power is unknown: "+call.Err // S2
+	}
+}
+
+// toDevice asks for a slot, since the machine's device is spoken with under all
+// limits, and hands the round over to power.
+func (d *decision) toDevice() outcome {
+	if o := d.holdDenied(); o.decided {
+		return o // without a slot: others need it meanwhile (S14)
+	}
+	if r := d.Seen.Reserved; r != nil && observed.Fresh(*r, d.Now, facts.DecisionValidity) {
+		d.Record.DecidedAt, d.Record.ActivityChecks.Reading = d.Stamp(*r), true
+		d.readAnew()
+		return d.enter(api.Probing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")
+	}
+	if v := d.Seen.Verdict; v != nil {
+		return d.stay(v.Reason, v.Message, v.Again)
+	}
+	return d.askSlot()
+}
+
+// readAsCheck reads the machine once for the round under way, and gives round and slot back.
+func (d *decision) readAsCheck() outcome {
+	if !d.Reading() {
+		return goOn
+	}
+	a := d.Record.ActivityChecks
+	if _, last := unread(&a.CheckRound); last {
+		return d.power().next(false, nil, nil)
+	}
+	d.Record.Retries = 0
+	d.Record.Power.LastRead, d.Record.Power.FirstOff = nil, nil // the fence reads for itself
+	d.giveBack()
+	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+roundWords(d.Decision.Settings.ActivityChecks, a))
 }

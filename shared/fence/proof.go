@@ -5,6 +5,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What is released rests on a proof that the machine writes no more. Here proofs are made,
@@ -26,13 +28,13 @@ import (
 // newProof is a proof of this kind about the node as the record knows it.
 func (d *decision) newProof(kind api.ProofKind) *api.Proof {
 	p := &api.Proof{
-		Type: kind, FenceUID: d.fenceUID(), FenceNumber: d.st.FenceNumber,
-		NodeUID: d.dec.NodeUID, BootIDBefore: d.st.BootIDBefore,
+		Type: kind, FenceUID: d.FenceUID(), FenceNumber: d.Record.FenceNumber,
+		NodeUID: d.Decision.NodeUID, BootIDBefore: d.Record.BootIDBefore,
 	}
-	if b := d.binding(); b != nil {
+	if b := d.Binding(); b != nil {
 		p.Device = b.Name
 	}
-	if r := d.st.Power.LastRead; r != nil && kind == api.ProofSeenOff {
+	if r := d.Record.Power.LastRead; r != nil && kind == api.ProofSeenOff {
 		p.Identity = r.Identity
 	}
 	return p
@@ -42,12 +44,12 @@ func (d *decision) newProof(kind api.ProofKind) *api.Proof {
 // power went, a whole renewal and a margin, in which it must not move; and after our own
 // Off the device's lead (S5).
 func (d *decision) settleTime() time.Duration {
-	settle := Settle
-	if d.st.Power.LeaseFresh {
-		settle = max(settle, d.seen.Lease.Renewal+d.seen.Lease.Renewal/5)
+	settle := facts.Settle
+	if d.Record.Power.LeaseFresh {
+		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
 	}
-	if d.st.Power.SwitchedByUs && d.st.Release.StartedAt == nil { // from there it was proven off once
-		settle = max(settle, lead(d.binding()))
+	if d.Record.Power.SwitchedByUs && d.Record.Release.StartedAt == nil { // from there it was proven off once
+		settle = max(settle, lead(d.Binding()))
 	}
 	return settle
 }
@@ -57,24 +59,24 @@ func (d *decision) settleTime() time.Duration {
 // nodefence does not say.
 func lead(b *api.Binding) time.Duration {
 	if b == nil || b.Lead == nil {
-		return DefaultLead
+		return facts.DefaultLead
 	}
 	return b.Lead.Duration
 }
 
 // signOfLife names what contradicts the proof, if anything (S3).
 func (d *decision) signOfLife() string {
-	p, r := d.st.Proof, d.st.Release
-	switch n := d.seen.Node; {
+	p, r := d.Record.Proof, d.Record.Release
+	switch n := d.Seen.Node; {
 	case p == nil:
 		return ""
 	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
 		return "boot ID changed"
 	case p.Type == api.ProofStorageCut:
 		return "" // the machine may live: it does not write
-	case d.leaseMovedSince(p.At), ahead(p.At.Time, d.now) && d.leaseFresh(): // a Lease that moves now has a time before such a proof
+	case d.LeaseMovedSince(p.At), observed.Ahead(p.At.Time, d.Now) && d.LeaseFresh(): // a Lease that moves now has a time before such a proof
 		return "the node's Lease moved"
-	case r.MarkedAt != nil && n.Ready() && !d.within(r.MarkedAt, Settle):
+	case r.MarkedAt != nil && n.Ready() && !d.Within(r.MarkedAt, facts.Settle):
 		return "the node reports Ready again"
 	}
 	return ""
@@ -84,36 +86,36 @@ func (d *decision) signOfLife() string {
 // the node's Lease has stopped before them, and the boot is the one that crashed. For
 // each of them it counts only that it was seen now (S2).
 func (d *decision) dumpProves() bool {
-	r, m, k, n := kdumpRule(d.dec), d.seen.Dump, d.st.Kdump, d.seen.Node
+	r, m, k, n := facts.Kdump(d.Decision), d.Seen.Dump, d.Record.Kdump, d.Seen.Node
 	if r == nil || !d.dumpMayProve(r) || m == nil || k == nil || k.DoneAt != nil {
 		return false
 	}
-	mine := n.Exists && n.UID != "" && n.UID == d.dec.NodeUID && !n.Ready()
+	mine := n.Exists && n.UID != "" && n.UID == d.Decision.NodeUID && !n.Ready()
 	boot := k.BootID != "" && k.BootID == m.BootID && k.BootID == n.BootID
 	return d.leaseStoppedBefore(m.Last) && mine && boot && m.Count > 1 && m.Last.Sub(m.First) >= dumpApart
 }
 
 // leaseStoppedBefore: the node's Lease is there, stands still, and did before t.
 func (d *decision) leaseStoppedBefore(t time.Time) bool {
-	still := d.st.Lease.StillSince
-	return d.seen.Lease.Exists && still != nil && !d.leaseFresh() && t.After(still.Time)
+	still := d.Record.Lease.StillSince
+	return d.Seen.Lease.Exists && still != nil && !d.LeaseFresh() && t.After(still.Time)
 }
 
 // dumpMayProve: the policy opts in, pods are to be deleted and nothing else would have to be
 // cut, and the fence waits for the dump anyway.
 func (d *decision) dumpMayProve(r *api.KdumpSettings) bool {
-	if !r.ReleasePodsWhileDumping || !d.dec.Settings.Release.Deletes() || len(d.dec.Isolation()) > 0 {
+	if !r.ReleasePodsWhileDumping || !d.Decision.Settings.Release.Deletes() || len(d.Decision.Isolation()) > 0 {
 		return false
 	}
-	why, _ := d.dumpHolds()
-	return why != "" && !d.begun() && !d.earlyOnly()
+	why, _ := d.DumpHolds()
+	return why != "" && !d.Begun() && !d.EarlyOnly()
 }
 
 // proveDump makes the proof, anew for each batch (S3).
 func (d *decision) proveDump() {
 	p := d.newProof(api.ProofKdump)
-	p.Device, p.BootIDBefore, p.At = "kdump "+d.seen.Dump.Source, d.st.Kdump.BootID, *d.stamp(d.seen.Dump.Last)
-	d.st.Proof = p
+	p.Device, p.BootIDBefore, p.At = "kdump "+d.Seen.Dump.Source, d.Record.Kdump.BootID, *d.Stamp(d.Seen.Dump.Last)
+	d.Record.Proof = p
 }
 
 // offBy are the proofs that speak of the machine as a whole.
@@ -127,23 +129,23 @@ const dumpApart = 5 * time.Second
 func (d *decision) proveOff(first, last *api.Read) {
 	p := d.newProof(api.ProofSeenOff)
 	p.Reads, p.At = []api.Read{*first, *last}, last.At
-	d.st.Proof, d.st.Power.FirstOff = p, nil
+	d.Record.Proof, d.Record.Power.FirstOff = p, nil
 }
 
 // onlyRemembered: so long before the second read the first one may have stood in a backup.
 // Two reads make a proof, not one and a memory (S1, S16).
 func (d *decision) onlyRemembered(first, last *api.Read) bool {
-	return last.At.Sub(first.At.Time) > max(DecisionValidity, 2*d.settleTime())
+	return last.At.Sub(first.At.Time) > max(facts.DecisionValidity, 2*d.settleTime())
 }
 
 // proveByWord is of a person's word, about the boot that is seen now if none was seen before.
 func (d *decision) proveByWord(by string) {
-	if d.st.BootIDBefore == "" {
-		d.st.BootIDBefore = d.seen.Node.BootID
+	if d.Record.BootIDBefore == "" {
+		d.Record.BootIDBefore = d.Seen.Node.BootID
 	}
 	p := d.newProof(api.ProofConfirmed)
-	p.By, p.At = by, d.time()
-	d.st.Proof = p
+	p.By, p.At = by, d.Time()
+	d.Record.Proof = p
 }
 
 // proveCut is of the reads of every device that counts. It is as old as the oldest of the
@@ -151,11 +153,11 @@ func (d *decision) proveByWord(by string) {
 func (d *decision) proveCut() {
 	p := d.newProof(api.ProofStorageCut)
 	var devices []string
-	for i, b := range d.dec.Isolation() {
-		if !proves(b) {
+	for i, b := range d.Decision.Isolation() {
+		if !facts.Proves(b) {
 			continue
 		}
-		r := d.record(i)
+		r := d.CutRecord(i)
 		p.Reads = append(p.Reads, *r.FirstCut, *r.LastRead)
 		devices = append(devices, r.Device)
 		if p.At.IsZero() || r.LastRead.At.Before(&p.At) {
@@ -163,43 +165,45 @@ func (d *decision) proveCut() {
 		}
 	}
 	p.Device = strings.Join(devices, ", ")
-	d.st.Proof = p
+	d.Record.Proof = p
 }
 
 // seenCutTwice: a storage device reads as cut off, and did a settle ago; the last read is
 // fresh.
 func (d *decision) seenCutTwice(r *api.IsolationRecord) bool {
 	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
-		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.partOfProof(r.LastRead)
+		r.LastRead.At.Sub(r.FirstCut.At.Time) >= facts.Settle && d.partOfProof(r.LastRead)
 }
 
 // partOfProof: a read is young enough to be a part of a proof.
-func (d *decision) partOfProof(r *api.Read) bool { return d.within(&r.At, ProofValidity) }
+func (d *decision) partOfProof(r *api.Read) bool { return d.Within(&r.At, facts.ProofValidity) }
 
 // proofExpired says that the proof is of a kind that ages, and is too old, or of a time that
 // is still to come; empty if it holds.
 func (d *decision) proofExpired() string {
-	if p := d.st.Proof; p.Type.Ages() && !d.within(&p.At, ProofValidity) {
-		return "the proof is older than " + ProofValidity.String()
+	if p := d.Record.Proof; p.Type.Ages() && !d.Within(&p.At, facts.ProofValidity) {
+		return "the proof is older than " + facts.ProofValidity.String()
 	}
 	return ""
 }
 
 // dumpFresh: the last message of the dump is young enough to delete pods by (S3).
-func (d *decision) dumpFresh() bool { return Fresh(d.seen.Dump.Last, d.now, DumpValidity) }
+func (d *decision) dumpFresh() bool {
+	return observed.Fresh(d.Seen.Dump.Last, d.Now, facts.DumpValidity)
+}
 
 // whileProven is the first of a time and the end of the proof.
 func (d *decision) whileProven(until time.Time) time.Time {
-	if p := d.st.Proof; p.Type.Ages() {
-		return sooner(until, p.At.Add(ProofValidity))
+	if p := d.Record.Proof; p.Type.Ages() {
+		return facts.Sooner(until, p.At.Add(facts.ProofValidity))
 	}
 	return until
 }
 
 // whileDumping is the first of a time and the end of what the last message of a dump proves.
 func (d *decision) whileDumping(until time.Time) time.Time {
-	return sooner(until, d.seen.Dump.Last.Add(DumpValidity))
+	return facts.Sooner(until, d.Seen.Dump.Last.Add(facts.DumpValidity))
 }
 
 // forgetProof has it made anew, from the first read.
-func (d *decision) forgetProof() { d.st.Proof, d.st.Power.FirstOff = nil, nil }
+func (d *decision) forgetProof() { d.Record.Proof, d.Record.Power.FirstOff = nil, nil }

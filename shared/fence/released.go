@@ -2,8 +2,12 @@ package fence
 
 import (
 	"fmt"
+	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // released: the out-of-service taint goes first (S23), then the machine comes
@@ -12,30 +16,30 @@ func (d *decision) released() outcome {
 	if o := d.clearOutOfService(); o.decided {
 		return o
 	}
-	if d.st.Release.DoneAt == nil {
-		d.st.Release.DoneAt = d.at(0)
+	if d.Record.Release.DoneAt == nil {
+		d.Record.Release.DoneAt = d.At(0)
 	}
-	d.st.Power.LastRead, d.st.Power.NotBefore, d.st.Retries = nil, nil, 0
-	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.st.Release.Pods)
-	if d.st.Release.TimedOut {
-		reason, msg = api.ReleaseTimedOut, d.leftBehind()
+	d.Record.Power.LastRead, d.Record.Power.NotBefore, d.Record.Retries = nil, nil, 0
+	reason, msg := api.Released, fmt.Sprintf("%d pods released", d.Record.Release.Pods)
+	if d.Record.Release.TimedOut {
+		reason, msg = api.ReleaseTimedOut, d.LeftBehind()
 	}
-	if p := d.st.Proof; p != nil && p.Type == api.ProofStorageCut {
+	if p := d.Record.Proof; p != nil && p.Type == api.ProofStorageCut {
 		return d.cutReleased(reason, msg)
 	}
 	o, left := d.nodeGoes()
 	if o.decided {
 		return o
 	}
-	if d.owesPowerOn() {
+	if d.OwesPowerOn() {
 		return d.enter(api.PoweringOn, reason, msg)
 	}
 	d.tell(reason, msg)
-	why := d.staysOff()
-	if !d.st.Power.SwitchedByUs {
+	why := d.StaysOff()
+	if !d.Record.Power.SwitchedByUs {
 		why = "it was not nodefence that switched this machine off"
 	}
-	if d.st.Release.TimedOut {
+	if d.Record.Release.TimedOut {
 		why += "; " + msg
 	}
 	return d.leave(api.Fenced, api.StaysOff, why+left)
@@ -49,26 +53,13 @@ func (d *decision) timedOut(msg string) outcome {
 
 // noteTimedOut does not take back that a release was done.
 func (d *decision) noteTimedOut(msg string) {
-	d.st.Release.TimedOut = d.st.Release.TimedOut || d.st.Release.DoneAt == nil
+	d.Record.Release.TimedOut = d.Record.Release.TimedOut || d.Record.Release.DoneAt == nil
 	d.tell(api.ReleaseTimedOut, msg)
-}
-
-// leftBehind says what a release that timed out has not freed, in the words in which it was
-// told, as long as they are the last.
-func (d *decision) leftBehind() string {
-	if d.said(api.ReleaseTimedOut) {
-		return d.st.Message
-	}
-	msg := "the release ended before all was free"
-	if r := d.st.Release; r.PodsLeft+r.AttachmentsLeft > 0 {
-		msg += fmt.Sprintf(": %d pods and %d attachments are left", r.PodsLeft, r.AttachmentsLeft)
-	}
-	return msg
 }
 
 // clearOutOfService takes the taint off, if it stays.
 func (d *decision) clearOutOfService() outcome {
-	if d.outOfServiceStays() {
+	if d.OutOfServiceStays() {
 		return d.carryOut(ClearOutOfService)
 	}
 	d.noteOutOfServiceGone()
@@ -81,4 +72,77 @@ func (d *decision) nodeGone() outcome {
 		return o
 	}
 	return d.released()
+}
+
+// noteBoot keeps the boot that a proof is about (S3). Until work is released the reads are
+// begun anew after each other boot.
+func (d *decision) noteBoot() {
+	boot := d.Seen.Node.BootID
+	if r := d.Record.Release; r.By != "" {
+		d.Record.BootIDBefore = r.BootID
+		return
+	}
+	if d.Record.BootIDBefore != boot {
+		d.Record.BootIDBefore = boot
+		d.isolationRecords()
+		for i := range d.Record.Isolation {
+			d.Record.Isolation[i].FirstCut = nil
+		}
+	}
+}
+
+// provenByCut releases what every device that counts was seen to have cut off (S1).
+func (d *decision) provenByCut() outcome {
+	d.proveCut()
+	return d.enter(api.Releasing, api.SeenCutOff, "its storage was seen cut off twice: pods all of whose writable volumes that covers are released, and no others")
+}
+
+// noteRelease keeps what giving access back depends on: what was released, on which
+// proof, and about which boot.
+func (d *decision) noteRelease(act Action) {
+	r, left, p := &d.Record.Release, d.Seen.Left, d.Record.Proof
+	if len(d.Decision.Isolation()) == 0 || left == nil || d.Record.Phase != api.Releasing {
+		return
+	}
+	if facts.CutOnly(d.Decision) {
+		r.KeptPods = ""
+		if len(left.Stay) > 0 {
+			r.KeptPods = clip.Message(fmt.Sprintf("%d pods stay, as not all of their writable volumes are cut off: %s", len(left.Stay), observed.Some(left.Stay)))
+		}
+	}
+	if act != Release || p == nil {
+		return
+	}
+	if r.By == "" {
+		r.By, r.BootID = p.Type, p.BootIDBefore
+	}
+	if p.Type != api.ProofStorageCut {
+		return
+	}
+	// What is released and not named is not seen to be out of use (S2).
+	r.RebootOnly = r.RebootOnly || left.Hidden || len(left.Volumes) == 0
+	for _, v := range left.Volumes {
+		switch {
+		case len(v) > facts.LongestVolume:
+			r.RebootOnly = true
+		case !slices.Contains(r.Volumes, v):
+			r.Volumes = append(r.Volumes, v)
+		}
+	}
+	if len(r.Volumes) > facts.MaxVolumes {
+		r.Volumes, r.RebootOnly = nil, true
+	}
+}
+
+// cutDone: nothing more is to be done about this device. Where its cut is the proof,
+// that is two reads, a settle apart, of which the last is fresh (S1, S3).
+func (d *decision) cutDone(i int) bool {
+	r := d.CutRecord(i)
+	switch {
+	case r.GaveUp:
+		return true
+	case !facts.CutOnly(d.Decision) || !facts.Proves(d.Decision.Isolation()[i]):
+		return r.SeenCutAt != nil
+	}
+	return d.seenCutTwice(r)
 }

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAWordWaitsForAPictureOfNow: a process that has just started knows of a restore by
@@ -22,34 +23,34 @@ func TestAWordWaitsForAPictureOfNow(t *testing.T) {
 		Reason api.Reason
 		Act    fence.Action
 	}
-	over := func(f *api.NodeFence, _ *fence.Seen) {
+	over := func(f *api.NodeFence, _ *observed.Look) {
 		f.Status.Release = begunAt(now, false)
 		f.Status.Release.Deadline = f.Status.Release.StartedAt
 	}
 	for name, c := range map[string]struct {
 		kind   api.ProofKind
 		old    string
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   end
 	}{
 		"the picture is of now":                           {api.ProofConfirmed, "", nil, end{api.Releasing, api.ReleaseStarted, fence.Release}},
 		"it is old":                                       {api.ProofConfirmed, "old", nil, end{api.Releasing, api.LeasePictureOld, fence.None}},
-		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *fence.Seen) { f.Status.Power.SwitchedByUs = true }, end{api.Releasing, api.LeasePictureOld, fence.None}},
-		"it is old, and the release is begun":             {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *fence.Seen) { f.Status.Release = begunAt(now, false) }, end{api.Releasing, api.LeasePictureOld, fence.None}},
+		"it is old, and we cut the machine":               {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.SwitchedByUs = true }, end{api.Releasing, api.LeasePictureOld, fence.None}},
+		"it is old, and the release is begun":             {api.ProofConfirmed, "old", func(f *api.NodeFence, _ *observed.Look) { f.Status.Release = begunAt(now, false) }, end{api.Releasing, api.LeasePictureOld, fence.None}},
 		"it is old, and the release's time is over":       {api.ProofConfirmed, "old", over, end{api.Fenced, api.StaysOff, fence.None}},
 		"it is old, and the machine was seen off":         {api.ProofSeenOff, "old", nil, end{api.Releasing, api.ReleaseStarted, fence.Release}},
-		"it is old, and a person ends it":                 {api.ProofConfirmed, "old", func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }, end{api.Recovering, api.Aborted, fence.None}},
-		"it is old, we cut it, and a person ends it":      {api.ProofConfirmed, "old", func(f *api.NodeFence, s *fence.Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, fence.None}},
-		"nobody confirms a restore, and a person ends it": {api.ProofConfirmed, "restored", func(f *api.NodeFence, s *fence.Seen) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, fence.None}},
+		"it is old, and a person ends it":                 {api.ProofConfirmed, "old", func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, end{api.Recovering, api.Aborted, fence.None}},
+		"it is old, we cut it, and a person ends it":      {api.ProofConfirmed, "old", func(f *api.NodeFence, s *observed.Look) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, fence.None}},
+		"nobody confirms a restore, and a person ends it": {api.ProofConfirmed, "restored", func(f *api.NodeFence, s *observed.Look) { f.Status.Power.SwitchedByUs, s.Deleting = true, true }, end{api.PoweringOn, api.ReleaseTimedOut, fence.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status.Phase = api.Releasing
-				f.Status.Proof = &api.Proof{Type: c.kind, At: fence.StampOf(now), By: "ann", BootIDBefore: "a"}
-				s.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}}
+				f.Status.Proof = &api.Proof{Type: c.kind, At: observed.StampOf(now), By: "ann", BootIDBefore: "a"}
+				s.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}}
 				s.Brakes.Unwatched = c.old
 				if c.old == "restored" {
-					s.Brakes = fence.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
+					s.Brakes = observed.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "the API server went back"}
 				}
 				if c.change != nil {
 					c.change(f, s)
@@ -81,7 +82,7 @@ func TestOnlyAFreshPictureTellsOfNow(t *testing.T) {
 			ps := []api.FencePolicy{fencetest.LivePolicy()}
 			f := underPolicy(ps, true)
 			all, l := cluster(f)
-			at, since := fence.StampOf(fencetest.Start.Add(-c.age)), fence.StampOf(fencetest.Start.Add(-c.age-c.watched))
+			at, since := observed.StampOf(fencetest.Start.Add(-c.age)), observed.StampOf(fencetest.Start.Add(-c.age-c.watched))
 			l.Status.Leases = api.LeasePicture{ObservedAt: &at, Since: &since, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}
 			if c.watched == 0 {
 				l.Status.Leases = api.LeasePicture{}

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestARetryGoesByWhatWasMended: who asks for it has mended a device's ConfigMap, and a yes
@@ -28,8 +29,8 @@ func TestARetryGoesByWhatWasMended(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			yes := now.Add(-10 * time.Second)
-			f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
-				at := fence.StampOf(yes)
+			f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+				at := observed.StampOf(yes)
 				f.Status.Phase, f.Status.Reason, f.Status.DecidedAt = c.phase, api.WrongMachine, &at
 				if c.phase == api.Pending {
 					f.Status.DecidedAt = nil // the flow began anew

@@ -9,8 +9,10 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAProofByEveryDeviceFits: a node may have four devices that cut it off from storage,
@@ -24,7 +26,7 @@ func TestAProofByEveryDeviceFits(t *testing.T) {
 		all = append(all, api.Binding{Driver: "san", Address: fmt.Sprint(i), Role: api.RoleStorage, Must: true, Covers: &api.Coverage{CSIDriverNames: []string{"d"}}})
 	}
 	fencetest.Cutting(&spec.Decision, all...)
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	st := spec.In(api.NodeFenceStatus{Phase: api.Fencing, FenceNumber: 1, BootIDBefore: "a"})
 	for i := range spec.Decision.Devices {
 		r := api.RecordOf(&spec.Decision.Devices[i])
@@ -32,7 +34,7 @@ func TestAProofByEveryDeviceFits(t *testing.T) {
 		r.FirstCut, r.LastRead = &off, &off
 		st.Isolation = append(st.Isolation, r)
 	}
-	d := fence.CoreOf(&st.Decision, st, fence.Seen{}, fencetest.Start.Add(time.Second))
+	d := fence.CoreOf(&st.Decision, st, observed.Look{}, fencetest.Start.Add(time.Second))
 	d.ProvenByCut()
 	if n := len(d.Status().Proof.Reads); n != 8 {
 		t.Errorf("%d reads prove it", n)
@@ -45,10 +47,10 @@ func TestAProofByEveryDeviceFits(t *testing.T) {
 // TestAVolumeWithALongNameIsNotKept: what is not named in the record is not seen to be out
 // of use, and only a reboot shows it (S2).
 func TestAVolumeWithALongNameIsNotKept(t *testing.T) {
-	for n, only := range map[int]bool{fence.LongestVolume: false, fence.LongestVolume + 1: true} {
+	for n, only := range map[int]bool{facts.LongestVolume: false, facts.LongestVolume + 1: true} {
 		spec := specs.Cut()
 		st := spec.In(api.NodeFenceStatus{Phase: api.Releasing, FenceNumber: 1, Proof: &api.Proof{Type: api.ProofStorageCut, BootIDBefore: "a"}})
-		d := fence.CoreOf(&st.Decision, st, fence.Seen{Left: &fence.Left{Volumes: []string{"a", strings.Repeat("v", n)}}}, fencetest.Start)
+		d := fence.CoreOf(&st.Decision, st, observed.Look{Left: &observed.Left{Volumes: []string{"a", strings.Repeat("v", n)}}}, fencetest.Start)
 		d.NoteRelease(fence.Release)
 		if r := d.Status().Release; r.RebootOnly != only || (len(r.Volumes) == 2) == only {
 			t.Errorf("%d letters: only a reboot shows it: %v, %d volumes are kept", n, r.RebootOnly, len(r.Volumes))

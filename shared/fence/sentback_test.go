@@ -10,8 +10,10 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestADeadDeviceKeepsNoFenceFromTheGate: the policy is in DryRun by now, and the switch
@@ -45,7 +47,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 			case act == fence.Isolate:
 				taint = true
 			case act.Device():
-				c := &fence.CallResult{Call: api.Call(act), At: now}
+				c := &observed.CallResult{Call: api.Call(act), At: now}
 				if reads = append(reads, now.Sub(fencetest.Start)); dead {
 					c.Err = "unreachable"
 				} else if c.Power = "On"; len(reads)%2 == 1 {
@@ -73,7 +75,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 		t.Fatalf("%s %s: %s", f.Status.Phase, f.Status.Reason, f.Status.Message)
 	}
 	told := slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.RestoreFailed })
-	if !told || !fence.Owed(f.Status.Isolation[0]) {
+	if !told || !facts.Owed(f.Status.Isolation[0]) {
 		t.Errorf("told %v, %+v", told, f.Status.Isolation[0])
 	}
 	kept := *f.Status.DeepCopy()
@@ -84,7 +86,7 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 	}
 	f.Status, dryRun, dead, reads = kept, true, false, nil
 	run(now.Add(15 * time.Minute))
-	if f.Status.Phase != api.Pending || fence.Owed(f.Status.Isolation[0]) {
+	if f.Status.Phase != api.Pending || facts.Owed(f.Status.Isolation[0]) {
 		t.Errorf("the switch answers again: %s, %+v", f.Status.Phase, f.Status.Isolation[0])
 	}
 }
@@ -93,16 +95,16 @@ func TestADeadDeviceKeepsNoFenceFromTheGate(t *testing.T) {
 // it is not sent from the gate to the device and back again and again.
 func TestADeadDeviceMakesNoCircle(t *testing.T) {
 	for name, c := range map[string]struct {
-		call   fence.CallResult
-		brakes fence.Brakes
+		call   observed.CallResult
+		brakes observed.Brakes
 	}{
-		"it does not answer":             {fence.CallResult{Err: "unreachable"}, fence.Brakes{}},
-		"it refuses the account":         {fence.CallResult{Err: "wrong password", Denied: true}, fence.Brakes{}},
-		"everything is paused besides":   {fence.CallResult{Err: "unreachable"}, fence.Brakes{Paused: true}},
-		"everything is stopped besides":  {fence.CallResult{Err: "unreachable"}, fence.Brakes{Stopped: true}},
-		"it refuses, and that is paused": {fence.CallResult{Err: "wrong password", Denied: true}, fence.Brakes{Paused: true}},
-		"it answers for a wrong machine": {fence.CallResult{Err: "another machine", Wrong: true}, fence.Brakes{}},
-		"a storm holds it besides":       {fence.CallResult{Err: "unreachable"}, fence.Brakes{Storm: true}},
+		"it does not answer":             {observed.CallResult{Err: "unreachable"}, observed.Brakes{}},
+		"it refuses the account":         {observed.CallResult{Err: "wrong password", Denied: true}, observed.Brakes{}},
+		"everything is paused besides":   {observed.CallResult{Err: "unreachable"}, observed.Brakes{Paused: true}},
+		"everything is stopped besides":  {observed.CallResult{Err: "unreachable"}, observed.Brakes{Stopped: true}},
+		"it refuses, and that is paused": {observed.CallResult{Err: "wrong password", Denied: true}, observed.Brakes{Paused: true}},
+		"it answers for a wrong machine": {observed.CallResult{Err: "another machine", Wrong: true}, observed.Brakes{}},
+		"a storm holds it besides":       {observed.CallResult{Err: "unreachable"}, observed.Brakes{Storm: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, now := isolatedFence(specs.Fabric(), api.Isolating)
@@ -142,9 +144,9 @@ func TestADeadDeviceMakesNoCircle(t *testing.T) {
 // TestALostCallIsNotWhyAFenceIsSentBack: what holds it stays its reason (S28).
 func TestALostCallIsNotWhyAFenceIsSentBack(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Phase, f.Status.Outcome, f.Status.Reason, f.Status.Message = api.Recovering, api.SentBack, api.Excluded, "by a label"
-		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: fence.StampOf(fencetest.Start), NotAfter: fence.StampOf(fencetest.Start)}
+		f.Status.Claim = &api.Claim{Holder: "another", Device: "power-1", Call: api.CallRead, At: observed.StampOf(fencetest.Start), NotAfter: observed.StampOf(fencetest.Start)}
 		s.Node.Taint = false
 	})
 	st, _ := fence.Decide(f, s, now)

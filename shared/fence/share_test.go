@@ -6,6 +6,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestLeaveOff: a machine is switched on if both the policy and the node's own
@@ -26,7 +27,7 @@ func TestLeaveOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := fence.CoreOf(
 				&api.Decision{Devices: api.Named(tc.binding...), ResolvedPolicy: api.ResolvedPolicy{Settings: api.Settings{Action: tc.action, PerNode: (*api.PerNode)(nil).Settings()}}},
-				api.NodeFenceStatus{Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: tc.cut}}}, fence.Seen{}, time.Time{},
+				api.NodeFenceStatus{Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: tc.cut}}}, observed.Look{}, time.Time{},
 			)
 			if got := d.OwesPowerOn(); got != tc.want {
 				t.Errorf("owes a power-on: %v, want %v", got, tc.want)

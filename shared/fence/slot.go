@@ -5,13 +5,14 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // The slot that a fence holds, or asks for, and what waits without one.
 
 // stale sends a fence whose yes is too old back to the gate (S17).
 func (d *decision) stale() outcome {
-	if d.begun() {
+	if d.Begun() {
 		return goOn
 	}
 	return d.outdated()
@@ -20,17 +21,17 @@ func (d *decision) stale() outcome {
 // outdated does so too with a fence that has begun and was given a slot anew: its step
 // out of Pending may have been saved so late that the slot is another's by now (S14).
 func (d *decision) outdated() outcome {
-	if d.within(d.st.DecidedAt, DecisionValidity) {
+	if d.Within(d.Record.DecidedAt, facts.DecisionValidity) {
 		return goOn
 	}
-	d.st.DecidedAt = nil
+	d.Record.DecidedAt = nil
 	return d.enter(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
 }
 
 // askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
 // nothing of their configuration is frozen either.
 func (d *decision) askSlot() outcome {
-	if !d.seen.Resolved && d.dec.Settings.Action.Reads() && !d.machineWithoutNode() && !d.confirmAsked() {
+	if !d.Seen.Resolved && d.Decision.Settings.Action.Reads() && !d.MachineWithoutNode() && !d.ConfirmAsked() {
 		return d.carryOut(Resolve)
 	}
 	return d.carryOut(Reserve)
@@ -38,14 +39,14 @@ func (d *decision) askSlot() outcome {
 
 // holdRefused waits without a slot for each device that this fence can't do without.
 func (d *decision) holdRefused() outcome {
-	if !d.dec.Settings.Action.Device() {
+	if !d.Decision.Settings.Action.Device() {
 		return goOn
 	}
-	for i := range d.dec.Isolation() {
-		b := &d.dec.Isolation()[i]
-		if until, ok := d.lockedOut(b); ok && b.Must && !(d.record(i) != nil && d.cutDone(i)) {
+	for i := range d.Decision.Isolation() {
+		b := &d.Decision.Isolation()[i]
+		if until, ok := d.LockedOut(b); ok && b.Must && !(d.CutRecord(i) != nil && d.cutDone(i)) {
 			d.isolationRecords()
-			d.holdLocked(taken(*b)+": ", until, d.record(i).LastError)
+			d.holdLocked(facts.Taken(*b)+": ", until, d.CutRecord(i).LastError)
 			return settled
 		}
 	}
@@ -54,11 +55,11 @@ func (d *decision) holdRefused() outcome {
 
 // holdDenied waits for the machine's own device, without a slot.
 func (d *decision) holdDenied() outcome {
-	until, locked := d.lockout()
+	until, locked := d.Lockout()
 	if !locked {
 		return goOn
 	}
-	d.holdLocked("", until, d.st.Power.LastError)
+	d.holdLocked("", until, d.Record.Power.LastError)
 	return settled
 }
 
@@ -67,7 +68,7 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 		last = "; " + last
 	}
 	d.stay(api.DeviceDenied, fmt.Sprintf("%s%s: asked again after %s, so that the account is not locked, or at once with a retry (spec.requests.retry)%s",
-		which, refusedOften, until.UTC().Format(time.RFC3339), last), 0)
+		which, facts.RefusedOften, until.UTC().Format(time.RFC3339), last), 0)
 	d.wakeAt(until)
 }
 
@@ -75,18 +76,56 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 // for it is over. The person's word stands in the spec, so that it counts for
 // this fence and not for the next.
 func (d *decision) awaitApproval(about string) outcome {
-	if d.st.ApprovalSince == nil {
-		d.st.ApprovalSince = d.at(0)
+	if d.Record.ApprovalSince == nil {
+		d.Record.ApprovalSince = d.At(0)
 	}
-	until := d.st.ApprovalSince.Add(d.dec.Settings.ApprovalTimeout.Duration)
-	if !until.After(d.now) {
-		d.st.ApprovalSince = nil
-		return d.fail(api.NotApproved, "nobody approved within "+d.dec.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
+	until := d.Record.ApprovalSince.Add(d.Decision.Settings.ApprovalTimeout.Duration)
+	if !until.After(d.Now) {
+		d.Record.ApprovalSince = nil
+		return d.fail(api.NotApproved, "nobody approved within "+d.Decision.Settings.ApprovalTimeout.Duration.String()+" (spec.requests.approve); a retry asks again")
 	}
 	d.stay(api.WaitingForApproval, about+"a person must approve (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
 	d.wakeAt(until)
-	if until.Sub(d.now) > Resync {
-		d.lookAfter(Resync)
+	if until.Sub(d.Now) > facts.Resync {
+		d.lookAfter(facts.Resync)
 	}
 	return settled
+}
+
+// A Machine that has no node is deleted where its policy says so, and its owner makes
+// another one. It goes through the gate as a node of the Machine's own name that is
+// missing, so that limits, mode, pauses and windows hold for it, and its record can
+// mark and release nothing (S6). There is no device, no proof, and no release (S1).
+
+// A node whose Machine is in phase Failed, or is asked to be remediated, is unhealthy
+// at once where its policy expects Machines. What comes of it is a fence like any
+// other, and what is done to the machine is what the node's configuration says. Once
+// power was cut, or work released, the node's health alone decides, as for a request.
+
+// machineGoes asks for the deletion, and waits for it to show. That it was asked for is
+// saved before it is, and is no evidence: the list of resync's next look is.
+func (d *decision) machineGoes() outcome {
+	if o := d.calledOff(); o.decided {
+		return o
+	}
+	r := d.Record.Machine
+	switch {
+	case r != nil && d.Since(&r.AskedAt) < facts.MachineShows:
+		return d.stay(api.MachineDeletionSent, d.Record.Message, facts.MachineShows-d.Since(&r.AskedAt))
+	case r != nil && r.Tries >= d.Attempts():
+		return d.fail(api.MachineNotDeleted, fmt.Sprintf("Machine %s was to be deleted %d times, and is still listed", d.Decision.Trigger.Machine.String(), r.Tries))
+	}
+	if o := d.stale(); o.decided {
+		return o
+	}
+	if !d.Seen.Brakes.Counted {
+		return d.stay(d.Record.Reason, d.Record.Message, facts.Handover) // not asked again is no yes (S15)
+	}
+	tries := int32(1)
+	if r != nil {
+		tries = r.Tries + 1
+	}
+	d.Record.Machine = &api.MachineRecord{AskedAt: d.Time(), Tries: tries}
+	d.tell(api.MachineDeletionSent, fmt.Sprintf("deleting Machine %s (try %d of %d)", d.Decision.Trigger.Machine.String(), tries, d.Attempts()))
+	return d.carryOut(DeleteMachine)
 }

@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestASupplyThatIsNotSwitchedOn: a machine of which only some supplies came on again is
@@ -21,7 +22,7 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 		// comes is by which On the other supply comes; 0 is never.
 		comes, ons int
 		// first is what is read before any On; dead reads fail before that.
-		first fence.CallResult
+		first observed.CallResult
 		dead  int
 		told  []string
 	}{
@@ -33,14 +34,14 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)",
 			"power-on was sent, the machine reads on, but " + lacks + " (try 3 of 3)",
 			"the machine reads on, and " + lacks + ": it is to be switched on by hand"}},
-		"others have switched on the first": {comes: 1, ons: 1, first: fence.CallResult{Power: "On", MissingSupply: lacks}},
-		"others have switched on both":      {first: fence.CallResult{Power: "On"}},
-		"others have, and the device was away for long": {comes: 2, ons: 2, first: fence.CallResult{Power: "On", MissingSupply: lacks}, dead: 7, told: []string{
+		"others have switched on the first": {comes: 1, ons: 1, first: observed.CallResult{Power: "On", MissingSupply: lacks}},
+		"others have switched on both":      {first: observed.CallResult{Power: "On"}},
+		"others have, and the device was away for long": {comes: 2, ons: 2, first: observed.CallResult{Power: "On", MissingSupply: lacks}, dead: 7, told: []string{
 			"power-on was sent, the machine reads on, but " + lacks + " (try 2 of 3)"}},
 	} {
 		f := &api.NodeFence{Spec: fencetest.Spec().AsSpec(), Status: fencetest.Spec().In(api.NodeFenceStatus{})}
 		f.Status.Decision.Settings.Power.Attempts = 3
-		at := fence.StampOf(fencetest.Start)
+		at := observed.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
 			Phase: api.PoweringOn, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 			Power: api.PowerRecord{DeviceRecord: api.DeviceRecord{SwitchedByUs: true, OffAt: &at}, Cut: []int32{0}},
@@ -57,16 +58,16 @@ func TestASupplyThatIsNotSwitchedOn(t *testing.T) {
 			if f.Status = st; act == fence.None {
 				continue
 			}
-			end := fence.CallResult{Call: api.CallOn}
+			end := observed.CallResult{Call: api.CallOn}
 			if act == fence.Read && c.dead > 0 {
 				c.dead--
-				end = fence.CallResult{Call: api.CallRead, Err: "device unreachable"}
+				end = observed.CallResult{Call: api.CallRead, Err: "device unreachable"}
 			} else if act == fence.Read {
 				end = read
 			} else if ons++; ons == c.comes {
-				read = fence.CallResult{Call: api.CallRead, Power: "On"}
+				read = observed.CallResult{Call: api.CallRead, Power: "On"}
 			} else {
-				read = fence.CallResult{Call: api.CallRead, Power: "On", MissingSupply: lacks}
+				read = observed.CallResult{Call: api.CallRead, Power: "On", MissingSupply: lacks}
 			}
 			end.At, seen.Call = now, &end
 			f.Status, _ = fence.Decide(f, seen, now)

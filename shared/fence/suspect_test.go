@@ -10,8 +10,10 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // suspectWorld is fencetest.World, in which n0 counts as Ready and its Lease, which is
@@ -22,7 +24,7 @@ func suspectWorld(still time.Duration) (*api.NodeFence, admission.Picture, *api.
 	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerLeaseStill, LeaseStill: &api.LeaseStillTrigger{}}
 	f.Status.Decision.Settings.EarlyProbe = &api.ProbeSetting{LeaseStillDuration: metav1.Duration{Duration: 12 * time.Second}}
 	f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: time.Minute}}}
-	since := fence.StampOf(fencetest.Start.Add(-still))
+	since := observed.StampOf(fencetest.Start.Add(-still))
 	f.Status.Lease = api.LeaseRecord{Renewed: "m", StillSince: &since}
 	l.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "m", Since: since}}
 	return f, c, l
@@ -30,7 +32,7 @@ func suspectWorld(still time.Duration) (*api.NodeFence, admission.Picture, *api.
 
 func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 	held := func(f *api.NodeFence, ago time.Duration) {
-		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: fence.StampOf(fencetest.Start.Add(-ago))}}
+		f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: observed.StampOf(fencetest.Start.Add(-ago))}}
 	}
 	still := func(l *api.FenceLedger, nodes ...string) {
 		for _, n := range nodes {
@@ -64,7 +66,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 			still(l, "n1", "n2", "n3", "n4", "n5")
 		}, api.MostLeasesStale, 10 * time.Second},
 		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
-			old := fence.StampOf(fencetest.Start.Add(-fence.Resync - time.Second))
+			old := observed.StampOf(fencetest.Start.Add(-facts.Resync - time.Second))
 			l.Status.Leases.ObservedAt = &old
 		}, api.LeasePictureOld, 5 * time.Second},
 		"the source has to have seen it too": {23 * time.Second, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
@@ -74,7 +76,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 			f.Status.Lease.Renewed = "another"
 		}, api.LeaseStandsStill, 5 * time.Second},
 		"since when is the source's word": {50 * time.Second, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
-			l.Status.Leases.Still[0].Since = fence.StampOf(fencetest.Start.Add(-13 * time.Second))
+			l.Status.Leases.Still[0].Since = observed.StampOf(fencetest.Start.Add(-13 * time.Second))
 		}, api.WaitingForTime, 10 * time.Second},
 		"the longest renewal counts": {23 * time.Second, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Leases.Renewal.Duration = 20 * time.Second
@@ -91,7 +93,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 		if c.change != nil {
 			c.change(f, &cl, l)
 		}
-		got := fence.Verdict{}
+		got := observed.Verdict{}
 		if v := admission.Admit(f, cl, l, fencetest.Start); v != nil {
 			got = *v
 		}
@@ -107,7 +109,7 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 // TestASlotGivenBack is free for others at once, and does not come back.
 func TestASlotGivenBack(t *testing.T) { // S14
 	f, c, l := suspectWorld(30 * time.Second)
-	at := fence.StampOf(fencetest.Start.Add(-time.Second))
+	at := observed.StampOf(fencetest.Start.Add(-time.Second))
 	l.Status.Reservations = []api.Reservation{{NodeName: "n0", FenceUID: "f0", FenceNumber: 1, At: at}}
 	if admission.ReservedAt(l, f) == nil {
 		t.Error("the slot is not there to begin with")
@@ -136,29 +138,29 @@ func TestASlotGivenBack(t *testing.T) { // S14
 // what would make another one fail only has it wait for the ordinary time.
 func TestSuspectNeverBegins(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		why    api.Reason
 	}{
-		"control-plane nodes": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.ControlPlane = true }, api.ControlPlaneNode},
-		"excluded nodes":      {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Excluded = "the label" }, api.Excluded},
-		"our own machine":     {func(_ *api.NodeFence, s *fence.Seen) { s.Self = true }, api.OwnMachine},
-		"a pause":             {func(_ *api.NodeFence, s *fence.Seen) { s.Brakes.Paused = true }, api.Paused},
-		"approval": {func(f *api.NodeFence, _ *fence.Seen) {
+		"control-plane nodes": {func(_ *api.NodeFence, s *observed.Look) { s.Node.ControlPlane = true }, api.ControlPlaneNode},
+		"excluded nodes":      {func(_ *api.NodeFence, s *observed.Look) { s.Node.Excluded = "the label" }, api.Excluded},
+		"our own machine":     {func(_ *api.NodeFence, s *observed.Look) { s.Self = true }, api.OwnMachine},
+		"a pause":             {func(_ *api.NodeFence, s *observed.Look) { s.Brakes.Paused = true }, api.Paused},
+		"approval": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 		}, api.WaitingForApproval},
-		"no device is no failure": {func(f *api.NodeFence, s *fence.Seen) {
+		"no device is no failure": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Decision.Devices, f.Status.Decision.DevicesError, s.Resolved = nil, "none", true
 		}, api.BindingInvalid},
-		"its time is not over": {func(_ *api.NodeFence, s *fence.Seen) {
+		"its time is not over": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Lease.StillSince = fencetest.Start.Add(-specs.EarlyStill + time.Second)
 		}, api.WaitingForTime},
-		"it was read a moment ago": {func(f *api.NodeFence, _ *fence.Seen) {
-			at := fence.StampOf(fencetest.Start.Add(time.Second))
+		"it was read a moment ago": {func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(fencetest.Start.Add(time.Second))
 			f.Status.Power.NotBefore = &at
 		}, api.LeaseStandsStill},
 	} {
 		f := &api.NodeFence{Spec: specs.Early().AsSpec(), Status: specs.Early().In(api.NodeFenceStatus{})}
-		since, opened := fence.StampOf(fencetest.Start.Add(-time.Second)), fence.StampOf(fencetest.Start)
+		since, opened := observed.StampOf(fencetest.Start.Add(-time.Second)), observed.StampOf(fencetest.Start)
 		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
 			Lease: api.LeaseRecord{Renewed: "r0", StillSince: &since}}
 		seen := fencetest.Look(f, fencetest.Start, "True", false, "a")
@@ -183,7 +185,7 @@ func TestAnEarlyProbeNeedsADeviceToAsk(t *testing.T) {
 	} {
 		p := specs.Early().Decision.ResolvedPolicy
 		c.change(&p)
-		if got := fence.Early(p) != nil; got != c.want {
+		if got := facts.Early(p) != nil; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -192,16 +194,16 @@ func TestAnEarlyProbeNeedsADeviceToAsk(t *testing.T) {
 // TestOurMark: Ready=Unknown by our own hand is no condition until Kubernetes has
 // lost the node too.
 func TestOurMark(t *testing.T) {
-	ours := fence.Condition{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: fencetest.Start}
+	ours := observed.Condition{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: fencetest.Start}
 	for name, c := range map[string]struct {
-		conditions []fence.Condition
+		conditions []observed.Condition
 		want       int
 	}{
-		"our own mark is none":                   {[]fence.Condition{ours, {Type: "MemoryPressure", Status: "False"}}, 0},
-		"Kubernetes has lost it since":           {[]fence.Condition{ours, {Type: "MemoryPressure", Status: "Unknown"}}, 1},
-		"Kubernetes lost it by itself":           {[]fence.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown"}}, 1},
-		"another's condition says nothing of it": {[]fence.Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
-		"without earlyProbe it is as it was":     {[]fence.Condition{ours}, 1},
+		"our own mark is none":                   {[]observed.Condition{ours, {Type: "MemoryPressure", Status: "False"}}, 0},
+		"Kubernetes has lost it since":           {[]observed.Condition{ours, {Type: "MemoryPressure", Status: "Unknown"}}, 1},
+		"Kubernetes lost it by itself":           {[]observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown"}}, 1},
+		"another's condition says nothing of it": {[]observed.Condition{ours, {Type: "KernelDeadlock", Status: "Unknown"}}, 0},
+		"without earlyProbe it is as it was":     {[]observed.Condition{ours}, 1},
 	} {
 		f := &api.NodeFence{Spec: specs.Early().AsSpec(), Status: specs.Early().In(api.NodeFenceStatus{})}
 		if name == "without earlyProbe it is as it was" {

@@ -11,23 +11,24 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAConditionIsAConditionWhateverItsName: conditions with the names of what else a fence
 // opens for are no such thing, and count for as long as they hold, and for their time (S17).
 func TestAConditionIsAConditionWhateverItsName(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	since := fence.StampOf(now.Add(-time.Minute))
+	since := observed.StampOf(now.Add(-time.Minute))
 	for _, name := range []string{"Machine", "NodeMissing", "LeaseStill", "StartupTimeout", "Lease", "Node", "Startup"} {
 		for wait, want := range map[time.Duration]string{0: "Isolating Admitted", 5 * time.Minute: "Pending WaitingForTime"} {
-			f, s := waiting(now, func(f *api.NodeFence, s *fence.Seen) {
+			f, s := waiting(now, func(f *api.NodeFence, s *observed.Look) {
 				f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: name, Status: "True", Duration: metav1.Duration{Duration: wait}}}
 				f.Status.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: name, Status: "True", Mark: since, Since: since}}
 				f.Status.CutOrReleased = true // from there the trouble of a Machine counts no more
-				s.Node.Conditions = []fence.Condition{{Type: name, Status: "True", Reason: strings.Repeat("x", 2000), Since: since.Time}}
+				s.Node.Conditions = []observed.Condition{{Type: name, Status: "True", Reason: strings.Repeat("x", 2000), Since: since.Time}}
 				s.MachineLooked = true
 			})
-			trigger, ok := fence.TriggerOf(f.Status.Decision.ResolvedPolicy, s.Node)
+			trigger, ok := observed.TriggerOf(f.Status.Decision.ResolvedPolicy, s.Node)
 			if c := trigger.NodeCondition; !ok || trigger.Type != api.TriggerNodeCondition || c == nil || c.Type != name || len(trigger.Reason) > 1024 ||
 				trigger.OfMachine() || trigger.Missing() || trigger.Suspicion() || trigger.Startup() {
 				t.Errorf("%s opens a fence for %+v", name, trigger)
@@ -46,7 +47,7 @@ func TestAConditionIsAConditionWhateverItsName(t *testing.T) {
 
 // TestWhyAFenceOpened in words.
 func TestWhyAFenceOpened(t *testing.T) {
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	machine := func(state api.MachineState) *api.MachineTrigger { return &api.MachineTrigger{State: state} }
 	since := "since " + fencetest.Start.Format(time.RFC3339)
 	for want, dec := range map[string]api.Decision{

@@ -12,13 +12,14 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // recovered is a node whose power we cut, under a policy that keeps what it fenced
 // until a person uncordons it. It has been healthy for longer than it must be.
-func recovered(now time.Time, change func(*api.NodeFence, *fence.Seen)) (*api.NodeFence, fence.Seen) {
-	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
-	return under(now, func(f *api.NodeFence, s *fence.Seen) {
+func recovered(now time.Time, change func(*api.NodeFence, *observed.Look)) (*api.NodeFence, observed.Look) {
+	ago := func(d time.Duration) *api.Time { at := observed.StampOf(now.Add(-d)); return &at }
+	return under(now, func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual
 		f.Status.Phase, f.Status.PhaseSince, f.Status.ReadySince = api.Recovering, ago(time.Minute), ago(10*time.Second)
 		f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Placed.Cordon = true, 1, true
@@ -42,54 +43,56 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 	const held, back = "Recovering WaitingForUncordon, , next +30s", "Recovering UncordonAsked, Undo, next +10s"
 	const alone = "Recovering NodeHealthy, Undo, next +10s"
 	for name, c := range map[string]struct {
-		change func(*api.NodeFence, *fence.Seen)
+		change func(*api.NodeFence, *observed.Look)
 		want   string
 	}{
 		"its power was cut":    {nil, held},
-		"a person asks for it": {func(f *api.NodeFence, _ *fence.Seen) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
-		"a person uncordons it with kubectl": {func(f *api.NodeFence, s *fence.Seen) {
+		"a person asks for it": {func(f *api.NodeFence, _ *observed.Look) { f.Spec.Requests.Uncordon = uncordonBy(now) }, back},
+		"a person uncordons it with kubectl": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.KeptSince, s.Node.Cordoned = f.Status.ReadySince, false
 		}, back},
-		"somebody uncordoned it before it was healthy": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Cordoned = false }, held},
-		"somebody takes a cordon of his own away":      {func(f *api.NodeFence, s *fence.Seen) { f.Status.Placed.Cordon, s.Node.Cordoned = false, false }, held},
-		"the policy returns nodes by itself": {func(f *api.NodeFence, _ *fence.Seen) {
+		"somebody uncordoned it before it was healthy": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Cordoned = false }, held},
+		"somebody takes a cordon of his own away":      {func(f *api.NodeFence, s *observed.Look) { f.Status.Placed.Cordon, s.Node.Cordoned = false, false }, held},
+		"the policy returns nodes by itself": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic
 		}, alone},
-		"a policy from before there was this": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
-		"a person ends it": {func(f *api.NodeFence, _ *fence.Seen) {
+		"a policy from before there was this": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.Settings.Recovery.Uncordon = "" }, alone},
+		"a person ends it": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Spec.Requests.Abort = &api.AbortRequest{By: "ann", At: metav1.NewTime(now)}
 		}, alone},
-		"its record is deleted":      {func(_ *api.NodeFence, s *fence.Seen) { s.Deleting = true }, alone},
-		"everything is paused":       {func(_ *api.NodeFence, s *fence.Seen) { s.Brakes = fence.Brakes{Looked: true, Paused: true} }, held},
-		"only its work was released": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true) }, held},
-		"nothing was done to it":     {func(f *api.NodeFence, _ *fence.Seen) { f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0 }, alone},
-		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *fence.Seen) {
+		"its record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, alone},
+		"everything is paused":  {func(_ *api.NodeFence, s *observed.Look) { s.Brakes = observed.Brakes{Looked: true, Paused: true} }, held},
+		"only its work was released": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Power.Cuts, f.Status.Release = 0, begunAt(now, true)
+		}, held},
+		"nothing was done to it": {func(f *api.NodeFence, _ *observed.Look) { f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0 }, alone},
+		"it was isolated, and no more is to be": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Decision.Settings.Action = false, 0, api.ActionIsolate
 		}, held},
-		"it was cut off from its storage": {func(f *api.NodeFence, _ *fence.Seen) {
-			at := fence.StampOf(now.Add(-5 * time.Minute))
+		"it was cut off from its storage": {func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(now.Add(-5 * time.Minute))
 			f.Status.CutOrReleased, f.Status.Power.Cuts = false, 0
 			f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{OffAt: &at}, Device: "network-1"}}
 		}, held},
-		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Taint = false }, alone},
-		"it is not healthy for long enough, whoever uncordons it": {func(f *api.NodeFence, _ *fence.Seen) {
-			at := fence.StampOf(now.Add(-time.Second))
+		"somebody has taken the taint away by hand": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }, alone},
+		"it is not healthy for long enough, whoever uncordons it": {func(f *api.NodeFence, _ *observed.Look) {
+			at := observed.StampOf(now.Add(-time.Second))
 			f.Status.ReadySince, f.Spec.Requests.Uncordon = &at, uncordonBy(now)
 		}, "Recovering NodeHealthy, , next +2s"},
-		"it is ill again": {func(_ *api.NodeFence, s *fence.Seen) { s.Node.Conditions[0].Status = "Unknown" }, "Recovering NodeHealthy, , next +10s"},
-		"it is deleted":   {func(_ *api.NodeFence, s *fence.Seen) { s.Node = fence.Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
-		"it is another":   {func(_ *api.NodeFence, s *fence.Seen) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
-		"it was asked for once": {func(f *api.NodeFence, _ *fence.Seen) {
+		"it is ill again": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, "Recovering NodeHealthy, , next +10s"},
+		"it is deleted":   {func(_ *api.NodeFence, s *observed.Look) { s.Node = observed.Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
+		"it is another":   {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
+		"it was asked for once": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(now))
 		}, held},
-		"it is asked for twice": {func(f *api.NodeFence, _ *fence.Seen) {
+		"it is asked for twice": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(fencetest.Start))
 		}, back},
-		"it healed beforehand": {func(f *api.NodeFence, _ *fence.Seen) {
+		"it healed beforehand": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.CutOrReleased, f.Status.Power.Cuts, f.Status.Outcome = false, 0, api.HealedBeforeFence
 		}, alone},
-		"it healed while the flow began anew":    {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Outcome = api.HealedBeforeFence }, held},
-		"its request grew old in the second try": {func(f *api.NodeFence, _ *fence.Seen) { f.Status.Outcome = api.RequestExpired }, held},
+		"it healed while the flow began anew":    {func(f *api.NodeFence, _ *observed.Look) { f.Status.Outcome = api.HealedBeforeFence }, held},
+		"its request grew old in the second try": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Outcome = api.RequestExpired }, held},
 	} {
 		f, s := recovered(now, c.change)
 		f.Status.Reason = api.NodeHealthy
@@ -123,7 +126,7 @@ func TestWhyANodeIsKept(t *testing.T) {
 func TestAWordToUncordonIsForNow(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed} {
-		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase, f.Spec.Requests.Uncordon = api.UncordonManual, phase, uncordonBy(fencetest.Start)
 		})
 		st, _ := fence.Decide(f, s, now)
@@ -137,7 +140,7 @@ func TestAWordToUncordonIsForNow(t *testing.T) {
 // TestWhoUncordonsAndAsks is answered, in whichever order the two are seen.
 func TestWhoUncordonsAndAsks(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	f, s := recovered(now, func(f *api.NodeFence, s *fence.Seen) {
+	f, s := recovered(now, func(f *api.NodeFence, s *observed.Look) {
 		f.Spec.Requests.Uncordon, f.Status.KeptSince, s.Node.Cordoned = uncordonBy(now), f.Status.ReadySince, false
 	})
 	st, act := fence.Decide(f, s, now)

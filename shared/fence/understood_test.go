@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // strange is what a policy with a field of tomorrow has.
@@ -76,7 +77,7 @@ func TestWhatWasBegunIsCarriedOnByWhatWasDecided(t *testing.T) {
 	ps := []api.FencePolicy{fencetest.LivePolicy()}
 	for _, phase := range []api.Phase{api.Fencing, api.Releasing, api.PoweringOn} {
 		f := underPolicy(ps, true)
-		at := fence.StampOf(fencetest.Start)
+		at := observed.StampOf(fencetest.Start)
 		if f.Status.Phase = phase; phase == api.Fencing {
 			f.Status.Power.OffAt, f.Status.Power.LastRead = &at, &api.Read{State: api.PoweredOff, At: at}
 		}

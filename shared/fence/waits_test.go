@@ -10,7 +10,9 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // waiters are n0 and n1, both Ready, both with a fence that waits for a slot.
@@ -52,7 +54,7 @@ func oneAfterTheOther(t *testing.T, both [2]*api.NodeFence, c admission.Picture,
 
 // TestTwoThatWaitDoNotHoldEachOther for ever, and are never under way at once (S13, S14).
 func TestTwoThatWaitDoNotHoldEachOther(t *testing.T) {
-	cut, just := fence.StampOf(fencetest.Start.Add(-time.Hour)), fence.StampOf(fencetest.Start.Add(-2*time.Second))
+	cut, just := observed.StampOf(fencetest.Start.Add(-time.Hour)), observed.StampOf(fencetest.Start.Add(-2*time.Second))
 	t.Run("two of etcd's members that were asked for", func(t *testing.T) {
 		both, c, l := waiters(func(f *api.NodeFence) { f.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum })
 		c.Etcd = map[string]bool{"n0": true, "n1": true, "n2": true}
@@ -112,15 +114,15 @@ func TestClocksApart(t *testing.T) {
 		age, apart time.Duration
 		want       api.Reason
 	}{
-		"kept a little longer than it is valid": {fence.DecisionValidity + 4*time.Second, 0, api.TooManyConcurrent},
-		"and no longer":                         {fence.DecisionValidity + 6*time.Second, 0, ""},
-		"but where clocks were seen apart":      {fence.DecisionValidity + 6*time.Second, 9 * time.Second, api.TooManyConcurrent},
-		"by so much":                            {fence.DecisionValidity + 15*time.Second, 9 * time.Second, ""},
+		"kept a little longer than it is valid": {facts.DecisionValidity + 4*time.Second, 0, api.TooManyConcurrent},
+		"and no longer":                         {facts.DecisionValidity + 6*time.Second, 0, ""},
+		"but where clocks were seen apart":      {facts.DecisionValidity + 6*time.Second, 9 * time.Second, api.TooManyConcurrent},
+		"by so much":                            {facts.DecisionValidity + 15*time.Second, 9 * time.Second, ""},
 	} {
 		f, cl, l := fencetest.World(fencetest.Start)
 		other := fencetest.Running("n1", "f1", api.Pending)
 		cl.Fences, cl.Apart = append(cl.Fences, other), c.apart
-		l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: fence.StampOf(fencetest.Start.Add(-c.age)), CountedBy: []api.CountedBy{{Policy: "p"}}}}
+		l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "f1", FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-c.age)), CountedBy: []api.CountedBy{{Policy: "p"}}}}
 		if v := admission.Admit(f, cl, l, fencetest.Start); fencetest.ReasonOf(v) != c.want {
 			t.Errorf("%s: %+v", name, v)
 		}

@@ -14,6 +14,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -21,112 +22,112 @@ import (
 // numbers on the NodeFence (S28), and so in the policy's status.
 var noes = []struct {
 	when   string
-	change func(*api.NodeFence, *fence.Seen, *admission.Picture, *api.FenceLedger)
+	change func(*api.NodeFence, *observed.Look, *admission.Picture, *api.FenceLedger)
 }{
-	{"its condition does not hold for long enough", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"its condition does not hold for long enough", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.UnhealthyConditions[0].Duration.Duration = 5 * time.Minute
 	}},
-	{"too many nodes are unhealthy: a storm", func(_ *api.NodeFence, _ *fence.Seen, c *admission.Picture, _ *api.FenceLedger) {
+	{"too many nodes are unhealthy: a storm", func(_ *api.NodeFence, _ *observed.Look, c *admission.Picture, _ *api.FenceLedger) {
 		for i := range 5 {
 			c.Nodes[i].Unhealthy = true
 		}
 	}},
-	{"a storm has just ended", func(_ *api.NodeFence, _ *fence.Seen, _ *admission.Picture, l *api.FenceLedger) {
-		until := fence.StampOf(fencetest.Start.Add(4 * time.Minute))
-		l.Status.Storms = []api.Storm{{Policy: "p", Since: fence.StampOf(fencetest.Start.Add(-time.Hour)), CoolDownUntil: &until}}
+	{"a storm has just ended", func(_ *api.NodeFence, _ *observed.Look, _ *admission.Picture, l *api.FenceLedger) {
+		until := observed.StampOf(fencetest.Start.Add(4 * time.Minute))
+		l.Status.Storms = []api.Storm{{Policy: "p", Since: observed.StampOf(fencetest.Start.Add(-time.Hour)), CoolDownUntil: &until}}
 	}},
-	{"as many fences as allowed are under way", func(_ *api.NodeFence, _ *fence.Seen, c *admission.Picture, _ *api.FenceLedger) {
+	{"as many fences as allowed are under way", func(_ *api.NodeFence, _ *observed.Look, c *admission.Picture, _ *api.FenceLedger) {
 		c.Fences = append(c.Fences, fencetest.Running("n7", "f7", api.Fencing))
 	}},
-	{"as many as the rate allows began lately", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, l *api.FenceLedger) {
+	{"as many as the rate allows began lately", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, l *api.FenceLedger) {
 		fencetest.Limits(f).MaxRate = &api.ResolvedRate{Count: 1, Period: metav1.Duration{Duration: time.Hour}}
 		fencetest.Admitted(l, "n3", 50*time.Minute)
 	}},
-	{"a FenceBudget has no room", func(f *api.NodeFence, _ *fence.Seen, c *admission.Picture, _ *api.FenceLedger) {
+	{"a FenceBudget has no room", func(f *api.NodeFence, _ *observed.Look, c *admission.Picture, _ *api.FenceLedger) {
 		fencetest.Limits(f).MaxConcurrent = 9
 		c.Fences = append(c.Fences, fencetest.Running("n1", "f1", api.Fencing))
 		fencetest.Budget(c, api.FenceBudgetSpec{MaxUnavailable: fencetest.Number(1)})
 	}},
-	{"the node was fenced too often today", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"the node was fenced too often today", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.PerNode.CutsPerDay = 1
-		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: fence.StampOf(fencetest.Start)}}
+		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: observed.StampOf(fencetest.Start)}}
 	}},
-	{"a policy is paused", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
-		s.Brakes = fence.Brakes{Looked: true, Paused: true, Message: "policy p is paused by upgrade-controller"}
+	{"a policy is paused", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
+		s.Brakes = observed.Brakes{Looked: true, Paused: true, Message: "policy p is paused by upgrade-controller"}
 	}},
-	{"a pause window of a policy that selects it is open", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"a pause window of a policy that selects it is open", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		w := fencetest.Window("22:00", 8*time.Hour, "Europe/Berlin", "Wednesday")
 		w.Reason = "new firmware for the switches"
 		berlin, _ := time.LoadLocation("Europe/Berlin")
 		s.Brakes.Windows, s.Brakes.Zones = []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{w}}}, policy.Zones{"Europe/Berlin": berlin}
 	}},
-	{"a pause window can't be read", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"a pause window can't be read", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Brakes.Windows = []policy.Windows{{Policy: "p", Windows: []api.PauseWindowRule{fencetest.Window("22:00", 8*time.Hour, "Europe/Atlantis")}}}
 	}},
-	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
-		s.Brakes = fence.Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
+	{"the cluster-wide stop is on", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
+		s.Brakes = observed.Brakes{Looked: true, Stopped: true, Message: "the ledger's stop switch is on"}
 	}},
-	{"no policy selects it any more: its fence ends", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"no policy selects it any more: its fence ends", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Brakes = admission.Against(&api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n0"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p", Generation: 3}}}}}, nil, s.Node, &api.FenceLedger{}, fencetest.Start)
 	}},
-	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *fence.Seen, _ *admission.Picture, l *api.FenceLedger) {
+	{"the API server was restored from a backup", func(_ *api.NodeFence, _ *observed.Look, _ *admission.Picture, l *api.FenceLedger) {
 		l.Status.Restored = fencetest.Restored(0)
 	}},
-	{"the policy excludes the node", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"the policy excludes the node", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Excluded = "policy p excludes this node by spec.exclude.nodeNames"
 	}},
-	{"its policy's selector can't be read", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"its policy's selector can't be read", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Excluded = policy.Unclear(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 			Selector: &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "pool", Operator: "in", Values: []string{"x"}}}}}})
 	}},
-	{"a policy has a field that this nodefence does not know", func(f *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"a policy has a field that this nodefence does not know", func(f *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers"}, NotUnderstood: api.NotUnderstood{Unknown: []string{"spec.drainFirst"}}}
 		s.Brakes = admission.Against(f, []api.FencePolicy{p}, s.Node, &api.FenceLedger{}, fencetest.Start)
 	}},
-	{"the node is in maintenance", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"the node is in maintenance", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Excluded = "the node is in maintenance (taint medik8s.io/drain)"
 	}},
-	{"an autoscaler is about to delete it", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"an autoscaler is about to delete it", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Deleting = "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"
 	}},
-	{"its Machine is being deleted", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"its Machine is being deleted", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Deleting = "its Machine m/x has been in deletion since 2026-01-01T00:00:00Z: whoever deletes it ends the machine and frees its work; if that never ends, a person may confirm that the machine is off (spec.requests.confirmOff)"
 	}},
-	{"it is a control-plane node", func(_ *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"it is a control-plane node", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.ControlPlane = true
 	}},
-	{"etcd would lose its quorum", func(f *api.NodeFence, s *fence.Seen, c *admission.Picture, _ *api.FenceLedger) {
+	{"etcd would lose its quorum", func(f *api.NodeFence, s *observed.Look, c *admission.Picture, _ *api.FenceLedger) {
 		s.Node.ControlPlane = true
 		fencetest.ControlPlane(f, c, false, true, false)
 		c.EtcdFrom = map[string]string{"n2": "its pod etcd-n2 is not Ready"}
 	}},
-	{"two policies of one precedence select it", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"two policies of one precedence select it", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Conflict = "q"
 	}},
-	{"a person must approve", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"a person must approve", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 	}},
-	{"the policy is a dry run", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"the policy is a dry run", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Mode = api.ModeDryRun
 	}},
-	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"no device is touched, and nobody has confirmed", func(f *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
 	}},
-	{"its binding is wrong", func(f *api.NodeFence, s *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"its binding is wrong", func(f *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Devices, s.Resolved = nil, true
 		f.Status.Decision.DevicesError = "ConfigMap fence-config-node-n0, key fence-method-bmc-off, line 3: unknown parameter pasword for driver ipmi"
 	}},
-	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"its device has refused the account three times in a row", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Power.LastError = "mend its user, its password or what it may do: Secret bmc-n0, key password: device denied access: wrong password"
-		f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address, Count: 3, At: fence.StampOf(fencetest.Start.Add(time.Hour))}}
+		f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Power(0).Driver + " " + f.Status.Decision.Power(0).Address, Count: 3, At: observed.StampOf(fencetest.Start.Add(time.Hour))}}
 	}},
-	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, _ *api.FenceLedger) {
+	{"a switch that must cut it off has refused the account three times in a row", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		b := api.Binding{Driver: "fence_ifmib", Address: "10.0.0.2#7", Role: api.RoleNetwork, Must: true}
 		fencetest.Cutting(&f.Status.Decision, b)
 		f.Status.Isolation = []api.IsolationRecord{{DeviceRecord: api.DeviceRecord{LastError: "mend its user, its password or what it may do: Secret sw-2, key community: device denied access: wrong password"}, Device: "network-1", Driver: b.Driver, Address: b.Address}}
-		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: fence.StampOf(fencetest.Start.Add(time.Hour))}}
+		f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: 3, At: observed.StampOf(fencetest.Start.Add(time.Hour))}}
 	}},
-	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *fence.Seen, _ *admission.Picture, l *api.FenceLedger) {
+	{"nodefence itself may be cut off: most Leases stand still", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, l *api.FenceLedger) {
 		fencetest.Limits(f).MaxUnhealthy = *fencetest.Percent("100%")
 		for i := range 8 {
 			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: fmt.Sprintf("n%d", i), Stale: true})
@@ -165,7 +166,7 @@ func TestGeneratedNoes(t *testing.T) {
 }
 
 // refusal is what the gate says: by itself, or by the ledger's one step.
-func refusal(change func(*api.NodeFence, *fence.Seen, *admission.Picture, *api.FenceLedger)) (api.Reason, string) {
+func refusal(change func(*api.NodeFence, *observed.Look, *admission.Picture, *api.FenceLedger)) (api.Reason, string) {
 	f, c, l := fencetest.World(fencetest.Start)
 	limits := f.Status.Decision.Limits
 	uid := f.UID

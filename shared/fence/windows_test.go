@@ -9,6 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -82,7 +83,7 @@ func TestAfterTheWindow(t *testing.T) {
 	}
 	end := fencetest.Start.Add(time.Hour)
 	for _, c := range []struct{ at, again time.Time }{
-		{fencetest.Start, fencetest.Start.Add(fence.Resync)}, {end.Add(-fence.Resync), end}, {end.Add(-10 * time.Second), end},
+		{fencetest.Start, fencetest.Start.Add(facts.Resync)}, {end.Add(-facts.Resync), end}, {end.Add(-10 * time.Second), end},
 	} {
 		if act := decide(c.at); act != fence.None || !f.Status.NextLook.Time.Equal(c.again) {
 			t.Errorf("at %s: %q, again at %s, want %s", c.at, act, f.Status.NextLook, c.again)

@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestALeaseThatIsGoneSpeaksForLife: it moved a moment ago, and somebody has deleted it.
@@ -16,9 +17,9 @@ import (
 func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for still, want := range map[time.Duration]api.Phase{0: api.Fencing, 49 * time.Second: api.Fencing, 50 * time.Second: api.Releasing} {
-		f, s := under(now, func(f *api.NodeFence, s *fence.Seen) {
-			moved := fence.StampOf(now.Add(-still))
-			f.Status.Lease.StillSince, s.Lease = &moved, fence.Lease{}
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+			moved := observed.StampOf(now.Add(-still))
+			f.Status.Lease.StillSince, s.Lease = &moved, observed.Lease{}
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
 		})
 		if st, _ := fence.Decide(f, s, now); st.Phase != want {
@@ -32,11 +33,11 @@ func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 func TestAnApprovalIsForOneCut(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for served, want := range map[bool]api.Reason{true: api.WaitingForApproval, false: api.Admitted} {
-		f, s := under(now, func(f *api.NodeFence, _ *fence.Seen) {
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.Mode, f.Status.Decision.Settings.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
 			f.Spec.Requests.Approve = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 			f.Status.Phase, f.Status.CutOrReleased = api.Recovering, served
-			since := fence.StampOf(now.Add(-time.Hour))
+			since := observed.StampOf(now.Add(-time.Hour))
 			f.Status.PhaseSince, f.Status.ReadySince = &since, nil
 		})
 		var told api.Reason
@@ -56,9 +57,9 @@ func TestAnApprovalIsForOneCut(t *testing.T) {
 func TestAFenceWithoutASlotTakesNone(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	for _, phase := range []api.Phase{api.Pending, api.Failed} {
-		f, s := awaited(now, func(f *api.NodeFence, s *fence.Seen) {
+		f, s := awaited(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Awaited = phase, nil
-			s.Node, s.Left = fence.Node{}, &fence.Left{Attachments: 1}
+			s.Node, s.Left = observed.Node{}, &observed.Left{Attachments: 1}
 		})
 		st, _ := fence.Decide(f, s, now)
 		if g := (&api.NodeFence{Spec: f.Spec, Status: st}); st.Phase != api.Releasing || g.HoldsSlot() {

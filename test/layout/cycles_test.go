@@ -32,7 +32,7 @@ func TestFilesAreReadInOneDirection(t *testing.T) {
 	}
 }
 
-// TestTheWalkIsReadFileByFile: whoever adds a rule adds to it.
+// TestTheWalkIsReadFileByFile: the author of a new rule must add to the walk.
 func TestTheWalkIsReadFileByFile(t *testing.T) {
 	for _, of := range walks {
 		for _, path := range sources(t, "../../"+of) {

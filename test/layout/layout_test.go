@@ -42,24 +42,26 @@ func packages(t *testing.T) map[string][]string {
 // cores decide, and touch nothing: which policy is about a node, what comes next for one
 // fence, and whether one more may begin. Each imports only those before it.
 var cores = map[string][]string{
-	"shared/policy":    {"shared/api/v1alpha1", "shared/clip"},
-	"shared/fence":     {"shared/api/v1alpha1", "shared/clip", "shared/policy"},
-	"shared/admission": {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence"},
+	"shared/policy":         {"shared/api/v1alpha1", "shared/clip"},
+	"shared/fence/observed": {"shared/api/v1alpha1", "shared/clip", "shared/policy"},
+	"shared/fence/facts":    {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed"},
+	"shared/fence":          {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts"},
+	"shared/admission":      {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence"},
 }
 
 // walked are what the cores' tests begin with, the walk, and the twins that it must catch. Each
 // imports only those before it, and is imported by tests alone.
 var walked = map[string][]string{
-	"shared/fence/fencetest":       {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/admission"},
-	"shared/fence/fencetest/specs": {"shared/api/v1alpha1", "shared/fence", "shared/fence/fencetest"},
-	"shared/fence/fencetest/walk":  {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs"},
-	"shared/fence/fencetest/twins": {"shared/api/v1alpha1", "shared/policy", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs", "shared/fence/fencetest/walk"},
+	"shared/fence/fencetest":       {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/admission"},
+	"shared/fence/fencetest/specs": {"shared/api/v1alpha1", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest"},
+	"shared/fence/fencetest/walk":  {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs"},
+	"shared/fence/fencetest/twins": {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs", "shared/fence/fencetest/walk"},
 }
 
 // walks are those of which the walk consists.
 var walks = []string{"shared/fence/fencetest/specs", "shared/fence/fencetest/walk", "shared/fence/fencetest/twins"}
 
-// callers speak with devices on behalf of records, and are no drivers.
+// callers call devices on behalf of records, and are no drivers.
 var callers = map[string]bool{"shared/device/call": true, "shared/device/readiness": true}
 
 func TestDependenciesPointOneWay(t *testing.T) {

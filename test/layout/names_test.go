@@ -44,7 +44,7 @@ func TestPackagesAreSmallFromOutside(t *testing.T) {
 // asked of. A rule may have the name of the action that it asks for.
 func TestNoTwoNamesAreAlike(t *testing.T) {
 	for core := range cores {
-		alike, actions := map[string]map[string]bool{}, constantsOf(t, "../../"+core+"/action.go")
+		alike, actions := map[string]map[string]bool{}, constantsOf(t, "../../"+core+"/outcome.go")
 		eachName(t, "../../"+core, func(name, receiver string, _ bool) {
 			if receiver != "" && receiver != "decision" || actions[name] {
 				return

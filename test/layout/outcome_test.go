@@ -62,13 +62,13 @@ func isSelected(e ast.Expr, name string) bool {
 	return is && s.Sel.Name == name
 }
 
-// ofRecord: the expression is a record's status, d.st, st or f.Status.
+// ofRecord: the expression is a record, d.Record, st or f.Status.
 func ofRecord(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.Ident:
 		return x.Name == "st"
 	case *ast.SelectorExpr:
-		return x.Sel.Name == "st" || x.Sel.Name == "Status"
+		return x.Sel.Name == "Record" || x.Sel.Name == "Status"
 	}
 	return false
 }

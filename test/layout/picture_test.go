@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestOnePlaceMakesThePicture: whoever made a admission.Picture by hand would leave out what the
-// gate counts, such as the nodes that are missing, and say that a fence may begin where
-// none may.
+// TestOnePlaceMakesThePicture: an admission.Picture that is made by hand would leave out
+// what the gate counts, such as missing nodes, and would say that a fence may begin that
+// may not.
 func TestOnePlaceMakesThePicture(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files := token.NewFileSet()
@@ -38,7 +38,8 @@ func TestOnePlaceMakesThePicture(t *testing.T) {
 	}
 }
 
-// pictures are where a file makes a admission.Picture, or adds what is missing to one.
+// pictures returns the places where a file makes an admission.Picture, or adds missing
+// nodes to one.
 func pictures(f *ast.File, own bool) (all []token.Pos) {
 	name := ""
 	for _, i := range f.Imports {

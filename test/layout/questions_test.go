@@ -32,6 +32,71 @@ func TestAQuestionChangesNothing(t *testing.T) {
 	}
 }
 
+// TestFactsChangeNothing: package facts has questions only, and package observed what they are
+// asked about. So no function there writes into what it was given.
+func TestFactsChangeNothing(t *testing.T) {
+	for _, dir := range []string{"../../shared/fence/facts", "../../shared/fence/observed"} {
+		for _, path := range sources(t, dir) {
+			files := token.NewFileSet()
+			f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if fn, is := d.(*ast.FuncDecl); is {
+					for _, at := range writesGiven(fn) {
+						t.Errorf("%s: %s writes into what it was given: a question changes nothing", files.Position(at), fn.Name.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// writesGiven are the places where a function assigns to a part of its receiver, or of a
+// parameter, or of what it has by a pointer into one.
+func writesGiven(fn *ast.FuncDecl) (places []token.Pos) {
+	given := map[string]bool{}
+	for _, of := range []*ast.FieldList{fn.Recv, fn.Type.Params} {
+		if of == nil {
+			continue
+		}
+		for _, f := range of.List {
+			for _, n := range f.Names {
+				given[n.Name] = true
+			}
+		}
+	}
+	within := func(e ast.Expr) bool {
+		root, part := path(e)
+		root, _, _ = strings.Cut(root, ".")
+		return part && given[root]
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for i, l := range x.Lhs {
+				if within(l) {
+					places = append(places, l.Pos())
+				}
+				id, is := l.(*ast.Ident)
+				if !is || len(x.Rhs) != len(x.Lhs) {
+					continue
+				}
+				if u, is := x.Rhs[i].(*ast.UnaryExpr); is && u.Op == token.AND && within(u.X) {
+					given[id.Name] = true
+				}
+			}
+		case *ast.IncDecStmt:
+			if within(x.X) {
+				places = append(places, x.Pos())
+			}
+		}
+		return true
+	})
+	return places
+}
+
 // methodsOf are the methods of a type in a package, its tests aside.
 func methodsOf(t *testing.T, dir, of string) map[string]*ast.FuncDecl {
 	t.Helper()
@@ -76,7 +141,7 @@ func isIdent(e ast.Expr, name string) bool {
 	return is && id.Name == name
 }
 
-// writesRecord: a method assigns to d.st, or to what it has from there, or calls a method
+// writesRecord: a method assigns to d.Record, or to what it has from there, or calls a method
 // that does.
 func writesRecord(m *ast.FuncDecl, writes map[string]bool) (found bool) {
 	d := ""
@@ -88,19 +153,19 @@ func writesRecord(m *ast.FuncDecl, writes map[string]bool) (found bool) {
 		switch x := n.(type) {
 		case *ast.AssignStmt:
 			for i, l := range x.Lhs {
-				if root, field := path(l); field && (root == d+".st" || into[root]) {
+				if root, field := path(l); field && (root == d+".Record" || into[root]) {
 					found = true
 				}
 				if id, is := l.(*ast.Ident); is && x.Tok == token.DEFINE && len(x.Rhs) == len(x.Lhs) {
 					if u, is := x.Rhs[i].(*ast.UnaryExpr); is && u.Op == token.AND {
-						if root, _ := path(u.X); root == d+".st" {
+						if root, _ := path(u.X); root == d+".Record" {
 							into[id.Name] = true
 						}
 					}
 				}
 			}
 		case *ast.IncDecStmt:
-			if root, field := path(x.X); field && (root == d+".st" || into[root]) {
+			if root, field := path(x.X); field && (root == d+".Record" || into[root]) {
 				found = true
 			}
 		case *ast.CallExpr:
@@ -113,7 +178,7 @@ func writesRecord(m *ast.FuncDecl, writes map[string]bool) (found bool) {
 	return found
 }
 
-// path is where an expression begins, d.st of d.st.Power.Level or r of r.OffAt, and whether
+// path is where an expression begins, d.Record of d.Record.Power.Level or r of r.OffAt, and whether
 // it is a part of that, or the whole record.
 func path(e ast.Expr) (root string, part bool) {
 	switch x := e.(type) {
@@ -129,8 +194,8 @@ func path(e ast.Expr) (root string, part bool) {
 		return root, true
 	case *ast.SelectorExpr:
 		root, part := path(x.X)
-		if !part && x.Sel.Name == "st" {
-			return root + ".st", true
+		if !part && x.Sel.Name == "Record" {
+			return root + ".Record", true
 		}
 		return root, true
 	}

@@ -1,10 +1,12 @@
 package layout
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +18,51 @@ const (
 	longestFunction = 40
 	// mostBranches is how many ways through a function may part.
 	mostBranches = 15
+	// mostFiles and mostLines are what a package may have, its doc.go aside.
+	mostFiles = 25
+	mostLines = 4500
 )
+
+// largeAllowed are the packages that may have more files or lines, and why.
+var largeAllowed = map[string]string{
+	"shared/api/v1alpha1":         "the schemas of all kinds are one API version",
+	"shared/fence/fencetest/walk": "tests alone use it",
+	"sources/apiserver":           "each part that watches has a file and a lock of its own",
+}
+
+// TestPackagesAreSmall: a stranger reads a package in one sitting. Its doc.go is a page.
+func TestPackagesAreSmall(t *testing.T) {
+	for _, root := range []string{"functions", "shared", "sources", "events"} {
+		err := filepath.WalkDir("../../"+root, func(dir string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && hasGo(dir) && largeAllowed[strings.TrimPrefix(filepath.ToSlash(dir), "../../")] == "" {
+				smallIn(t, dir)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// smallIn holds one package to its number of files and lines.
+func smallIn(t *testing.T, dir string) {
+	t.Helper()
+	files, lines := 0, 0
+	for _, path := range sources(t, dir) {
+		if filepath.Base(path) == "doc.go" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, lines = files+1, lines+bytes.Count(text, []byte("\n"))
+	}
+	if files > mostFiles || lines > mostLines {
+		t.Errorf("%s has %d files and %d lines, more than %d or %d", dir, files, lines, mostFiles, mostLines)
+	}
+}
 
 // longAllowed are the packages in which something may be long, and why.
 var longAllowed = map[string]string{

@@ -9,7 +9,11 @@ import (
 )
 
 // bookish are words that a reader of this field has to stop at.
-var bookish = regexp.MustCompile(`(?i)\b(whosoever|whosever|whomsoever|hitherto|thereof|wherein|whereupon|betwixt|lest|beginning anew|every word with|walk aside)\b`)
+var bookish = regexp.MustCompile(`(?i)\b(` +
+	`whosoever|whosever|whomsoever|hitherto|thereof|thereby|therein|thereafter|therewith|` +
+	`hereby|herewith|heretofore|whence|thence|thither|forthwith|aforesaid|withal|notwithstanding|` +
+	`wherein|whereupon|whereby|wherefore|whereof|betwixt|lest|amidst|amongst|whilst|` +
+	`stead|for want of|beginning anew|every word with|walk aside)\b`)
 
 // TestPlainWords: comments, logs, errors and pages are in plain English.
 func TestPlainWords(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -41,13 +41,13 @@ func FailedMachine(m *policy.Machine) {
 
 // MachineFence is the record of a fence on account of a Machine.
 func MachineFence(node, machine, owner string, phase api.Phase, opened time.Time, past ...time.Time) api.NodeFence {
-	at := fence.StampOf(opened)
+	at := observed.StampOf(opened)
 	f := api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: 3, Decision: api.Decision{Trigger: api.Trigger{
 		Type: api.TriggerMachine, Machine: &api.MachineTrigger{State: api.MachineStateRemediate,
 			MachineRef: api.MachineRef{Namespace: "m", Name: machine, UID: types.UID(machine), Owner: types.UID(owner)}}}}}}
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, FenceNumber: 3, Phase: phase, OpenedAt: &at, CutOrReleased: true}
 	for _, p := range past {
-		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: fence.StampOf(p)})
+		f.Status.Past = append(f.Status.Past, api.PastFence{OpenedAt: observed.StampOf(p)})
 	}
 	return f
 }

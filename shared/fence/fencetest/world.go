@@ -10,7 +10,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -26,7 +26,7 @@ func World(now time.Time) (*api.NodeFence, admission.Picture, *api.FenceLedger) 
 	for i := range 10 {
 		c.Nodes = append(c.Nodes, admission.Node{Name: fmt.Sprintf("n%d", i), Unhealthy: i == 0})
 	}
-	seen, since := fence.StampOf(now), fence.StampOf(now.Add(-time.Minute))
+	seen, since := observed.StampOf(now), observed.StampOf(now.Add(-time.Minute))
 	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{
 		Since: &since, ObservedAt: &seen, Total: 10, Renewal: metav1.Duration{Duration: 10 * time.Second}}}}
 	return f, c, l
@@ -40,7 +40,7 @@ func Running(node string, uid types.UID, p api.Phase) api.NodeFence {
 
 // Restored is a restore that was seen so long before Start.
 func Restored(ago time.Duration) *api.Restored {
-	return &api.Restored{SeenAt: fence.StampOf(Start.Add(-ago)), From: "1000", To: "600"}
+	return &api.Restored{SeenAt: observed.StampOf(Start.Add(-ago)), From: "1000", To: "600"}
 }
 
 // Limits are those of the first policy whose limits hold for a fence.
@@ -62,7 +62,7 @@ const ZoneKey = "topology.kubernetes.io/zone"
 
 // Admitted has the ledger remember a fence that began so long before Start.
 func Admitted(l *api.FenceLedger, node string, ago time.Duration) {
-	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{NodeName: node, FenceUID: types.UID("old-" + node), FenceNumber: 1, At: fence.StampOf(Start.Add(-ago))})
+	l.Status.Admitted = append(l.Status.Admitted, api.Reservation{NodeName: node, FenceUID: types.UID("old-" + node), FenceNumber: 1, At: observed.StampOf(Start.Add(-ago))})
 }
 
 // Budget adds a FenceBudget to the picture.
@@ -79,7 +79,7 @@ func ControlPlane(f *api.NodeFence, c *admission.Picture, healthy ...bool) {
 }
 
 // ReasonOf is why a fence does not begin; empty if it does.
-func ReasonOf(v *fence.Verdict) api.Reason {
+func ReasonOf(v *observed.Verdict) api.Reason {
 	if v == nil {
 		return ""
 	}

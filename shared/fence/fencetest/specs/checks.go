@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Activity is of a fence whose policy has activity checks: the second
@@ -38,9 +38,9 @@ func Kdump() fencetest.Given {
 }
 
 // Dumping is a fence that releases two pods for a dump right now, what is seen of it, and the time.
-func Dumping() (*api.NodeFence, fence.Seen, time.Time) {
+func Dumping() (*api.NodeFence, observed.Look, time.Time) {
 	now := fencetest.Start.Add(time.Minute)
-	ago := func(d time.Duration) *api.Time { at := fence.StampOf(now.Add(-d)); return &at }
+	ago := func(d time.Duration) *api.Time { at := observed.StampOf(now.Add(-d)); return &at }
 	f := &api.NodeFence{Spec: DumpProof().AsSpec(), Status: DumpProof().In(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision,
@@ -50,8 +50,8 @@ func Dumping() (*api.NodeFence, fence.Seen, time.Time) {
 		Proof: &api.Proof{Type: api.ProofKdump, BootIDBefore: "a", At: *ago(time.Second)},
 	}
 	seen := fencetest.Look(f, now, "Unknown", false, "a")
-	seen.Dump = &fence.Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
-	seen.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []fence.Attachment{{Name: "v"}}}
+	seen.Dump = &observed.Dump{NodeUID: "uid-1", BootID: "a", First: now.Add(-20 * time.Second), Last: now.Add(-time.Second), Source: "10.0.0.7", Count: 3}
+	seen.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}, {Name: "q"}}, Attachments: 2, Detach: []observed.Attachment{{Name: "v"}}}
 	return f, seen, now
 }
 

@@ -16,6 +16,13 @@ func Fabric() fencetest.Given {
 	return s
 }
 
+// EarlyFabric is of such a node whose fence opens for a still Lease alone.
+func EarlyFabric() fencetest.Given {
+	s, cut := Early(), Fabric()
+	fencetest.Cutting(&s.Decision, cut.Decision.Isolation()...)
+	return s
+}
+
 // Cut is of a node whose machine nothing switches.
 func Cut() fencetest.Given {
 	s := fencetest.Spec()

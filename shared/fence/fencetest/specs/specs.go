@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Held is of a node whose policies have pause windows.
@@ -58,7 +58,7 @@ func Manual() fencetest.Given {
 // Request is of a fence that an event asked for, whatever the node's health.
 func Request() fencetest.Given {
 	s := fencetest.Spec()
-	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: fence.StampOf(fencetest.Start)}}
+	s.Decision.Trigger, s.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: observed.StampOf(fencetest.Start)}}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 var brokenAwaited = map[string]walk.Decider{
@@ -14,5 +15,5 @@ var brokenAwaited = map[string]walk.Decider{
 			st.Phase, st.Awaited = api.Failed, nil
 		}
 	}),
-	"tries on when its tries are used up": Before(func(f *api.NodeFence, _ *fence.Seen, _ time.Time) { f.Status.Awaited = nil }),
+	"tries on when its tries are used up": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Status.Awaited = nil }),
 }

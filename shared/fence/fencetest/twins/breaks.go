@@ -21,6 +21,7 @@ var breaks = map[string]string{
 	"cuts a machine for its Lease alone":                               "S17: no Off for the Lease alone, before a condition of the policy has held for its time",
 	"cuts the power instead of going back":                             "activityChecks: no device call before enough checks failed, or it was degraded for too long",
 	"cuts the power of a node that has lost its taint":                 "S22: the isolation taint is there before a command",
+	"cuts the power before storage and network":                        "isolation: no Off of the power before what must be cut first is seen cut",
 	"cuts where it should only isolate":                                "no device is touched where the policy only isolates, and none is switched where it does nothing",
 	"deletes a Machine after an abort":                                 "S25: no Machine is deleted while a brake is on, or after an abort",
 	"deletes a Machine for ever":                                       "S8: each try is saved before it is made, and there are no more than are allowed",

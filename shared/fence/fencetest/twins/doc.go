@@ -31,7 +31,7 @@
 // Its name says what it does wrong, in few words. A name with "request" in it is hunted in
 // fences that a request opened, one with "level" in those of two levels.
 //
-//	"overlooks who keeps a node": Before(func(_ *api.NodeFence, s *fence.Seen, _ time.Time) { s.Node.Hold = false }),
+//	"overlooks who keeps a node": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Hold = false }),
 //
 // Add its promise to breaks (breaks.go), in the exact words of the check that it fails: that is
 // by which it must be caught. Each half of a condition needs a twin, or a test. Then

@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 const (
@@ -74,13 +75,13 @@ var brokenGates = map[string]struct {
 var brokenJoins = map[string]twin{
 	"tells of a request again and again": {toldOnce, after(func(st *api.NodeFenceStatus, _ fence.Action, now time.Time) {
 		if len(st.Decision.AskedBy) > 0 {
-			st.History = append(slices.Clone(st.History), api.HistoryEntry{At: fence.StampOf(now), Phase: st.Phase, Reason: api.RequestMerged})
+			st.History = append(slices.Clone(st.History), api.HistoryEntry{At: observed.StampOf(now), Phase: st.Phase, Reason: api.RequestMerged})
 		}
 	})},
-	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", Before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+	"never finds a request that joined old": {"S17: a request is carried out within a quarter of an hour or never", Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
 		f.Status.Decision.AskedBy = askedAt(f, now)
 	})},
-	"finds a request as old as the fence that it joined": {lostJoin, Before(func(f *api.NodeFence, _ *fence.Seen, now time.Time) {
+	"finds a request as old as the fence that it joined": {lostJoin, Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
 		if f.Status.OpenedAt != nil && now.Sub(f.Status.OpenedAt.Time) > 20*time.Second {
 			f.Status.Decision.AskedBy = askedAt(f, fencetest.Start.Add(-time.Hour))
 		}
@@ -90,17 +91,17 @@ var brokenJoins = map[string]twin{
 			st.Outcome = api.RequestExpired
 		}
 	})},
-	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+	"ends a fence that a request joins": {"S18: a request ends no fence", func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		g := *f
 		if f.Status.Decision.Asker() != nil {
-			s.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
+			s.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
 			g.Status.Decision.AskedBy = nil
 		}
 		return fence.Decide(&g, s, now)
 	}},
-	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", Before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
+	"goes on for a request that came after the power was cut": {"S25: a request that comes once power was cut changes nothing of the fence", Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if n := len(f.Status.Decision.AskedBy); n > 0 && f.Status.Decision.AskedBy[n-1].Served && f.Status.Phase == api.Recovering {
-			s.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}
+			s.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}
 		}
 	})},
 }
@@ -109,7 +110,7 @@ var brokenJoins = map[string]twin{
 func askedAt(f *api.NodeFence, at time.Time) []api.AskedBy {
 	all := slices.Clone(f.Status.Decision.AskedBy)
 	for i := range all {
-		all[i].JoinedAt = fence.StampOf(at)
+		all[i].JoinedAt = observed.StampOf(at)
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // brokenWent are those that lack a guard of such a wait.
@@ -15,9 +16,9 @@ var brokenWent = map[string]walk.Decider{
 			st.Phase = api.PoweringOn
 		}
 	}),
-	"takes work that nobody has looked at for gone": Before(func(f *api.NodeFence, s *fence.Seen, _ time.Time) {
+	"takes work that nobody has looked at for gone": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if f.Status.Phase == api.Releasing && s.Left == nil {
-			s.Left = &fence.Left{}
+			s.Left = &observed.Left{}
 		}
 	}),
 }

@@ -39,6 +39,7 @@ func Decides() []Twin {
 	add(true, of(specs.Machine()), brokenMachine)
 	add(true, of(specs.Bare()), brokenBare)
 	add(true, of(specs.Fabric(), specs.Cut()), brokenCut)
+	add(true, of(specs.EarlyFabric()), brokenEarlyCut)
 	add(true, of(specs.Held()), brokenHeld)
 	add(false, of(specs.Manual()), brokenManual)
 	return all

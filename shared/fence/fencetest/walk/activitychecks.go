@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // witnesses is what the checks really said, as far as a decision may rest on it.
@@ -33,7 +34,7 @@ type witnesses struct {
 
 // heard counts a round whose last answer has just come, or whose time is over, by
 // what it showed.
-func (w witnesses) heard(s *State, seen fence.Seen, sh shadow, now time.Time) witnesses {
+func (w witnesses) heard(s *State, seen observed.Look, sh shadow, now time.Time) witnesses {
 	if w.since.IsZero() {
 		w.since = now
 	}
@@ -127,7 +128,7 @@ func (s *State) checked() bool {
 }
 
 // checkedLooks are all that the checks of the round under way can say next.
-func checkedLooks(s *State, with func(func(*fence.Seen))) {
+func checkedLooks(s *State, with func(func(*observed.Look))) {
 	r, storage := s.st.StorageCheck, true
 	if r == nil || r.StartedAt == nil {
 		storage = false
@@ -141,26 +142,26 @@ func checkedLooks(s *State, with func(func(*fence.Seen))) {
 		return
 	}
 	for _, answers := range [][]api.Answer{{api.AnswerActivity}, {api.AnswerNone}, {api.AnswerError}, {api.AnswerNone, ""}, {api.AnswerActivity, ""}, {api.AnswerNone, api.AnswerError}} {
-		c := &fence.Checked{Storage: storage, Round: r.Number}
+		c := &observed.Checked{Storage: storage, Round: r.Number}
 		for i, a := range answers {
 			c.Results = append(c.Results, api.CheckResult{Check: fmt.Sprint(i + 1), Answer: a})
 		}
-		with(func(y *fence.Seen) { y.Checked = c })
+		with(func(y *observed.Look) { y.Checked = c })
 	}
-	with(func(y *fence.Seen) {
-		y.Checked = &fence.Checked{Storage: storage, Round: r.Number - 1, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}
+	with(func(y *observed.Look) {
+		y.Checked = &observed.Checked{Storage: storage, Round: r.Number - 1, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}
 	})
-	with(func(y *fence.Seen) {
-		y.Checked, y.Lease.Exists = &fence.Checked{Storage: storage, Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}, false
+	with(func(y *observed.Look) {
+		y.Checked, y.Lease.Exists = &observed.Checked{Storage: storage, Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: api.AnswerNone}}}, false
 	})
 }
 
 // checkedAll: every check of the round under way answers the same.
-func checkedAll(st api.NodeFenceStatus, a api.Answer) *fence.Checked {
+func checkedAll(st api.NodeFenceStatus, a api.Answer) *observed.Checked {
 	if r := st.StorageCheck; r != nil && r.StartedAt != nil {
-		return &fence.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
+		return &observed.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}
-	return &fence.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
+	return &observed.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{{Check: "1 kubelet", Answer: a}}}
 }
 
 // activityKey is what tells states with activity checks apart, until power is cut:
@@ -178,7 +179,7 @@ func activityKey(s *State, age func(*api.Time, ...time.Duration) string) string 
 	if p == nil {
 		return ""
 	}
-	failedAt, alive := fence.StampOf(x.failedAt), fence.StampOf(x.alive)
+	failedAt, alive := observed.StampOf(x.failedAt), observed.StampOf(x.alive)
 	if a == nil || s.st.Phase != api.Pending && !s.reads() {
 		return fmt.Sprint("evidence", x.failed >= 2, x.alive.IsZero(), s.asksDevice(), s.alone())
 	}

@@ -7,17 +7,18 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What the walk adds for policies that are changed while a fence is under way.
 
 // liveLooks are policies as they stand that are stricter than the record, and a look for
 // which nobody has counted anew.
-func liveLooks(s *State, now time.Time) (all []fence.Seen) {
+func liveLooks(s *State, now time.Time) (all []observed.Look) {
 	if !slices.Contains([]api.Phase{api.Probing, api.Isolating, api.Fencing, api.Releasing}, s.st.Phase) || s.isHeld() {
 		return nil
 	}
-	for _, b := range []fence.Brakes{
+	for _, b := range []observed.Brakes{
 		{Looked: true, Counted: true, Stricter: true, Why: api.PolicyChanged}, {Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded},
 		{Looked: true, Counted: true, Gone: true}, {Looked: true},
 	} {
@@ -30,7 +31,7 @@ func liveLooks(s *State, now time.Time) (all []fence.Seen) {
 
 // checkLive: what was not begun goes back to the gate, without our taint where none may
 // stay, or ends; what was begun goes on as if nothing had changed, but for its Offs.
-func checkLive(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
+func checkLive(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	b := seen.Brakes
 	if c := s.st.Claim; c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) || !b.Stricter && !b.Gone {
 		return

@@ -6,7 +6,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of the record of a Machine that has no node.
@@ -17,12 +19,12 @@ func bareMachine(s *State, listed bool) *api.FailedMachine {
 	if !s.isBare() || !listed {
 		return nil
 	}
-	return &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateNoNode, Since: fence.StampOf(fencetest.Start)}
+	return &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateNoNode, Since: observed.StampOf(fencetest.Start)}
 }
 
 // bareFound is the record as somebody who had looked at the list has opened it.
 func bareFound(s State) State {
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	s.sh.machine = true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &at, PhaseSince: &at,
@@ -36,7 +38,7 @@ func (s *State) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 		return nil
 	}
 	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
-	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, fence.DecisionValidity), age(s.st.DecidedAt, fence.DecisionValidity)}
+	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.DecisionValidity), age(s.st.DecidedAt, facts.DecisionValidity)}
 	if m := s.st.Machine; m != nil {
 		k = append(k, m.Tries, age(&m.AskedAt, promisedShow-1))
 	}
@@ -44,13 +46,13 @@ func (s *State) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // bareBases vary what there is to be seen of it: whether a Node has its name, and the brakes.
-func bareBases(s *State, now time.Time) []fence.Seen {
+func bareBases(s *State, now time.Time) []observed.Look {
 	x := usual(s, now, "Unknown", false, "a")
 	x.Lease.Exists = false
 	named := x
-	named.Node = fence.Node{Exists: true, UID: "uid-1"}
-	all := []fence.Seen{named}
-	for _, b := range []fence.Brakes{{Looked: true, Counted: true}, {}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+	named.Node = observed.Node{Exists: true, UID: "uid-1"}
+	all := []observed.Look{named}
+	for _, b := range []observed.Brakes{{Looked: true, Counted: true}, {}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
 		x.Brakes = b
 		all = append(all, vary(s, now, x)...)
 	}
@@ -58,14 +60,14 @@ func bareBases(s *State, now time.Time) []fence.Seen {
 }
 
 // bareLooks: it is listed still, or no more; the usual look is of one who does not look.
-func bareLooks(s *State, with func(func(*fence.Seen))) {
+func bareLooks(s *State, with func(func(*observed.Look))) {
 	if s.isBare() {
-		with(func(y *fence.Seen) { y.MachineLooked, y.Machine = true, bareMachine(s, true) })
-		with(func(y *fence.Seen) { y.MachineLooked = true })
+		with(func(y *observed.Look) { y.MachineLooked, y.Machine = true, bareMachine(s, true) })
+		with(func(y *observed.Look) { y.MachineLooked = true })
 	}
 }
 
-func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	say(act != fence.DeleteMachine || s.isBare(), "S1: a Machine is deleted by its name only where it has no node")
 	if !s.isBare() {
 		return
@@ -83,5 +85,5 @@ func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.
 	say(clear(seen.Brakes) && f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Machine is deleted while a brake is on, or after an abort")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no Machine is deleted on an old decision")
 	r := a.Machine
-	say(r != nil && r.AskedAt.Time.Equal(fence.StampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Power.Attempts, "S8: each try is saved before it is made, and there are no more than are allowed")
+	say(r != nil && r.AskedAt.Time.Equal(observed.StampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Power.Attempts, "S8: each try is saved before it is made, and there are no more than are allowed")
 }

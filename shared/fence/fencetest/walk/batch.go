@@ -5,7 +5,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // pod by pod: what a walk adds for a release at a rate, under budgets. It is
@@ -43,22 +45,24 @@ func settled(s *State) {
 
 // gentleKey is what such a release reads besides.
 func gentleKey(s *State, age func(*api.Time, ...time.Duration) string) []any {
-	deleted := fence.StampOf(s.sh.deleted)
-	return []any{"gentle", age(s.st.Release.AskedAt, fence.Poll), age(s.st.Release.BatchAt, promisedMinute), s.st.Release.InMinute, age(&deleted, promisedMinute)}
+	deleted := observed.StampOf(s.sh.deleted)
+	return []any{"gentle", age(s.st.Release.AskedAt, facts.Poll), age(s.st.Release.BatchAt, promisedMinute), s.st.Release.InMinute, age(&deleted, promisedMinute)}
 }
 
 // gentleLooks: two pods, of a budget that lets both go, one or none.
-func gentleLooks(s *State, with func(func(*fence.Seen))) {
+func gentleLooks(s *State, with func(func(*observed.Look))) {
 	if !s.isGentle() || s.st.Phase != api.Releasing {
 		return
 	}
-	pod := fence.Pod{Name: "p", Ready: true, Budgets: []string{"b"}}
+	pod := observed.Pod{Name: "p", Ready: true, Budgets: []string{"b"}}
 	for allowed := range int32(3) {
-		with(func(y *fence.Seen) {
-			y.Left = &fence.Left{Delete: []fence.Pod{pod, pod}, Attachments: 1, Budgets: map[string]fence.Disruption{"b": {Allowed: allowed, Healthy: 2, Wanted: 2}}}
+		with(func(y *observed.Look) {
+			y.Left = &observed.Left{Delete: []observed.Pod{pod, pod}, Attachments: 1, Budgets: map[string]observed.Disruption{"b": {Allowed: allowed, Healthy: 2, Wanted: 2}}}
 		})
 	}
-	with(func(y *fence.Seen) { y.Left = &fence.Left{Attachments: 1, Detach: []fence.Attachment{{Name: "v"}}} })
+	with(func(y *observed.Look) {
+		y.Left = &observed.Left{Attachments: 1, Detach: []observed.Attachment{{Name: "v"}}}
+	})
 }
 
 // deletedBy is when pods were really last asked to go.
@@ -68,7 +72,7 @@ func (sh *shadow) deletedBy(after *api.NodeFenceStatus, act fence.Action, now ti
 	}
 }
 
-func checkGentle(s *State, sh *shadow, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkGentle(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isGentle() {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The second walk: of a fence whose history and past are kept, under limits for a day,
@@ -22,7 +23,7 @@ const aDay = 24 * time.Hour
 // countedOrigins are a record whose ten last fences cut nothing, and which has a long
 // history already; and one that is about to open again, and whose oldest fence cut.
 func countedOrigins(spec fencetest.Given) []State {
-	at := func(ago time.Duration) api.Time { return fence.StampOf(fencetest.Start.Add(-ago)) }
+	at := func(ago time.Duration) api.Time { return observed.StampOf(fencetest.Start.Add(-ago)) }
 	var past []api.PastFence
 	for i := range 10 {
 		closed := at(time.Duration(11-i) * time.Hour)

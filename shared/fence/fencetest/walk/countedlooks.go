@@ -4,7 +4,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // countedWaits are the times after which such a fence is looked at: when it is due, and
@@ -51,21 +51,21 @@ func countedLooks(s *State) []look {
 	return all
 }
 
-func countedBases(s *State, now time.Time) []fence.Seen {
+func countedBases(s *State, now time.Time) []observed.Look {
 	ill := usual(s, now, "Unknown", false, "a")
 	if s.st.Claim != nil {
-		return []fence.Seen{ill}
+		return []observed.Look{ill}
 	}
-	all := []fence.Seen{ill, usual(s, now, "True", true, "a")}
-	with := func(change func(*fence.Seen)) { y := ill; change(&y); all = append(all, y) }
+	all := []observed.Look{ill, usual(s, now, "True", true, "a")}
+	with := func(change func(*observed.Look)) { y := ill; change(&y); all = append(all, y) }
 	switch s.st.Phase {
 	case api.Pending:
-		with(func(y *fence.Seen) { y.Reserved = nil })
+		with(func(y *observed.Look) { y.Reserved = nil })
 	case api.Fencing:
-		with(func(y *fence.Seen) { y.Brakes.Storm = true })
+		with(func(y *observed.Look) { y.Brakes.Storm = true })
 	case api.Releasing:
-		with(func(y *fence.Seen) { y.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1} })
-		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		with(func(y *observed.Look) { y.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1} })
+		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 		all = append(all, usual(s, now, "Unknown", true, "a"))
 	case api.PoweringOn, api.Fenced:
 		all = append(all, usual(s, now, "True", true, "b"))

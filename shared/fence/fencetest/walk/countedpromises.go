@@ -6,12 +6,13 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What is promised of tries, passes, cuts a day, and of what a record remembers. The
 // numbers are those of specs.Counted and of the promises, not those of the code.
 
-func checkCounted(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkCounted(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isCounted() {
 		return
 	}
@@ -93,7 +94,7 @@ func checkPast(sh *shadow, a *api.NodeFenceStatus, now time.Time, say func(bool,
 			say(i >= 0, "S26: a fence that cut within a day is remembered")
 		}
 		if i >= 0 {
-			say(int(a.Past[i].Cuts) == len(b.cuts) && a.Past[i].ClosedAt.Time.Equal(fence.StampOf(b.closed).Time), "S26: a closed fence counts the cuts that it made, from its end")
+			say(int(a.Past[i].Cuts) == len(b.cuts) && a.Past[i].ClosedAt.Time.Equal(observed.StampOf(b.closed).Time), "S26: a closed fence counts the cuts that it made, from its end")
 		}
 	}
 }

@@ -71,7 +71,7 @@
 // your own that vary calls:
 //
 //	case api.Pending:
-//		with(func(y *fence.Seen) { y.Node.Hold = true })
+//		with(func(y *observed.Look) { y.Node.Hold = true })
 //
 // vary is called for each combination of a node that is Ready or not, a Lease that moved or
 // not, and a boot, so one look there is up to eight. What goes with one of them only belongs to

@@ -8,7 +8,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -48,15 +50,15 @@ func (s *State) remembers() bool {
 }
 
 // holdLooks are what holds, and what looks like it and does not.
-func holdLooks(s *State, now time.Time, with func(func(*fence.Seen))) {
+func holdLooks(s *State, now time.Time, with func(func(*observed.Look))) {
 	if !s.isHeld() {
 		return
 	}
-	brakes := func(b fence.Brakes) {
-		with(func(y *fence.Seen) { y.Brakes = b })
+	brakes := func(b observed.Brakes) {
+		with(func(y *observed.Look) { y.Brakes = b })
 		if s.st.Phase == api.Releasing {
-			with(func(y *fence.Seen) {
-				y.Brakes, y.Left = b, &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}
+			with(func(y *observed.Look) {
+				y.Brakes, y.Left = b, &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1}
 			})
 		}
 	}
@@ -66,12 +68,12 @@ func holdLooks(s *State, now time.Time, with func(func(*fence.Seen))) {
 	}
 	shut, open, ends, unread := WindowsAt(now)
 	for _, all := range [][]policy.Windows{{shut}, {shut, open}, {ends}, {unread}} {
-		brakes(fence.Brakes{Looked: true, Counted: true, Windows: all})
+		brakes(observed.Brakes{Looked: true, Counted: true, Windows: all})
 	}
 }
 
 // checkHeld holds what is promised of such a fence.
-func (w *walker) checkHeld(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkHeld(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if c := s.st.Claim; !s.isHeld() || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) {
 		return // S7
 	}
@@ -97,7 +99,7 @@ func (w *walker) checkHeld(s *State, sh *shadow, f *api.NodeFence, seen *fence.S
 		return
 	}
 	say((a.Message != "" || b.Message == "" && len(b.Windows) == 0) && a.Reason == whyHeld(b), "S28: a fence that is held says why")
-	until := now.Add(fence.Resync)
+	until := now.Add(facts.Resync)
 	if len(b.Windows) > 0 && b.Windows[0].Policy == endsPolicy && !b.Stopped && !b.Paused {
 		until = now.Add(endsSoon)
 	}
@@ -106,7 +108,7 @@ func (w *walker) checkHeld(s *State, sh *shadow, f *api.NodeFence, seen *fence.S
 
 // checkBegun: of what was begun a window changes nothing, and a brake nothing but the
 // Offs. But a person's word from before a restore is a word about another time.
-func (w *walker) checkBegun(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkBegun(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := seen.Brakes
 	if act == fence.Release && s.isRestored() && b.Why == api.StateWentBack {
 		say(a.Proof.At.After(sh.restored), "S16: as long as nobody confirms a restore, nothing is released on a proof from before it")
@@ -124,15 +126,15 @@ func (w *walker) checkBegun(s *State, sh *shadow, f *api.NodeFence, seen *fence.
 }
 
 // without is what is decided where nothing holds.
-func (w *walker) without(f *api.NodeFence, seen *fence.Seen, now time.Time) (api.NodeFenceStatus, fence.Action) {
+func (w *walker) without(f *api.NodeFence, seen *observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 	free := *seen
-	free.Brakes = fence.Brakes{Looked: true, Counted: true}
+	free.Brakes = observed.Brakes{Looked: true, Counted: true}
 	return w.decide(f, free, now)
 }
 
 // olderThan: a backup is older than whatever is still believed of what was read or
 // decided when it was made.
-const olderThan = fence.DecisionValidity + time.Second
+const olderThan = facts.DecisionValidity + time.Second
 
 // goBack lets the API server be restored from a backup of each stage that this fence
 // has come through: the record is what it was then, and the world is what it is. Of
@@ -204,37 +206,37 @@ func (s *State) holdKey() []any {
 func (w *walker) liveHeld(s *State) {
 	shut, _, _, unread := WindowsAt(s.now)
 	lasting := windowOf(openPolicy, s.now, s.now.Add(20*time.Minute))
-	for name, hold := range map[string]func(look int, seen *fence.Seen){
-		"a window has ended":              func(_ int, seen *fence.Seen) { seen.Brakes.Windows = []policy.Windows{shut, lasting} },
-		"a window was corrected":          until(30, fence.Brakes{Looked: true, Counted: true, Windows: []policy.Windows{unread}}),
+	for name, hold := range map[string]func(look int, seen *observed.Look){
+		"a window has ended":              func(_ int, seen *observed.Look) { seen.Brakes.Windows = []policy.Windows{shut, lasting} },
+		"a window was corrected":          until(30, observed.Brakes{Looked: true, Counted: true, Windows: []policy.Windows{unread}}),
 		"a person has confirmed restore":  until(30, wentBack()),
-		"nobody pauses it any more":       until(30, fence.Brakes{Looked: true, Paused: true}),
-		"somebody has looked at a brakes": until(30, fence.Brakes{}),
+		"nobody pauses it any more":       until(30, observed.Brakes{Looked: true, Paused: true}),
+		"somebody has looked at a brakes": until(30, observed.Brakes{}),
 	} {
 		w.mustEnd(s, "S27: it ends once "+name, hold, api.Finished, api.Fenced, api.Failed)
 	}
 	if s.sh.cut || s.st.Power.SwitchedByUs || s.st.Release.StartedAt != nil {
 		return
 	}
-	for name, b := range map[string]fence.Brakes{"a window": {Looked: true, Windows: []policy.Windows{unread}}, "a restore": wentBack()} {
-		w.mustEnd(s, "S27: a healed node returns, though "+name+" holds", func(look int, seen *fence.Seen) {
+	for name, b := range map[string]observed.Brakes{"a window": {Looked: true, Windows: []policy.Windows{unread}}, "a restore": wentBack()} {
+		w.mustEnd(s, "S27: a healed node returns, though "+name+" holds", func(look int, seen *observed.Look) {
 			seen.Brakes = b
-			seen.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
+			seen.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
 			seen.Lease.Renewed = fmt.Sprint("h", look)
 		}, api.Finished)
 	}
 }
 
 // until is a brake that is on for so many looks.
-func until(looks int, b fence.Brakes) func(int, *fence.Seen) {
-	return func(look int, seen *fence.Seen) {
+func until(looks int, b observed.Brakes) func(int, *observed.Look) {
+	return func(look int, seen *observed.Look) {
 		if look < looks {
 			seen.Brakes = b
 		}
 	}
 }
 
-func (w *walker) mustEnd(s *State, promise string, hold func(int, *fence.Seen), ends ...api.Phase) {
+func (w *walker) mustEnd(s *State, promise string, hold func(int, *observed.Look), ends ...api.Phase) {
 	if p := w.follow(s, false, hold); !slices.Contains(ends, p) && w.broken[promise] == "" {
 		w.broken[promise] = fmt.Sprintf("from %s (%s) it came to %s", s.st.Phase, key(s), p)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence that requests come to join, at any time, of the Node that it is
@@ -57,7 +58,7 @@ func (w *walker) requestsCome(s *State) {
 		if w.gate.Ends(f, node) != "" {
 			continue
 		}
-		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", JoinedAt: fence.StampOf(s.now)}
+		r := api.AskedBy{ID: fmt.Sprint(len(s.sh.requests) + 1), Source: "/me", Type: "t", JoinedAt: observed.StampOf(s.now)}
 		w.gate.Join(f, r)
 		w.checkJoin(s, f, r, node)
 		next := *s
@@ -109,18 +110,18 @@ func joinedLooks(s *State) []look {
 	}
 	for _, dt := range []time.Duration{countedWaits(s)[0], specs.EarlyFor + time.Second} {
 		at := s.now.Add(dt)
-		with := func(change func(*fence.Seen)) {
+		with := func(change func(*observed.Look)) {
 			x := usual(s, at, "Unknown", false, "a")
 			change(&x)
 			all = append(all, look{dt: dt, seen: x})
 		}
-		with(func(*fence.Seen) {})
-		with(func(x *fence.Seen) {
-			x.Brakes = fence.Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded, Message: "it is excluded"}
+		with(func(*observed.Look) {})
+		with(func(x *observed.Look) {
+			x.Brakes = observed.Brakes{Looked: true, Counted: true, Stricter: true, Unmark: true, Why: api.Excluded, Message: "it is excluded"}
 		})
-		with(func(x *fence.Seen) { x.Node.UID = "uid-2" })
-		with(func(x *fence.Seen) { x.Node.Taint, x.Node.Cordoned = false, false })
-		with(func(x *fence.Seen) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
+		with(func(x *observed.Look) { x.Node.UID = "uid-2" })
+		with(func(x *observed.Look) { x.Node.Taint, x.Node.Cordoned = false, false })
+		with(func(x *observed.Look) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
 	}
 	return append(all, look{dt: 0, seen: usual(s, s.now, "Unknown", false, "a"), abort: true})
 }
@@ -147,7 +148,7 @@ func (sh *shadow) works(s *State, a *api.NodeFenceStatus, act fence.Action) {
 	sh.worked = sh.worked || act == fence.Release || act == fence.Off && !access
 }
 
-func (w *walker) checkJoined(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkJoined(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isJoined() {
 		return
 	}
@@ -175,7 +176,7 @@ func (w *walker) checkJoined(s *State, sh *shadow, f *api.NodeFence, seen *fence
 }
 
 // checkAlike compares with the same fence to which nobody's request came.
-func (w *walker) checkAlike(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkAlike(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	g := *f
 	g.Status.Decision.AskedBy = nil
 	alone, same := w.decide(&g, *seen, now)

@@ -6,7 +6,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // mayDump: a dump may still hold this fence. Once power was cut it is like any other.
@@ -25,17 +27,17 @@ func (s *State) pastDump(l *look) bool {
 
 // truly: messages of this node's dump really arrive, by what the look shows, or by
 // the last that did if it shows nothing.
-func (sh shadow) truly(spec fencetest.Given, seen fence.Seen, now time.Time) bool {
+func (sh shadow) truly(spec fencetest.Given, seen observed.Look, now time.Time) bool {
 	m := seen.Dump
 	if m == nil {
 		return !sh.dumpLast.IsZero() && now.Sub(sh.dumpLast) < 9*time.Second
 	}
-	return m.NodeUID == spec.Decision.NodeUID && !m.Last.After(now.Add(fence.Settle)) && now.Sub(m.Last) < 9*time.Second
+	return m.NodeUID == spec.Decision.NodeUID && !m.Last.After(now.Add(facts.Settle)) && now.Sub(m.Last) < 9*time.Second
 }
 
 // heardDump notes since when a dump was heard of, and its last message. What comes
 // against a moving Lease is none of it.
-func (sh *shadow) heardDump(s *State, seen fence.Seen, now time.Time) {
+func (sh *shadow) heardDump(s *State, seen observed.Look, now time.Time) {
 	if seen.Dump == nil || !s.mayDump() || !sh.truly(s.spec, seen, now) ||
 		CallElsewhere(&s.spec.Decision, &s.st, seen.Me, now) {
 		return
@@ -49,11 +51,11 @@ func (sh *shadow) heardDump(s *State, seen fence.Seen, now time.Time) {
 }
 
 // dumpRefuted: the Lease moved since a dump was first heard of.
-func (sh shadow) dumpRefuted(seen fence.Seen) bool {
+func (sh shadow) dumpRefuted(seen observed.Look) bool {
 	return !sh.dumpSince.IsZero() && seen.Lease.Exists && sh.moved.After(sh.dumpSince)
 }
 
-func (w *walker) checkKdump(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkKdump(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	r := f.Status.Decision.Settings.Kdump
 	if r == nil || f.Spec.Requests.ConfirmOff != nil || s.st.OpenedAt == nil {
 		return
@@ -76,7 +78,7 @@ func (w *walker) checkKdump(s *State, sh *shadow, f *api.NodeFence, seen *fence.
 }
 
 // kdumpLooks vary what is heard of a dump.
-func kdumpLooks(s *State, now time.Time, x fence.Seen, with func(func(*fence.Seen))) {
+func kdumpLooks(s *State, now time.Time, x observed.Look, with func(func(*observed.Look))) {
 	if s.mayProve() {
 		proofLooks(s, now, x, with)
 		return
@@ -84,14 +86,14 @@ func kdumpLooks(s *State, now time.Time, x fence.Seen, with func(func(*fence.See
 	if !s.mayDump() || s.st.Phase != "" && s.st.Phase != api.Pending && !s.atDevice() {
 		return
 	}
-	for _, m := range []fence.Dump{
+	for _, m := range []observed.Dump{
 		{NodeUID: s.spec.Decision.NodeUID, Last: now},
 		{NodeUID: s.spec.Decision.NodeUID, Last: now.Add(-10 * time.Second)},
 		{NodeUID: s.spec.Decision.NodeUID, Last: now.Add(time.Hour)},
 		{NodeUID: "uid-2", Last: now},
 	} {
 		m.First, m.Source, m.Count = m.Last, "10.0.0.1", 1
-		with(func(y *fence.Seen) { y.Dump = &m })
+		with(func(y *observed.Look) { y.Dump = &m })
 		if s.atDevice() {
 			return
 		}
@@ -107,8 +109,8 @@ func (s *State) kdumpKey(age func(*api.Time, ...time.Duration) string) string {
 	if k == nil {
 		return s.proofKey(age) + fmt.Sprint("kdump", age(s.st.OpenedAt, r.FirstMessageTimeout.Duration-1), s.sh.dumpSince.IsZero())
 	}
-	since := fence.StampOf(s.sh.dumpSince)
-	last := fence.StampOf(s.sh.dumpLast)
+	since := observed.StampOf(s.sh.dumpSince)
+	last := observed.StampOf(s.sh.dumpLast)
 	return s.proofKey(age) + fmt.Sprint("kdump", age(&k.Since, r.Timeout.Duration-1), age(&since, r.Timeout.Duration-1),
 		age(&k.LastSeen, r.QuietDuration.Duration-1), age(&last, r.QuietDuration.Duration-1),
 		s.st.Lease.StillSince != nil && s.st.Lease.StillSince.After(k.Since.Time), s.sh.moved.After(s.sh.dumpSince))

@@ -6,7 +6,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What a walk adds for a dump that is a proof: the walk from waiting for it,
@@ -21,7 +23,7 @@ func (s *State) mayProve() bool {
 
 // byDump: it releases pods for a dump now.
 func (s *State) byDump() bool {
-	return fence.ByDump(&api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(s.st)})
+	return facts.ByDump(&api.NodeFence{Spec: s.spec.AsSpec(), Status: s.spec.In(s.st)})
 }
 
 // proofKey is what such a fence reads besides.
@@ -29,55 +31,55 @@ func (s *State) proofKey(age func(*api.Time, ...time.Duration) string) string {
 	if !s.mayProve() {
 		return ""
 	}
-	moved, k := fence.StampOf(s.sh.moved), api.KdumpRecord{}
+	moved, k := observed.StampOf(s.sh.moved), api.KdumpRecord{}
 	if s.st.Kdump != nil {
 		k = *s.st.Kdump
 	}
 	key := fmt.Sprint("proof", k.BootID, s.sh.dumpBoot, k.DoneAt != nil, age(s.st.Lease.StillSince, 2*fencetest.Renewal-1), age(&moved, 2*fencetest.Renewal-1))
 	if s.st.Phase == api.Releasing {
-		key += fmt.Sprint(age(s.st.DecidedAt, fence.DecisionValidity), age(s.sh.decided, fence.DecisionValidity), age(s.st.Release.AskedAt, fence.Poll-1))
+		key += fmt.Sprint(age(s.st.DecidedAt, facts.DecisionValidity), age(s.sh.decided, facts.DecisionValidity), age(s.st.Release.AskedAt, facts.Poll-1))
 	}
 	return key
 }
 
 // proofLooks vary what is heard of a dump that may be a proof, and what is there
 // besides to be minded while it is.
-func proofLooks(s *State, now time.Time, x fence.Seen, with func(func(*fence.Seen))) {
+func proofLooks(s *State, now time.Time, x observed.Look, with func(func(*observed.Look))) {
 	switch s.st.Phase {
 	case "", api.Pending, api.Isolating, api.Releasing:
 	default:
 		return
 	}
-	pods := &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1, Detach: []fence.Attachment{{Name: "v"}}}
-	dump := func(change func(*fence.Seen, *fence.Dump)) {
-		m := fence.Dump{NodeUID: s.spec.Decision.NodeUID, BootID: "a", First: now.Add(-10 * time.Second), Last: now, Source: "10.0.0.1", Count: 2}
-		with(func(y *fence.Seen) { y.Left = pods; change(y, &m); y.Dump = &m })
+	pods := &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1, Detach: []observed.Attachment{{Name: "v"}}}
+	dump := func(change func(*observed.Look, *observed.Dump)) {
+		m := observed.Dump{NodeUID: s.spec.Decision.NodeUID, BootID: "a", First: now.Add(-10 * time.Second), Last: now, Source: "10.0.0.1", Count: 2}
+		with(func(y *observed.Look) { y.Left = pods; change(y, &m); y.Dump = &m })
 	}
-	dump(func(*fence.Seen, *fence.Dump) {})
-	dump(func(_ *fence.Seen, m *fence.Dump) { m.First, m.Count = m.Last, 1 })
-	dump(func(_ *fence.Seen, m *fence.Dump) { m.BootID = "b" })
+	dump(func(*observed.Look, *observed.Dump) {})
+	dump(func(_ *observed.Look, m *observed.Dump) { m.First, m.Count = m.Last, 1 })
+	dump(func(_ *observed.Look, m *observed.Dump) { m.BootID = "b" })
 	if s.st.Phase != api.Releasing {
-		dump(func(_ *fence.Seen, m *fence.Dump) { m.Last = now.Add(-9 * time.Second) })
+		dump(func(_ *observed.Look, m *observed.Dump) { m.Last = now.Add(-9 * time.Second) })
 		return
 	}
 	if x.Node.Ready() || x.Lease.Renewed != s.sh.renewed || x.Node.BootID != "a" {
 		return // one of these alone is enough
 	}
-	dump(func(_ *fence.Seen, m *fence.Dump) { m.Last = now.Add(-fence.DumpValidity - time.Second) })
-	dump(func(_ *fence.Seen, m *fence.Dump) { m.Last = now.Add(time.Hour) })
-	dump(func(_ *fence.Seen, m *fence.Dump) { m.NodeUID = "uid-2" })
-	dump(func(y *fence.Seen, _ *fence.Dump) { y.Lease.Exists = false })
-	dump(func(y *fence.Seen, _ *fence.Dump) { y.Node.UID = "uid-2" })
-	dump(func(y *fence.Seen, _ *fence.Dump) { y.Left = &fence.Left{Attachments: 1} })
-	dump(func(y *fence.Seen, _ *fence.Dump) { y.Deleting = true })
-	for _, brake := range []fence.Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
-		dump(func(y *fence.Seen, _ *fence.Dump) { y.Brakes = brake })
+	dump(func(_ *observed.Look, m *observed.Dump) { m.Last = now.Add(-facts.DumpValidity - time.Second) })
+	dump(func(_ *observed.Look, m *observed.Dump) { m.Last = now.Add(time.Hour) })
+	dump(func(_ *observed.Look, m *observed.Dump) { m.NodeUID = "uid-2" })
+	dump(func(y *observed.Look, _ *observed.Dump) { y.Lease.Exists = false })
+	dump(func(y *observed.Look, _ *observed.Dump) { y.Node.UID = "uid-2" })
+	dump(func(y *observed.Look, _ *observed.Dump) { y.Left = &observed.Left{Attachments: 1} })
+	dump(func(y *observed.Look, _ *observed.Dump) { y.Deleting = true })
+	for _, brake := range []observed.Brakes{{}, {Looked: true, Stopped: true}, {Looked: true, Paused: true}, {Looked: true, Storm: true}} {
+		dump(func(y *observed.Look, _ *observed.Dump) { y.Brakes = brake })
 	}
 }
 
 // checkDumpProof holds what is released during a dump against S1, and that nothing
 // comes of it but that.
-func checkDumpProof(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkDumpProof(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if s.spec.Decision.Settings.Kdump == nil {
 		return
 	}
@@ -110,6 +112,6 @@ func checkDumpProof(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a 
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
 	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
 	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Status.FenceNumber &&
-		a.Proof.NodeUID == f.Status.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(fence.StampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
+		a.Proof.NodeUID == f.Status.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(observed.StampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
 	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
 
@@ -55,7 +55,7 @@ func key(s *State) string {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
 	if st.Proof != nil {
-		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, fence.ProofValidity)
+		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, facts.ProofValidity)
 	}
 	if l := st.Lease.StillSince; l != nil {
 		lease = age(l, 2*fencetest.Renewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
@@ -115,20 +115,20 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
-		k = append(k, st.Retries, age(st.DecidedAt, fence.DecisionValidity), st.Placed)
+		k = append(k, st.Retries, age(st.DecidedAt, facts.DecisionValidity), st.Placed)
 	case api.Probing, api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
-			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, fence.Settle, fencetest.Renewal+fencetest.Renewal/5),
+			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
 			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*fencetest.Renewal {
 			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
-			k = append(k, st.Placed.Taint, age(s.sh.decided, fence.DecisionValidity))
+			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.DecisionValidity))
 		}
 	case api.Releasing:
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
-			age(st.Release.MarkedAt, fence.Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil, st.Release.TimedOut)
+			age(st.Release.MarkedAt, facts.Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil, st.Release.TimedOut)
 	case api.PoweringOn:
 		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)

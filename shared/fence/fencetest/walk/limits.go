@@ -26,6 +26,8 @@ const uncovered = `what the walk does not come to:
 - two kinds of fence in one, such as a dump of a machine that a switch cuts off; but two levels,
   a release at a rate, and those that have a world for both, such as specs.JoinedFabric
 - a third level of devices for power, and two devices of the isolation
+- a condition that holds no more once a machine was cut off from its network for it, where its
+  Lease alone spoke before
 - clocks that go back or lie apart (clockback_test.go, waits_test.go)
 - whether each state comes to an end: one of sixteen is followed, and each whose power we have
   cut; none in the worlds of specs.Device and specs.Manual

@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // bound is how many looks a fence may need to end in a world that means well.
@@ -35,13 +36,13 @@ func (w *walker) liveness(s *State) {
 }
 
 // follow goes on for so many looks, each of which may be changed.
-func (w *walker) follow(s *State, dead bool, change ...func(look int, seen *fence.Seen)) api.Phase {
+func (w *walker) follow(s *State, dead bool, change ...func(look int, seen *observed.Look)) api.Phase {
 	p, _ := w.followFrom(s, dead, !s.isRead(), change...) // what nobody may switch is off
 	return p
 }
 
 // followFrom begins with a machine that is on or off, and tells how it is in the end.
-func (w *walker) followFrom(s *State, dead, on bool, change ...func(look int, seen *fence.Seen)) (api.Phase, bool) {
+func (w *walker) followFrom(s *State, dead, on bool, change ...func(look int, seen *observed.Look)) (api.Phase, bool) {
 	st, now := s.st, s.now
 	boot, beats, mark := "a", 0, "f0"
 	if !on {
@@ -83,7 +84,7 @@ func (w *walker) followFrom(s *State, dead, on bool, change ...func(look int, se
 			f.Status = st
 			switch {
 			case act.Device():
-				c := &fence.CallResult{Call: api.Call(act), At: now}
+				c := &observed.CallResult{Call: api.Call(act), At: now}
 				isolates := fencetest.CutsOff(&st) // without a claim it is caught elsewhere
 				switch {
 				case dead:

@@ -4,9 +4,10 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What the walk adds for a read that may be under way by its holder's clock, and is over
@@ -87,11 +88,11 @@ func waits(s *State) []time.Duration {
 }
 
 // bases vary node, Lease and boot, and what else the phase looks at.
-func bases(s *State, now time.Time) []fence.Seen {
+func bases(s *State, now time.Time) []observed.Look {
 	if s.isBare() {
 		return bareBases(s, now)
 	}
-	var all []fence.Seen
+	var all []observed.Look
 	boots := []string{"a", "b"}
 	if climbed(s) || s.isHeld() && !s.isRestored() {
 		boots = boots[:1] // varied elsewhere, where the same lines decide
@@ -107,7 +108,7 @@ func bases(s *State, now time.Time) []fence.Seen {
 	}
 	if climbed(s) {
 		x := usual(s, now, "Unknown", false, "a")
-		x.Brakes = fence.Brakes{Looked: true, Counted: true, Storm: true}
+		x.Brakes = observed.Brakes{Looked: true, Counted: true, Storm: true}
 		return append(all, x)
 	}
 	for _, uid := range []string{"uid-2", ""} {
@@ -115,7 +116,7 @@ func bases(s *State, now time.Time) []fence.Seen {
 		x.Node.UID, x.Node.Exists = "uid-2", uid != ""
 		all = append(append(all, x), wentLooks(s, now, x)...)
 	}
-	for _, brake := range []fence.Brakes{{}, {Looked: true, Counted: true, Stopped: true}, {Looked: true, Counted: true, Paused: true}, {Looked: true, Counted: true, Storm: true}} {
+	for _, brake := range []observed.Brakes{{}, {Looked: true, Counted: true, Stopped: true}, {Looked: true, Counted: true, Paused: true}, {Looked: true, Counted: true, Storm: true}} {
 		x := usual(s, now, "Unknown", false, "a")
 		x.Brakes = brake
 		all = append(all, x)
@@ -124,18 +125,18 @@ func bases(s *State, now time.Time) []fence.Seen {
 }
 
 // usual is a look at a world in which marks are as they were placed.
-func usual(s *State, now time.Time, ready string, moved bool, boot string) fence.Seen {
+func usual(s *State, now time.Time, ready string, moved bool, boot string) observed.Look {
 	seen := fencetest.LookOf(&s.st, s.sh.renewed, now, ready, moved, boot)
 	if s.isBare() {
-		seen.Node = fence.Node{}
+		seen.Node = observed.Node{}
 	}
 	return seen
 }
 
 // vary adds what only some phases look at.
-func vary(s *State, now time.Time, x fence.Seen) []fence.Seen {
-	all := []fence.Seen{x}
-	with := func(change func(*fence.Seen)) { y := x; change(&y); all = append(all, y) }
+func vary(s *State, now time.Time, x observed.Look) []observed.Look {
+	all := []observed.Look{x}
+	with := func(change func(*observed.Look)) { y := x; change(&y); all = append(all, y) }
 	earlyLooks(s, with)
 	readLooks(s, with)
 	kdumpLooks(s, now, x, with)
@@ -148,44 +149,44 @@ func vary(s *State, now time.Time, x fence.Seen) []fence.Seen {
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
-		old := now.Add(-2 * fence.DecisionValidity)
-		with(func(y *fence.Seen) { y.Reserved = nil })
-		with(func(y *fence.Seen) { y.Reserved, y.Resolved = nil, false })
-		with(func(y *fence.Seen) { y.Brakes.Changed = true })
-		with(func(y *fence.Seen) { y.Reserved = &old })
-		with(func(y *fence.Seen) {
-			y.Reserved, y.Verdict = nil, &fence.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
+		old := now.Add(-2 * facts.DecisionValidity)
+		with(func(y *observed.Look) { y.Reserved = nil })
+		with(func(y *observed.Look) { y.Reserved, y.Resolved = nil, false })
+		with(func(y *observed.Look) { y.Brakes.Changed = true })
+		with(func(y *observed.Look) { y.Reserved = &old })
+		with(func(y *observed.Look) {
+			y.Reserved, y.Verdict = nil, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
 		})
 	case api.Isolating:
-		with(func(y *fence.Seen) { y.Node.Taint = !y.Node.Taint })
+		with(func(y *observed.Look) { y.Node.Taint = !y.Node.Taint })
 		if len(s.spec.Decision.Isolation()) == 0 {
-			with(func(y *fence.Seen) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
+			with(func(y *observed.Look) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
 		}
 	case api.Releasing:
-		pods := &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}}
-		with(func(y *fence.Seen) { y.Left = pods })
-		with(func(y *fence.Seen) { y.Left = &fence.Left{Attachments: 1} })
-		with(func(y *fence.Seen) { y.Left = nil })
-		with(func(y *fence.Seen) { y.Left, y.Node.OutOfService = pods, false })
-		with(func(y *fence.Seen) { y.Node.OutOfService = false })
-		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
+		pods := &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1, Volumes: []string{"v"}}
+		with(func(y *observed.Look) { y.Left = pods })
+		with(func(y *observed.Look) { y.Left = &observed.Left{Attachments: 1} })
+		with(func(y *observed.Look) { y.Left = nil })
+		with(func(y *observed.Look) { y.Left, y.Node.OutOfService = pods, false })
+		with(func(y *observed.Look) { y.Node.OutOfService = false })
+		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:
-		with(func(y *fence.Seen) { y.Node.OutOfService, y.Cleared = false, true })
-		with(func(y *fence.Seen) { y.Finalizer = false })
-		with(func(y *fence.Seen) { y.Finalizer, y.Node.Taint = false, false })
-		with(func(y *fence.Seen) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
-		with(func(y *fence.Seen) {
+		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
+		with(func(y *observed.Look) { y.Finalizer = false })
+		with(func(y *observed.Look) { y.Finalizer, y.Node.Taint = false, false })
+		with(func(y *observed.Look) { y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false })
+		with(func(y *observed.Look) {
 			y.Finalizer, y.Node.Taint, y.Node.Cordoned, y.Node.OutOfService = false, false, false, false
 		})
 	case api.Probing, api.Fencing, api.PoweringOn:
-		with(func(y *fence.Seen) { y.Lease.Exists = false })
+		with(func(y *observed.Look) { y.Lease.Exists = false })
 	}
 	return all
 }
 
 type caller struct {
 	me   string
-	call *fence.CallResult
+	call *observed.CallResult
 }
 
 // callers: whoever made the call that is claimed reports each of its ends;
@@ -197,22 +198,22 @@ func callers(s *State, now time.Time) []caller {
 		return []caller{{me: "me"}}
 	}
 	at := s.now
-	end := func(r fence.CallResult) { r.Call, r.At = c.Call, at; all = append(all, caller{c.Holder, &r}) }
+	end := func(r observed.CallResult) { r.Call, r.At = c.Call, at; all = append(all, caller{c.Holder, &r}) }
 	if c.Call == api.CallRead {
-		end(fence.CallResult{Power: "On"})
-		end(fence.CallResult{Power: "Off"})
-		end(fence.CallResult{Err: "unreachable"})
-		end(fence.CallResult{Err: "another machine", Wrong: true})
+		end(observed.CallResult{Power: "On"})
+		end(observed.CallResult{Power: "Off"})
+		end(observed.CallResult{Err: "unreachable"})
+		end(observed.CallResult{Err: "another machine", Wrong: true})
 		supplyEnds(s, end)
 	} else {
-		end(fence.CallResult{})
-		end(fence.CallResult{Err: "unreachable"})
+		end(observed.CallResult{})
+		end(observed.CallResult{Err: "unreachable"})
 		if c.Call == api.CallOff && s.st.Phase == api.Fencing && s.st.Restarts == 0 && !climbed(s) {
-			end(fence.CallResult{Err: "denied", Refused: true})
+			end(observed.CallResult{Err: "denied", Refused: true})
 		}
 	}
 	// A late end, of a call whose claim is not there any more.
-	all = append(all, caller{"late", &fence.CallResult{Call: api.CallRead, Power: "Off", At: at}})
+	all = append(all, caller{"late", &observed.CallResult{Call: api.CallRead, Power: "Off", At: at}})
 	return all
 }
 

@@ -5,15 +5,15 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence that opened because the node's Machine had failed.
 
 // servedMachine is such a fence whose power was cut, and which waits once more.
 func servedMachine(s State) State {
-	at := fence.StampOf(fencetest.Start)
+	at := observed.StampOf(fencetest.Start)
 	s.sh.served = true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, Restarts: 1,
@@ -44,12 +44,12 @@ func (s *State) machineKey() []any {
 
 // machineLooks: it is Failed still, or was healed or taken out; the usual look is of
 // somebody who does not look at it.
-func machineLooks(s *State, _ time.Time, with func(func(*fence.Seen))) {
+func machineLooks(s *State, _ time.Time, with func(func(*observed.Look))) {
 	if !s.machineCounts() {
 		return
 	}
-	with(func(y *fence.Seen) {
-		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateFailed, Since: fence.StampOf(fencetest.Start)}
+	with(func(y *observed.Look) {
+		y.MachineLooked, y.Machine = true, &api.FailedMachine{MachineRef: s.spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateFailed, Since: observed.StampOf(fencetest.Start)}
 	})
-	with(func(y *fence.Seen) { y.MachineLooked = true })
+	with(func(y *observed.Look) { y.MachineLooked = true })
 }

@@ -5,19 +5,21 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence whose Node object is deleted at its end.
 
 // releasedBy is such a fence once its work is to be released.
 func releasedBy(s State, kind api.ProofKind) State {
-	at := fence.StampOf(fencetest.Start)
-	off := api.Read{State: api.PoweredOff, At: fence.StampOf(fencetest.Start.Add(-fence.Settle))}
+	at := observed.StampOf(fencetest.Start)
+	off := api.Read{State: api.PoweredOff, At: observed.StampOf(fencetest.Start.Add(-facts.Settle))}
 	last := api.Read{State: api.PoweredOff, At: at}
 	s.sh.moved, s.sh.decided = fencetest.Start.Add(-time.Minute), &at
 	s.sh.reads, s.sh.cut, s.sh.served, s.sh.off = []api.Read{off, last}, true, true, [2]bool{true}
-	still := fence.StampOf(s.sh.moved)
+	still := observed.StampOf(s.sh.moved)
 	s.st = api.NodeFenceStatus{
 		Phase: api.Releasing, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true, BootIDBefore: "a",
 		Placed: api.Placed{Taint: true, Cordon: true}, Lease: api.LeaseRecord{Renewed: "r0", StillSince: &still},
@@ -43,13 +45,13 @@ func (s *State) goneKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // goneLooks vary what only such a fence looks at.
-func goneLooks(s *State, with func(func(*fence.Seen))) {
+func goneLooks(s *State, with func(func(*observed.Look))) {
 	if s.goes() && (s.st.Phase == api.Releasing || s.st.Phase == api.Fenced) {
-		with(func(y *fence.Seen) { y.Node.Terminating = true })
+		with(func(y *observed.Look) { y.Node.Terminating = true })
 	}
 }
 
-func checkGone(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkGone(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if a.Outcome == api.NodeDeleted && s.st.Outcome == "" {
 		say(!seen.Node.Exists, "a Node counts as deleted once it is gone")
 	}

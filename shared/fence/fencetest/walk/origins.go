@@ -29,6 +29,8 @@ func origins(spec fencetest.Given) []State {
 		return []State{releasedBy(s, api.ProofSeenOff), releasedBy(s, api.ProofConfirmed)}
 	case s.ofMachine():
 		return []State{s, servedMachine(s)}
+	case s.isEarly() && len(s.spec.Decision.Isolation()) > 0:
+		return readOffAlone(s)
 	case s.isBare():
 		return []State{bareFound(s)}
 	case s.isCounted():
@@ -60,6 +62,6 @@ type aside struct {
 }
 
 func asides() []aside {
-	return []aside{{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, false}, {[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, true}, {[]fencetest.Given{specs.DumpProof()}, true}, {[]fencetest.Given{specs.Fabric(), specs.Cut()}, true},
+	return []aside{{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, false}, {[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, true}, {[]fencetest.Given{specs.DumpProof()}, true}, {[]fencetest.Given{specs.Fabric(), specs.Cut(), specs.EarlyFabric()}, true},
 		{[]fencetest.Given{specs.Gone()}, true}, {[]fencetest.Given{specs.Machine()}, true}, {[]fencetest.Given{specs.Bare()}, true}, {[]fencetest.Given{specs.Held()}, true}, {[]fencetest.Given{specs.Manual()}, false}}
 }

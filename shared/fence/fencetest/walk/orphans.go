@@ -4,21 +4,21 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What the walk adds for a machine that we cut, and whose Node object is deleted, or
 // made anew, before its work is gone.
 
 // wentLooks are what may be bound to the name of such a Node, which x is a look at.
-func wentLooks(s *State, now time.Time, x fence.Seen) []fence.Seen {
+func wentLooks(s *State, now time.Time, x observed.Look) []observed.Look {
 	if s.st.Phase != api.Releasing {
 		return nil
 	}
 	pods, unseen := x, x
-	pods.Left, unseen.Left = &fence.Left{Delete: []fence.Pod{{Name: "p"}}, Attachments: 1}, nil
-	all := []fence.Seen{pods, unseen}
+	pods.Left, unseen.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}, Attachments: 1}, nil
+	all := []observed.Look{pods, unseen}
 	if s.st.Power.SwitchedByUs && x.Node.Exists {
 		alive := usual(s, now, "True", true, "a")
 		alive.Node.UID, alive.Left = x.Node.UID, pods.Left
@@ -38,7 +38,7 @@ func (s *State) wentKey(age func(*api.Time, ...time.Duration) string) []any {
 
 // checkWent holds what is promised of a machine that is to be switched on, whatever has
 // become of its Node.
-func checkWent(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
+func checkWent(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, now time.Time, say func(bool, string)) {
 	b, n := &s.st, seen.Node
 	if mine := n.Exists && n.UID == f.Status.Decision.NodeUID; mine || b.Phase == a.Phase || a.Phase != api.PoweringOn || b.Phase == api.Recovering {
 		return

@@ -4,17 +4,17 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // CutJustNow are machines to which an Off was sent a moment ago, with a Lease that still
 // moved then, and with one that did not.
 func CutJustNow() []State {
 	of := func(still time.Time, fresh bool) State {
-		at, since, effect := fence.StampOf(fencetest.Start), fence.StampOf(still), fencetest.Start.Add(3*time.Second)
-		until := fence.StampOf(effect)
+		at, since, effect := observed.StampOf(fencetest.Start), observed.StampOf(still), fencetest.Start.Add(3*time.Second)
+		until := observed.StampOf(effect)
 		return State{
 			now: fencetest.Start, spec: fencetest.Spec(),
 			sh: shadow{cut: true, served: true, fresh: fresh, moved: still, renewed: "r0", sent: fencetest.Start, until: effect, effect: [2]time.Time{effect}, off: [2]bool{true}, decided: &at},
@@ -49,13 +49,13 @@ func AwaitedNow() []State {
 	s := CutJustNow()[1]
 	s.now, s.sh.decided = s.now.Add(time.Minute), nil
 	s.st.DecidedAt, s.st.Power.OffAt = nil, nil
-	s.st.Awaited = &api.AwaitedRecord{Since: fence.StampOf(s.now), Reason: api.DeviceFailed}
+	s.st.Awaited = &api.AwaitedRecord{Since: observed.StampOf(s.now), Reason: api.DeviceFailed}
 	return []State{s}
 }
 
 // readOn is a machine that has just been read on.
 func readOn(spec fencetest.Given) State {
-	s, on := CutJustNow()[1], api.Read{State: api.PoweredOn, At: fence.StampOf(fencetest.Start)}
+	s, on := CutJustNow()[1], api.Read{State: api.PoweredOn, At: observed.StampOf(fencetest.Start)}
 	s.spec, s.st.Power, s.st.CutOrReleased = spec, api.PowerRecord{DeviceRecord: api.DeviceRecord{LastRead: &on}}, false
 	s.sh = shadow{moved: s.sh.moved, renewed: "r0", decided: s.sh.decided, reads: []api.Read{on}}
 	return s
@@ -80,7 +80,7 @@ func ReadOnHeld() []State { return []State{again(specs.Held())} }
 func again(spec fencetest.Given) State {
 	s := CutJustNow()[1]
 	s.now, s.spec = s.now.Add(time.Minute), spec
-	on := api.Read{State: api.PoweredOn, At: fence.StampOf(s.now)}
+	on := api.Read{State: api.PoweredOn, At: observed.StampOf(s.now)}
 	s.st.Power.OffAt, s.st.Power.LastRead, s.sh.reads = nil, &on, []api.Read{on}
 	return s
 }

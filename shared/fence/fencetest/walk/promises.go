@@ -8,11 +8,12 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // check holds one step against the promises. What really happened comes from
 // the look and the shadow, never from what Decide wrote.
-func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time) {
+func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	b := &s.st
 	say := func(ok bool, promise string) {
 		if !ok && w.broken[promise] == "" {
@@ -56,7 +57,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen,
 	}
 }
 
-func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := &s.st
 	if act == fence.Release {
 		until := a.Release.NotAfter
@@ -103,7 +104,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *fenc
 	}
 }
 
-func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b := &s.st
 	if c := b.Claim; c != nil && c.Holder != seen.Me {
 		until := c.NotAfter.Add(2 * time.Second)
@@ -160,6 +161,6 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *fence.
 	}
 }
 
-func clear(b fence.Brakes) bool {
+func clear(b observed.Brakes) bool {
 	return b.Looked && !b.Stopped && !b.Paused && !b.Storm
 }

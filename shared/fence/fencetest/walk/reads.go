@@ -5,6 +5,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence under action WaitForOff whose machine can be read.
@@ -24,13 +25,13 @@ func (s *State) readKey(age func(*api.Time, ...time.Duration) string) []any {
 }
 
 // readLooks vary what only such a fence looks at.
-func readLooks(s *State, with func(func(*fence.Seen))) {
+func readLooks(s *State, with func(func(*observed.Look))) {
 	if s.isRead() && s.atDevice() && s.st.Placed.Taint {
-		with(func(y *fence.Seen) { y.Node.Taint = false })
+		with(func(y *observed.Look) { y.Node.Taint = false })
 	}
 }
 
-func checkReads(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
+func checkReads(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	if !s.isRead() {
 		return
 	}

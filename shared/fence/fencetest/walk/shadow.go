@@ -8,10 +8,11 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // saw updates the shadow by what the look really showed.
-func (sh shadow) saw(spec fencetest.Given, seen fence.Seen, st api.NodeFenceStatus, now time.Time) shadow {
+func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceStatus, now time.Time) shadow {
 	if !CallElsewhere(&spec.Decision, &st, seen.Me, now) {
 		sh.sick = sh.sickSince(seen, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
@@ -24,6 +25,7 @@ func (sh shadow) saw(spec fencetest.Given, seen fence.Seen, st api.NodeFenceStat
 		return sh
 	}
 	if c.Call == api.CallRead {
+		sh.readFrom(&spec.Decision, st.Claim.Device, c)
 		r := api.Read{State: api.StateOf(c.Power), MissingSupply: c.MissingSupply, At: metav1.NewMicroTime(c.At)}
 		if n := len(sh.reads); n > 0 && sh.reads[n-1].State == api.StateOf(c.Power) {
 			sh.reads = []api.Read{sh.reads[0], r} // the first and the last of a row of the same
@@ -59,9 +61,9 @@ func (sh *shadow) switched(s *State, after *api.NodeFenceStatus, act fence.Actio
 
 // entered: what a phase that is entered or left says of the gate's yes, and of a machine that
 // is found off.
-func (sh *shadow) entered(s *State, seen *fence.Seen, after *api.NodeFenceStatus, now time.Time) {
+func (sh *shadow) entered(s *State, seen *observed.Look, after *api.NodeFenceStatus, now time.Time) {
 	if after.Phase == api.Isolating && s.st.Phase != api.Isolating && seen.Reserved != nil {
-		at := fence.StampOf(*seen.Reserved)
+		at := observed.StampOf(*seen.Reserved)
 		sh.decided = &at
 	}
 	if s.st.Phase == api.Recovering && after.ReadySince != nil && !now.Before(sh.until) {
@@ -73,7 +75,7 @@ func (sh *shadow) entered(s *State, seen *fence.Seen, after *api.NodeFenceStatus
 }
 
 // acted: what an action has begun, and until when it may take effect.
-func (sh *shadow) acted(s *State, seen *fence.Seen, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
+func (sh *shadow) acted(s *State, seen *observed.Look, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	if act == fence.DeleteMachine {
 		sh.asked++
 	}
@@ -95,7 +97,7 @@ func longest(spec *fencetest.Given) time.Duration { return max(delayAt(spec, 0),
 
 // level: reads are of one device each (S3), and each that was told to cut the
 // power owes a power-on (S25).
-func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *fence.Seen, act fence.Action) {
+func (sh *shadow) level(before, after *api.NodeFenceStatus, seen *observed.Look, act fence.Action) {
 	l := before.Power.Level
 	if c := seen.Call; c != nil && before.Claim != nil && before.Claim.Holder == seen.Me && c.Call == api.CallRead && c.Power == "On" {
 		sh.off[l] = false

@@ -5,16 +5,19 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // shadow is what really happened, kept beside the record, so that a broken
 // Decide can't hide its fault by what it writes down.
 type shadow struct {
-	// reads are the first and the last of the device's latest row of equal answers.
-	reads []api.Read
-	wrong bool
+	// reads are the first and the last of the latest row of equal answers, all of readOf.
+	reads  []api.Read
+	readOf string
+	// cutOff: what must be cut off before the power is cut was read so last.
+	cutOff bool
+	wrong  bool
 	// cut: our own Off was asked for after a read of on, and not undone since.
 	cut bool
 	// moved is when the Lease was last seen to move, renewed its mark.
@@ -72,7 +75,7 @@ type State struct {
 // look is one combination of everything that is outside the record.
 type look struct {
 	dt                    time.Duration
-	seen                  fence.Seen
+	seen                  observed.Look
 	abort, retry, confirm bool
 	uncordon              bool
 }

@@ -4,15 +4,15 @@ import (
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What the walk adds for a machine of several supplies.
 
 // supplyEnds are the ends of a read that tell of a supply that is not on.
-func supplyEnds(s *State, end func(fence.CallResult)) {
+func supplyEnds(s *State, end func(observed.CallResult)) {
 	if s.st.Phase == api.PoweringOn && !climbed(s) {
-		end(fence.CallResult{Power: "On", MissingSupply: "b"})
+		end(observed.CallResult{Power: "On", MissingSupply: "b"})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence that opens for a still Lease, under a policy whose
@@ -19,7 +20,7 @@ func (s *State) isEarly() bool {
 }
 
 // sickSince is since when the condition has really held, nodefence's own mark left out.
-func (sh shadow) sickSince(seen fence.Seen, now time.Time) time.Time {
+func (sh shadow) sickSince(seen observed.Look, now time.Time) time.Time {
 	for _, c := range seen.Node.Conditions {
 		if c.Type == "Ready" && c.Status == "Unknown" && c.Reason == "" {
 			if sh.sick.IsZero() {
@@ -39,7 +40,7 @@ func (sh shadow) sickDue(now time.Time) bool {
 func (s *State) earlyKey(age func(*api.Time, ...time.Duration) string, read func(*api.Read, ...time.Duration) string) []any {
 	st, sick := s.st, "-"
 	if !s.sh.sick.IsZero() {
-		at := fence.StampOf(s.sh.sick)
+		at := observed.StampOf(s.sh.sick)
 		sick = age(&at, specs.EarlyFor-1)
 	}
 	held := "-"
@@ -50,7 +51,7 @@ func (s *State) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 	if l != nil && st.OpenedAt != nil {
 		moved = l.After(st.OpenedAt.Time)
 	}
-	really := fence.StampOf(s.sh.moved)
+	really := observed.StampOf(s.sh.moved)
 	k := []any{"early", held, sick, age(l, specs.EarlyStill-1) + age(&really, specs.EarlyStill-1), moved, st.Release.MarkedAt != nil, st.Placed.Taint}
 	if st.Phase == api.Pending || st.Phase == api.Isolating {
 		k = append(k, age(st.Power.NotBefore, -1), read(st.Power.LastRead, promisedReadOf(&s.spec.Decision)) == "PoweredOn0")
@@ -59,21 +60,21 @@ func (s *State) earlyKey(age func(*api.Time, ...time.Duration) string, read func
 }
 
 // earlyLooks vary what only such a fence looks at.
-func earlyLooks(s *State, with func(func(*fence.Seen))) {
+func earlyLooks(s *State, with func(func(*observed.Look))) {
 	if !s.isEarly() {
 		return
 	}
 	if s.atDevice() && s.st.Placed.Taint {
-		with(func(y *fence.Seen) { y.Node.Taint = false })
+		with(func(y *observed.Look) { y.Node.Taint = false })
 	}
 	if s.st.Release.MarkedAt != nil {
-		with(func(y *fence.Seen) {
-			y.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: fencetest.Start}}
+		with(func(y *observed.Look) {
+			y.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: api.NotReadyReason, Since: fencetest.Start}}
 		})
 	}
 }
 
-func (w *walker) checkEarly(s *State, sh *shadow, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkEarly(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isEarly() {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk of a fence under recovery.uncordon: Manual, from where its node may be given back.
@@ -17,7 +18,7 @@ func (s *State) isManual() bool {
 // onItsWayBack is such a fence once its machine was switched on again; for the first
 // time, and when its power was looked at again since.
 func onItsWayBack(s State) []State {
-	at, still := fence.StampOf(fencetest.Start), fence.StampOf(fencetest.Start.Add(-time.Minute))
+	at, still := observed.StampOf(fencetest.Start), observed.StampOf(fencetest.Start.Add(-time.Minute))
 	s.sh.moved, s.sh.served = still.Time, true
 	s.st = api.NodeFenceStatus{
 		Phase: api.Recovering, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at, CutOrReleased: true,
@@ -40,7 +41,7 @@ func (s *State) manualKey() []any {
 	return []any{"manual", s.st.Answer(api.AskedUncordon) != nil, s.st.Reason == api.WaitingForUncordon, s.st.KeptSince != nil, s.sh.kept}
 }
 
-func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *fence.Seen) {
+func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *observed.Look) {
 	switch {
 	case after.Phase != api.Recovering || after.ReadySince == nil:
 		sh.kept = false
@@ -50,7 +51,7 @@ func (sh *shadow) keeps(after *api.NodeFenceStatus, seen *fence.Seen) {
 }
 
 // uncordoned are looks at a node that a person gives back, by a word and by kubectl.
-func uncordoned(s *State, dt time.Duration, x fence.Seen) []look {
+func uncordoned(s *State, dt time.Duration, x observed.Look) []look {
 	if !s.isManual() {
 		return nil
 	}
@@ -60,7 +61,7 @@ func uncordoned(s *State, dt time.Duration, x fence.Seen) []look {
 }
 
 // checkManual holds what is promised of such a fence.
-func checkManual(s *State, f *api.NodeFence, seen *fence.Seen, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkManual(s *State, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	if !s.isManual() || s.st.Phase != api.Recovering {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The walk visits every state that Decide can reach under every look that the
@@ -17,7 +18,7 @@ import (
 // that they are compared with.
 
 // Decider is Decide, or a broken twin of it.
-type Decider func(*api.NodeFence, fence.Seen, time.Time) (api.NodeFenceStatus, fence.Action)
+type Decider func(*api.NodeFence, observed.Look, time.Time) (api.NodeFenceStatus, fence.Action)
 
 // walker visits states and collects what is wrong.
 type walker struct {

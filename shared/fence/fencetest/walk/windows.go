@@ -5,7 +5,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -22,8 +22,8 @@ const (
 	endsSoon                                         = 10 * time.Second
 )
 
-func wentBack() fence.Brakes {
-	return fence.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "from 1000 to 600"}
+func wentBack() observed.Brakes {
+	return observed.Brakes{Looked: true, Stopped: true, Why: api.StateWentBack, Message: "from 1000 to 600"}
 }
 
 func WindowsAt(now time.Time) (shut, open, ends, unread policy.Windows) {
@@ -34,11 +34,11 @@ func WindowsAt(now time.Time) (shut, open, ends, unread policy.Windows) {
 }
 
 // Holding is whether a brake lets nothing new begin. A storm is the gate's to say.
-func Holding(b fence.Brakes) bool {
+func Holding(b observed.Brakes) bool {
 	return !b.Looked || b.Stopped || b.Paused || slices.ContainsFunc(b.Windows, func(w policy.Windows) bool { return w.Policy != shutPolicy })
 }
 
-func whyHeld(b fence.Brakes) api.Reason {
+func whyHeld(b observed.Brakes) api.Reason {
 	switch {
 	case b.Stopped && b.Why != "":
 		return b.Why

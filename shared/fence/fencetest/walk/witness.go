@@ -6,6 +6,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 func (s *State) asksDevice() bool {
@@ -32,23 +34,25 @@ func (s *State) witnessKey() string {
 }
 
 // deviceLooks are what the checks beside the device can say.
-func deviceLooks(s *State, r *api.CheckRound, with func(func(*fence.Seen))) {
-	device := api.CheckResult{Check: fence.DeviceCheck(1)}
+func deviceLooks(s *State, r *api.CheckRound, with func(func(*observed.Look))) {
+	device := api.CheckResult{Check: facts.DeviceCheck(1)}
 	if s.alone() {
-		with(func(y *fence.Seen) { y.Checked = &fence.Checked{Round: r.Number, Results: []api.CheckResult{device}} })
+		with(func(y *observed.Look) {
+			y.Checked = &observed.Checked{Round: r.Number, Results: []api.CheckResult{device}}
+		})
 		return
 	}
-	device.Check = fence.DeviceCheck(2)
+	device.Check = facts.DeviceCheck(2)
 	for _, a := range []api.Answer{api.AnswerActivity, api.AnswerNone, api.AnswerError, ""} {
-		with(func(y *fence.Seen) {
-			y.Checked = &fence.Checked{Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: a}, device}}
+		with(func(y *observed.Look) {
+			y.Checked = &observed.Checked{Round: r.Number, Results: []api.CheckResult{{Check: "1", Answer: a}, device}}
 		})
 	}
 }
 
 // device is what a round with a check of the device has come to, if it is over:
 // others is kept in the shadow from the look at which they answered.
-func (w *witnesses) device(s *State, seen fence.Seen, r *api.CheckRound, now time.Time) map[api.Answer]bool {
+func (w *witnesses) device(s *State, seen observed.Look, r *api.CheckRound, now time.Time) map[api.Answer]bool {
 	if w.round != r.Number {
 		w.round, w.others = r.Number, ""
 	}

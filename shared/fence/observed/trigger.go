@@ -1,4 +1,4 @@
-package fence
+package observed
 
 import (
 	"time"
@@ -35,11 +35,4 @@ func Startup(timeout, age time.Duration, created api.Time) (trigger *api.Trigger
 	return &api.Trigger{
 		Type: api.TriggerStartupTimeout, StartupTimeout: &api.StartupTimeoutTrigger{Duration: metav1.Duration{Duration: timeout}}, Since: created,
 	}, false
-}
-
-// neverReady: the node for which this fence was opened, as it was never Ready, is
-// not Ready yet. Once it is, that is over: from then on its conditions count.
-func (d *decision) neverReady() bool {
-	n := d.seen.Node
-	return d.dec.Trigger.Startup() && n.Exists && n.UID == d.dec.NodeUID && !n.Ready()
 }

@@ -1,4 +1,4 @@
-package fence
+package facts
 
 import (
 	"slices"
@@ -10,17 +10,18 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// conditions say how far this fence has come. They are derived from the rest of the
+// ConditionsNow say how far this fence has come. They are derived from the rest of the
 // status, and nothing is decided by them. A fence that opens begins with all of them
 // Unknown: what an earlier fence of the node came to says nothing of this one, so that
 // `kubectl wait` waits for the fence that is open.
-func (d *decision) conditions() {
-	d.st.Conditions = slices.DeleteFunc(d.st.Conditions, func(c metav1.Condition) bool {
+func (d *Facts) ConditionsNow() []metav1.Condition {
+	all := slices.DeleteFunc(slices.Clone(d.Record.Conditions), func(c metav1.Condition) bool {
 		return !slices.Contains(api.FenceConditions, c.Type)
 	})
 	for _, typ := range api.FenceConditions {
-		d.setCondition(typ, conditionRules[typ](d))
+		meta.SetStatusCondition(&all, d.condition(typ, conditionRules[typ](d)))
 	}
+	return all
 }
 
 // says is what one condition comes to. Without a reason, the record's own reason and
@@ -33,29 +34,29 @@ type says struct {
 
 var notYet = says{metav1.ConditionUnknown, api.NotYet, ""}
 
-var conditionRules = map[string]func(*decision) says{
-	api.ConditionAdmitted:  (*decision).saysAdmitted,
-	api.ConditionIsolated:  (*decision).saysIsolated,
-	api.ConditionProvenOff: (*decision).saysProvenOff,
-	api.ConditionReleased:  (*decision).saysReleased,
-	api.ConditionRecovered: (*decision).saysRecovered,
-	api.ConditionSucceeded: (*decision).saysSucceeded,
+var conditionRules = map[string]func(*Facts) says{
+	api.ConditionAdmitted:  (*Facts).saysAdmitted,
+	api.ConditionIsolated:  (*Facts).saysIsolated,
+	api.ConditionProvenOff: (*Facts).saysProvenOff,
+	api.ConditionReleased:  (*Facts).saysReleased,
+	api.ConditionRecovered: (*Facts).saysRecovered,
+	api.ConditionSucceeded: (*Facts).saysSucceeded,
 }
 
 // saysAdmitted: the gate said yes within all limits, or holds it, and why.
-func (d *decision) saysAdmitted() says {
-	switch st := &d.st; {
+func (d *Facts) saysAdmitted() says {
+	switch st := d.Record; {
 	case st.DecidedAt != nil || Served(st):
 		return says{metav1.ConditionTrue, api.Admitted, ""}
-	case st.Phase == api.Pending && d.said(api.Opened, ""):
+	case st.Phase == api.Pending && d.Said(api.Opened, ""):
 		return notYet
 	}
 	return d.no()
 }
 
 // saysIsolated: the node has our taint, so that nothing new is placed on it.
-func (d *decision) saysIsolated() says {
-	switch st := &d.st; {
+func (d *Facts) saysIsolated() says {
+	switch st := d.Record; {
 	case st.Placed.Taint:
 		return says{metav1.ConditionTrue, api.Isolated, ""}
 	case st.Phase == api.Pending:
@@ -66,8 +67,8 @@ func (d *decision) saysIsolated() says {
 
 // saysProvenOff: there is a proof on which work may be released. Once work was released on
 // it, it stays said.
-func (d *decision) saysProvenOff() says {
-	switch st := &d.st; {
+func (d *Facts) saysProvenOff() says {
+	switch st := d.Record; {
 	case st.Proof != nil:
 		return says{metav1.ConditionTrue, proofReasons[st.Proof.Type], d.proofWords()}
 	case st.Release.StartedAt != nil && meta.IsStatusConditionTrue(st.Conditions, api.ConditionProvenOff):
@@ -83,8 +84,8 @@ var proofReasons = map[api.ProofKind]api.Reason{
 	api.ProofSeenOff: api.SeenOff, api.ProofConfirmed: api.ConfirmedOff, api.ProofStorageCut: api.SeenCutOff, api.ProofKdump: api.KdumpSeen,
 }
 
-func (d *decision) proofWords() string {
-	p := d.st.Proof
+func (d *Facts) proofWords() string {
+	p := d.Record.Proof
 	if p.By != "" {
 		return "confirmed by " + p.By
 	}
@@ -102,10 +103,10 @@ func (d *decision) proofWords() string {
 }
 
 // saysReleased: the pods and volumes of the node are free to start elsewhere.
-func (d *decision) saysReleased() says {
-	switch st := &d.st; {
+func (d *Facts) saysReleased() says {
+	switch st := d.Record; {
 	case st.Release.TimedOut:
-		return says{metav1.ConditionFalse, api.ReleaseTimedOut, d.leftBehind()}
+		return says{metav1.ConditionFalse, api.ReleaseTimedOut, d.LeftBehind()}
 	case st.Release.DoneAt != nil:
 		return says{metav1.ConditionTrue, api.Released, ""}
 	case st.Release.StartedAt == nil && !d.over() && st.Phase != api.Failed && st.Phase != api.Fenced:
@@ -115,8 +116,8 @@ func (d *decision) saysReleased() says {
 }
 
 // saysRecovered: the node is back, and nothing of ours is left on it.
-func (d *decision) saysRecovered() says {
-	switch st := &d.st; {
+func (d *Facts) saysRecovered() says {
+	switch st := d.Record; {
 	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence):
 		return says{metav1.ConditionTrue, st.Outcome, ""}
 	case st.Phase.LeadsToRelease():
@@ -127,8 +128,8 @@ func (d *decision) saysRecovered() says {
 
 // saysSucceeded: the fence has come to the end that it was for. Unknown as long as it is
 // under way.
-func (d *decision) saysSucceeded() says {
-	switch st := &d.st; {
+func (d *Facts) saysSucceeded() says {
+	switch st := d.Record; {
 	case d.over() && slices.Contains(inVain, st.Outcome), st.Phase == api.Failed, st.Awaited != nil && st.Phase != api.Releasing:
 		return d.no()
 	case d.over(), st.Phase == api.Fenced:
@@ -140,28 +141,21 @@ func (d *decision) saysSucceeded() says {
 // inVain are the ends of a fence that was not carried out, though something was wrong.
 var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted}
 
-func (d *decision) over() bool { return d.st.Phase == api.Finished }
+func (d *Facts) over() bool { return d.Record.Phase == api.Finished }
 
 // no is False, for the record's own reason, or the outcome of one that is over.
-func (d *decision) no() says { return says{status: metav1.ConditionFalse} }
+func (d *Facts) no() says { return says{status: metav1.ConditionFalse} }
 
-func (d *decision) setCondition(typ string, is says) {
-	if is.reason == "" {
-		is.reason, is.words = d.st.Reason, d.st.Message
+func (d *Facts) condition(typ string, is says) metav1.Condition {
+	reason, words := is.reason, is.words
+	if reason == "" {
+		reason, words = d.Record.Reason, d.Record.Message
 	}
-	if is.reason == "" {
-		is.reason = api.Opened
+	if reason == "" {
+		reason = api.Opened
 	}
-	meta.SetStatusCondition(&d.st.Conditions, metav1.Condition{
-		Type: typ, Status: is.status, Reason: string(is.reason), Message: is.words, ObservedGeneration: d.st.ObservedGeneration,
-		LastTransitionTime: metav1.NewTime(d.now.UTC().Truncate(time.Second)),
-	})
-}
-
-// describe derives the words that people and other systems read.
-func (d *decision) describe() {
-	st := &d.st
-	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
-	d.scheduled()
-	d.conditions()
+	return metav1.Condition{
+		Type: typ, Status: is.status, Reason: string(reason), Message: words, ObservedGeneration: d.Record.ObservedGeneration,
+		LastTransitionTime: metav1.NewTime(d.Now.UTC().Truncate(time.Second)),
+	}
 }

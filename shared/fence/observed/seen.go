@@ -1,4 +1,4 @@
-package fence
+package observed
 
 import (
 	"time"
@@ -9,10 +9,10 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Seen is one look: everything outside the record that a decision may rest on.
+// Look is one look: everything outside the record that a decision may rest on.
 // A part that was not looked at stays at its zero value, and no guard takes a
 // zero value for good news.
-type Seen struct {
+type Look struct {
 	// Me names this invocation; a claim with another holder is another's (S7).
 	Me    string
 	Node  Node

@@ -1,4 +1,4 @@
-package fence
+package facts
 
 import "time"
 
@@ -40,16 +40,19 @@ const (
 	PictureLag = time.Second
 	// SlowRetry bounds the doubling interval of tries that never end (S25).
 	SlowRetry = 5 * time.Minute
-	// maxHistory and maxPast bound the record.
-	maxHistory = 64
-	maxPast    = 10
-	// mostPast is what the record keeps of a day in which its power was cut often.
-	mostPast = 110
-	// clockSlack is how far the clocks of two processes that follow the API server's
-	// may lie apart: it tells its time in whole seconds.
-	clockSlack = 2 * time.Second
-	// slowestRenewal is the longest time between two renewals of a Lease that is believed.
-	slowestRenewal = 25 * time.Second
-	// cutsCount is how long a power cut counts against the node's limit.
-	cutsCount = 24 * time.Hour
+	// MaxHistory and MaxPast bound the record.
+	MaxHistory = 64
+	MaxPast    = 10
+	// MostPast is what the record keeps of a day in which its power was cut often.
+	MostPast = 110
+	// SlowestRenewal is the longest time between two renewals of a Lease that is believed.
+	SlowestRenewal = 25 * time.Second
+	// CutsCount is how long a power cut counts against the node's limit.
+	CutsCount = 24 * time.Hour
 )
+
+// MaxJobs is how many of a fence's Jobs are kept in its record.
+const MaxJobs = 16
+
+// MaxDenied bounds the list: a node has no more levels and isolation devices.
+const MaxDenied = 8

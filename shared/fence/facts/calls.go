@@ -1,0 +1,74 @@
+package facts
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// Takeover is from when a claim no longer counts: its call can't be in flight
+// any more, by whichever clock (S7), and what it did has taken effect (S8).
+func (d *Facts) Takeover(c *api.Claim) time.Time {
+	over := c.NotAfter.Add(observed.ClockSlack)
+	if c.Call == api.CallRead {
+		return over
+	}
+	over = over.Add(d.EffectDelay())
+	if u := d.EffectUntil(c.Device); u != nil && u.After(over) {
+		return u.Time // its device is bound no more
+	}
+	return over
+}
+
+// EffectUntil is until when a call to that device may still take effect.
+func (d *Facts) EffectUntil(device string) *api.Time {
+	if r := d.RecordOf(device); r != nil {
+		return r.EffectUntil
+	}
+	return d.Record.Power.EffectUntil
+}
+
+// CallElsewhere: another invocation's device call may be in flight (S7).
+func (d *Facts) CallElsewhere() bool {
+	c := d.Record.Claim
+	return c != nil && c.Holder != d.Seen.Me && d.Now.Before(d.Takeover(c))
+}
+
+// FreshlyRead: the last read of the machine says so, and is not too old to be followed by an
+// Off or On.
+func (d *Facts) FreshlyRead(state api.PowerState) bool {
+	return d.ReadLately(d.Record.Power.LastRead, state)
+}
+
+// ReadLately: this read says so, and an Off or On may follow it.
+func (d *Facts) ReadLately(r *api.Read, state api.PowerState) bool {
+	return r != nil && r.State == state && d.Within(&r.At, ReadValidity(d.Decision))
+}
+
+// ReadValidity: an Off or On follows a read no older (S9). The read itself may take
+// as long as a call, and the event that goes on with it may be lost once (S19): with
+// less, a slow device would be read for ever and never switched.
+func ReadValidity(dec *api.Decision) time.Duration { return CallLimit(dec) + Resync + Handover }
+
+// CallLimit is the longest that one device call may take.
+func CallLimit(dec *api.Decision) time.Duration {
+	if limit := dec.DeviceCallTimeout.Duration; limit > 0 {
+		return limit
+	}
+	return 20 * time.Second
+}
+
+// Bound is the identity of the machine that is bound for power, or none if no device is.
+func (d *Facts) Bound() string {
+	b := d.Binding()
+	if b == nil {
+		return "none"
+	}
+	return b.Identity
+}
+
+// AnswersForAnother says which machine the device has answered for, and which one it is bound to.
+func (d *Facts) AnswersForAnother() string {
+	return "the device answers for machine " + d.Seen.Call.Machine() + ", bound is " + d.Bound()
+}

@@ -1,0 +1,197 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// Questions about the machine's own devices, and about what may still take effect there. None of
+// them changes anything.
+
+// Binding is the machine's own device that is spoken with now; nil if none is bound.
+func (d *Facts) Binding() *api.Binding { return d.Decision.Power(d.Record.Power.Level) }
+
+// Levels is how many the policy allows and the node has.
+func (d *Facts) Levels() int {
+	return min(max(1, int(d.Decision.Settings.Power.MaxLevels)), max(1, len(d.Decision.PowerLevels())))
+}
+
+// HighestCut is where the undoing begins: in reverse (S25).
+func (d *Facts) HighestCut() int32 {
+	if len(d.Record.Power.Cut) == 0 {
+		return d.Record.Power.Level
+	}
+	return slices.Max(d.Record.Power.Cut)
+}
+
+// EffectDelay is the longest of all devices: a call to any of them may still
+// take effect (S8).
+func (d *Facts) EffectDelay() time.Duration {
+	var longest time.Duration
+	for _, b := range d.Decision.Devices {
+		longest = max(longest, b.EffectDelay.Duration)
+	}
+	return longest
+}
+
+// OffTimeout is how long after an accepted Off the machine may still read on.
+func (d *Facts) OffTimeout() time.Duration {
+	return d.Decision.Settings.Power.OffTimeout.Duration
+}
+
+// MayBeLate: what was sent to the device last may still take effect (S8).
+func (d *Facts) MayBeLate() bool {
+	u := d.Record.Power.EffectUntil
+	return u != nil && d.Now.Before(u.Time)
+}
+
+// Attempts is how often one step of a device is tried.
+func (d *Facts) Attempts() int32 { return d.Decision.Settings.Power.Attempts }
+
+// Interval is the time between two tries of a step.
+func (d *Facts) Interval() time.Duration {
+	return d.Decision.Settings.Power.RetryInterval.Duration
+}
+
+// Cuts is how many times this fence cut power, as the node's daily limit counts.
+func (d *Facts) Cuts() int32 { return d.Record.Power.Cuts }
+
+// RecentCuts counts this node's power cuts in the last 24 hours, this flow's
+// restarts included (S26).
+func (d *Facts) RecentCuts() int32 {
+	n := int32(0)
+	if at := d.Record.Power.CutAt; at == nil || d.Since(at) < CutsCount {
+		n = d.Cuts()
+	}
+	for _, p := range d.Record.Past {
+		if d.Now.Sub(p.ClosedAt.Time) < CutsCount {
+			n += p.Cuts
+		}
+	}
+	return n
+}
+
+// Braking: a brake is on that stops further Offs also after the first.
+func (d *Facts) Braking() bool {
+	b := d.Seen.Brakes
+	return !b.Looked || b.Stopped || b.Paused || b.Storm || b.Stricter || b.Gone || d.Requests.Abort != nil || d.Seen.Deleting
+}
+
+// OtherCuts are the levels besides this one that were told to cut the power.
+func (d *Facts) OtherCuts() []int32 {
+	p := d.Record.Power
+	return slices.DeleteFunc(slices.Clone(p.Cut), func(l int32) bool { return l == p.Level })
+}
+
+// Late is how late a call that has come back may still take effect. The declared
+// longest delay is also for what carries calls out where nobody sees it: a pod that
+// was not seen to end. It is waited for in full, unless this call was seen to end and
+// came back well, and none before it is on its way (S8, S10).
+func (d *Facts) Late(claim *api.Claim, c *observed.CallResult) time.Duration {
+	longest := d.EffectDelay()
+	if c.Late == nil || c.Err != "" || !claim.NoEarlierEffect {
+		return longest
+	}
+	return min(*c.Late, longest)
+}
+
+// OutOfServiceStays: the taint has still to go. That it is not seen is not enough: the
+// batch of an invocation that stood still may be about to place it (S23).
+func (d *Facts) OutOfServiceStays() bool {
+	mine := d.Seen.Node.Exists && d.Seen.Node.UID == d.Decision.NodeUID
+	return mine && d.Record.Placed.OutOfService && !d.Seen.Cleared
+}
+
+// CutOnly: nothing switches this node's machine, and what stands in for that is a
+// storage device whose cut must be seen. Then exactly the pods all of whose writable
+// volumes it covers are released, pod by pod (S1, S24).
+func CutOnly(dec *api.Decision) bool {
+	return dec.Power(0) == nil && dec.Settings.Action.Device() && !dec.Trigger.Missing() && slices.ContainsFunc(dec.Isolation(), Proves)
+}
+
+// lastCut: this machine's power was cut as often as a day allows, and the policy says
+// that it stays off from there (CloudStack's recovery attempts, exceeded).
+func (d *Facts) lastCut() bool {
+	limit := d.Decision.Settings.PerNode
+	return limit.OnLast != api.OnLastHold && d.RecentCuts() >= limit.CutsPerDay
+}
+
+// Pause comes after so many tries that did nothing, where tries never end.
+func (d *Facts) Pause(tries int32) time.Duration {
+	wait := d.Interval()
+	for i := int32(0); i < tries && wait < SlowRetry; i++ {
+		wait *= 2
+	}
+	return min(wait, SlowRetry)
+}
+
+// LockedOut tells whether the device has refused the account so often that it is left alone,
+// and until when.
+func (d *Facts) LockedOut(b *api.Binding) (time.Time, bool) {
+	if b == nil {
+		return time.Time{}, false
+	}
+	for _, r := range d.Record.Power.Denied {
+		if retry := d.Record.Answer(api.AskedRetry); d.RetryAsked() || retry != nil && retry.AnsweredAt.After(r.At.Time) {
+			continue // who asks for it has mended something
+		}
+		if until := r.At.Add(DeniedPause); r.Device == b.Words() && r.Count >= DeniedTries && d.Now.Before(until) {
+			return until, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Lockout is until when the machine's own device is left alone; false if it need not be.
+func (d *Facts) Lockout() (time.Time, bool) { return d.LockedOut(d.Binding()) }
+
+// Dispensable: a device of the isolation refuses the account, and need not be cut. Where
+// it must be, the fence waits for it.
+func (d *Facts) Dispensable(i int) bool {
+	b := d.Decision.Isolation()[i]
+	_, locked := d.LockedOut(&b)
+	return locked && !b.Must
+}
+
+// OwesPowerOn: we cut it, and nothing wants it to stay off (S12). What was left off for
+// its number of cuts stays so until a person wants it back, also when those cuts are
+// old and count no more.
+func (d *Facts) OwesPowerOn() bool {
+	return d.Record.Power.SwitchedByUs && d.Record.Phase != api.Fenced && d.StaysOff() == ""
+}
+
+// A device may lock the account of who comes with a wrong password too often. After this
+// many refusals in a row it is asked again only so often, over all tries, restarts and
+// fences of the node; a person's retry is asked for at once. One rule holds for the machine's
+// own devices and for those of the isolation.
+const (
+	DeniedTries = 3
+	DeniedPause = 5 * time.Minute
+)
+
+// StaysOff says why a machine that we cut is not switched on again, if it is not.
+func (d *Facts) StaysOff() string {
+	switch {
+	case d.Decision.Settings.Action != api.ActionReboot:
+		return "the policy's action is " + string(d.Decision.Settings.Action)
+	case d.Decision.Power(0) != nil && d.Decision.Power(0).LeaveOff:
+		return "its configuration has no method that switches it on"
+	case d.lastCut():
+		return fmt.Sprintf("its power was cut %d times in 24 hours, and limits.perNode.cutsPerDay is %d: it stays off until a person switches it on, or asks for it (spec.requests.retry)",
+			d.RecentCuts(), d.Decision.Settings.PerNode.CutsPerDay)
+	}
+	return ""
+}
+
+// AnotherLevel: there is one that was not tried in this pass. The word of a
+// person who ended the fence stops the climb: another level is another Off (S25).
+func (d *Facts) AnotherLevel() bool {
+	return int(d.Record.Power.Level)+1 < d.Levels() && !d.Seen.Deleting && d.Requests.Abort == nil
+}
+
+// RefusedOften says why such a device is left alone.
+var RefusedOften = fmt.Sprintf("the device refused the account %d times", DeniedTries)
