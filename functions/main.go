@@ -25,10 +25,10 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// table names every function and how it is made.
+// table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Log: p.Log, Reporter: p.Reporter}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -59,11 +59,11 @@ var table = map[string]func(Parts) run.Handler{
 	policystatus.Name: func(p Parts) run.Handler { return p.statuses().Handle },
 }
 
-// ticked are the functions that a clock calls, each by a schedule of its own. No Trigger
-// brings them anything.
+// ticked are the functions that a clock calls, each on a schedule of its own. No Trigger
+// sends them events.
 var ticked = []string{resync.Name, policystatus.Name}
 
-// Takes tells whether a function takes events of this type.
+// Takes reports whether a function takes events of this type.
 func Takes(function, eventType string) bool {
 	if events.IsTick(eventType) {
 		return slices.Contains(ticked, function)
@@ -71,8 +71,8 @@ func Takes(function, eventType string) bool {
 	return Owner(eventType) == function
 }
 
-// Owner is the function that an event type is for; empty if for none, or if it is a tick of
-// a clock. The Triggers say the same, and a test holds the two together.
+// Owner is the function that an event type belongs to. It is empty if no function takes the
+// type, and for a tick of a clock. The Triggers say the same, and a test compares the two.
 func Owner(eventType string) string {
 	switch eventType {
 	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem, events.NodeSuspect, events.NodeDumping:

@@ -23,35 +23,36 @@ import (
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
 )
 
-// places are how many events of a function are handled at once where it waits for
-// devices: one that hangs holds its place for as long as a call may take, and a place
-// costs next to nothing.
+// places is how many events are handled at once by each function that waits for devices. A
+// device that hangs takes its place for as long as a call may take, and a place costs next
+// to nothing.
 var places = map[string]int{power.Name: 512, isolate.Name: 512}
 
 // Options are the choices of Start.
 type Options struct {
 	Config *rest.Config
-	// DataDir is where the broker keeps its events.
+	// DataDir is where the broker stores its events.
 	DataDir string
-	// Triggers is a file of Knative Triggers; the ones that come with nodefence if empty.
+	// Triggers is a file of Knative Triggers; if empty, the Triggers that come with
+	// nodefence.
 	Triggers string
 	Settings functions.Settings
 	Log      *slog.Logger
 	// Drivers are those of functions.DriversIn if nil.
 	Drivers map[string]device.Kind
-	// CheckEvery is how often each device of a node is read for its FenceTarget; 0
-	// is never.
+	// CheckEvery is the interval in which each device of a node is read for its
+	// FenceTarget; 0 is never.
 	CheckEvery time.Duration
-	// Elect lets several local runners share a cluster: one of them sends.
+	// Elect lets several local runners share a cluster: only one of them sends.
 	Elect bool
-	// NoSync trades the broker's durability for speed, for throw-away runs.
+	// NoSync trades the broker's durability for speed, for runs whose events may be lost.
 	NoSync bool
 }
 
@@ -67,8 +68,8 @@ type Local struct {
 	triggers []broker.Trigger
 }
 
-// New connects to the cluster, opens the broker and puts everything together.
-// Run makes it work; Close gives the broker's folder back.
+// New connects to the cluster, opens the broker and builds all parts. Run starts them;
+// Close releases the broker's folder.
 func New(ctx context.Context, o Options) (*Local, error) {
 	triggers, err := loadTriggers(o.Triggers)
 	if err != nil {
@@ -99,7 +100,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.parts.Sender = sender{l.Broker}
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
-		Namespace: o.Settings.Namespace, Resync: fence.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
+		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
 		CheckEvery: o.CheckEvery,
 	})
 	if err != nil {
@@ -108,8 +109,8 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	return l, nil
 }
 
-// Run sends and handles events until ctx ends. The clocks need neither source
-// nor broker (S19).
+// Run sends and handles events until ctx ends. The clocks need neither source nor broker
+// (S19: a lost event costs time only).
 func (l *Local) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -122,10 +123,11 @@ func (l *Local) Run(ctx context.Context) error {
 	return l.source.Run(ctx)
 }
 
-// Handlers are the functions, as the broker calls them.
+// Handlers are the functions, in the form in which the broker calls them.
 func (l *Local) Handlers() map[string]run.Handler { return functions.Handlers(l.parts) }
 
-// Close ends the broker; what it had not delivered is delivered after the next start.
+// Close ends the broker. Events that it had not delivered are delivered after the next
+// start.
 func (l *Local) Close() error { return l.Broker.Close() }
 
 // HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
@@ -138,12 +140,13 @@ func (l *Local) HTTP() http.Handler {
 	})
 }
 
-// Ready tells what is missing, if anything is.
+// Ready returns what is missing, if anything.
 func (l *Local) Ready(ctx context.Context) error {
 	return errors.Join(l.Client.Ready(ctx), l.Broker.Ready(), l.source.Ready())
 }
 
-// deadLetter hands on what the broker gave up, as a cluster's broker does.
+// deadLetter sends an event that the broker gave up to the function deadletter, as a
+// cluster's broker does.
 func (l *Local) deadLetter(e event.Event, trigger string, err error) {
 	e = events.Redacted(e).Clone()
 	e.SetExtension(deadletter.ErrorDest, "trigger "+trigger)
@@ -153,7 +156,8 @@ func (l *Local) deadLetter(e event.Event, trigger string, err error) {
 	}
 }
 
-// redact takes a request's token out of what the broker keeps (S29).
+// redact removes a request's token from the event that the broker keeps (S29: no secret is
+// shown).
 func redact(e event.Event) (event.Event, bool) { return events.Redacted(e), events.HasToken(e) }
 
 func loadTriggers(path string) ([]broker.Trigger, error) {
@@ -163,8 +167,8 @@ func loadTriggers(path string) ([]broker.Trigger, error) {
 	return broker.Load(path)
 }
 
-// installed refuses to start where nodefence's kinds are missing, rather than
-// at the first fence.
+// installed refuses to start if nodefence's kinds are missing; otherwise the first fence
+// would fail.
 func installed(ctx context.Context, c *kube.Client) error {
 	if _, err := c.Policies(ctx); err != nil {
 		return fmt.Errorf("read nodefence's kinds: %w", err)
@@ -172,7 +176,7 @@ func installed(ctx context.Context, c *kube.Client) error {
 	return nil
 }
 
-// sender lets the source speak to the broker in this process.
+// sender lets the source publish to the broker in this process.
 type sender struct{ *broker.Keeper }
 
 func (s sender) Send(ctx context.Context, e event.Event) error { return s.Publish(ctx, e) }

@@ -15,14 +15,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
-
-func TestMain(m *testing.M) {
-	agent.Supervise()
-	os.Exit(m.Run())
-}
 
 // pduAgent tells the power of outlet 7 to whom it is told the community.
 const pduAgent = `#!/bin/sh
@@ -58,7 +52,7 @@ func pduDir(t *testing.T) string {
 	return dir
 }
 
-// TestBindAnAgent that has no driver of ours.
+// TestBindAnAgent for which there is no driver of ours.
 func TestBindAnAgent(t *testing.T) {
 	dir := pduDir(t)
 	const at = "ConfigMap fence-config-node-a, key fence-method-pdu, line "

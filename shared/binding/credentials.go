@@ -16,19 +16,19 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// credentials reads the secrets of one device, for the one call that is about to be
-// made, each Secret once (S29).
+// credentials reads the secrets of one device for one call. It reads each Secret once,
+// right before the call (S29: no secret is shown).
 type credentials struct {
 	Resolver
 	kind device.Kind
-	// read are the Secrets by name.
+	// read has the Secrets, by name.
 	read map[string]*corev1.Secret
 }
 
-// errNoKey is that a Secret is there, and not all that it could have.
+// errNoKey: the Secret exists, and lacks a key.
 var errNoKey = errors.New("no such key")
 
-// params are the parameters with their secrets.
+// params returns the parameters with their secrets.
 func (c *credentials) params(ctx context.Context, bound *api.Binding) (map[string]string, error) {
 	out, err := config.Credentials(*bound, func(ref api.SecretRef) (string, error) {
 		value, err := c.value(ctx, ref)
@@ -58,7 +58,8 @@ func (c *credentials) params(ctx context.Context, bound *api.Binding) (map[strin
 	return out, c.hosts(bound, out)
 }
 
-// missing names what the driver needs and neither a ConfigMap nor the Secret has.
+// missing returns an error that names a parameter which the driver needs, and which neither
+// a ConfigMap nor the Secret has.
 func (c *credentials) missing(out map[string]string) error {
 	for _, p := range c.kind.Params {
 		if _, given := out[p.Name]; p.Required && !p.Machine && p.Default == "" && !given && len(c.read) > 0 {
@@ -69,8 +70,8 @@ func (c *credentials) missing(out map[string]string) error {
 	return nil
 }
 
-// add says what to do about a key that is missing. Another key's name is shown only where
-// it is almost that key's, since it may be the secret itself (S29).
+// add says what to do about a missing key. It shows another key's name only if that is
+// almost the missing key's, because the other name may be the secret itself (S29).
 func (c *credentials) add(keys ...string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.read)) {
 		for _, is := range slices.Sorted(maps.Keys(c.read[name].Data)) {
@@ -85,7 +86,8 @@ func (c *credentials) add(keys ...string) string {
 	return "add " + strings.Join(keys, " or ") + " there"
 }
 
-// hosts refuses to send a Secret to a host that it does not name (S11, S29).
+// hosts refuses to send a Secret to a host that the Secret does not name (S11: the device
+// is the node's own; S29: no secret is shown).
 func (c *credentials) hosts(bound *api.Binding, params map[string]string) error {
 	if len(c.read) == 0 {
 		return nil
@@ -113,7 +115,7 @@ func (c *credentials) hosts(bound *api.Binding, params map[string]string) error 
 	return nil
 }
 
-// value reads one value where a SecretRef points.
+// value reads the value that a SecretRef points to.
 func (c *credentials) value(ctx context.Context, ref api.SecretRef) (string, error) {
 	if ref.Kind != api.KindSecret {
 		return c.literal(ctx, ref)
@@ -146,9 +148,8 @@ func (c *credentials) value(ctx context.Context, ref api.SecretRef) (string, err
 	return "", fmt.Errorf("secret %s/%s has %s, which are one parameter; delete all but one", c.SecretsNamespace, ref.Name, strings.Join(found, " and "))
 }
 
-// others are the parameters that a Secret has besides the secret ones: they
-// complete what the ConfigMaps say, and never say it another way. Keys that are
-// no parameters are somebody else's business.
+// others returns the parameters that a Secret has besides the secret ones. They complete
+// the ConfigMaps, and never contradict them. Keys that are no parameters are ignored.
 func (c *credentials) others(name string, bound *api.Binding, out map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(c.read[name].Data)) {
 		p, ok := c.param(key)
@@ -172,7 +173,7 @@ func (c *credentials) others(name string, bound *api.Binding, out map[string]str
 	return nil
 }
 
-// param finds the driver's parameter that a key means.
+// param returns the driver's parameter that a key names.
 func (c *credentials) param(key string) (device.Param, bool) {
 	for _, p := range c.kind.Params {
 		if c.settings().Canonical(p.Name) == c.settings().Canonical(key) {

@@ -12,7 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/readiness"
 )
 
-// Devices are those that the gate would bind a node to now, by the same code.
+// Devices are the devices to which the gate would bind a node now. The gate runs the same
+// code.
 func (b Resolver) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
@@ -31,8 +32,8 @@ func (b Resolver) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, e
 	return plan.Devices(), nil
 }
 
-// Whose is the node that was enrolled as this machine, for a person who looks for
-// the other end of a swapped cable.
+// Whose is the node that was enrolled as this machine, for a person who looks for the other
+// end of a swapped cable.
 func (b Resolver) Whose(ctx context.Context, identity string) (node, enrolled string, err error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device/vsphere"
 )
 
-// Drivers are the devices that this build can talk to, by name. Those that act by
-// objects of the cluster can be bound and not opened: DriversIn opens them too.
+// Drivers are the drivers of this build, by name. Drivers that work through objects of the
+// cluster can be bound and not opened: DriversIn opens them too.
 var Drivers = DriversIn(nil, gce.Metadata)
 
-// DriversIn are Drivers in one cluster, in which metadata is the host of Compute Engine's
+// DriversIn returns Drivers for one cluster; metadata is the host of Compute Engine's
 // metadata server.
 func DriversIn(in device.Cluster, metadata string) map[string]device.Kind {
 	all := map[string]device.Kind{
@@ -37,8 +37,8 @@ func DriversIn(in device.Cluster, metadata string) map[string]device.Kind {
 	return all
 }
 
-// agents are the ClusterLabs agents whose devices a driver of ours talks to, by
-// the agent's name.
+// agents are the ClusterLabs agents, by name, for whose devices there is a driver of our
+// own.
 var agents = map[string]string{
 	"fence_ipmilan": "ipmi", "fence_ilo3": "ipmi", "fence_ilo4": "ipmi", "fence_ilo5": "ipmi",
 	"fence_idrac": "ipmi", "fence_imm": "ipmi", "ipmi": "ipmi",
@@ -50,8 +50,8 @@ var agents = map[string]string{
 	"fence_vmware_soap": "vsphere", "fence_vmware_rest": "vsphere", "vsphere": "vsphere",
 }
 
-// aliases are the agents' older names of parameters, and a driver's own where
-// agents have another.
+// aliases are the agents' older names of parameters, and a driver's own names where agents
+// use other ones.
 var aliases = map[string]string{
 	"ipaddr": "ip", "login": "username", "user": "username", "passwd": "password", "privlvl": "privilege", "port": "plug",
 	"instance": "plug", "uuid": "plug", "vm": "plug", "machine": "plug", "host": "ip", "server": "ip",

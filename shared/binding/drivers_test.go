@@ -47,7 +47,7 @@ func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
 	return plan.Binding.Address, err
 }
 
-// TestEveryDriverIsHeldToTheSuite, or never knows the power.
+// TestEveryDriverIsHeldToTheSuite, unless it never knows the power.
 func TestEveryDriverIsHeldToTheSuite(t *testing.T) {
 	held := map[string]bool{"manual": true}
 	for at, c := range devicetest.Counterparts {
@@ -61,8 +61,8 @@ func TestEveryDriverIsHeldToTheSuite(t *testing.T) {
 	}
 }
 
-// TestDriversOfAgents: what was written for an agent binds by its driver here,
-// or is refused in words.
+// TestDriversOfAgents: a configuration for an agent binds by its driver here, or is refused
+// in words.
 func TestDriversOfAgents(t *testing.T) {
 	const (
 		at     = "ConfigMap fence-config-node-a, key fence-method-m"

@@ -17,11 +17,11 @@ import (
 type enrolled struct {
 	config.Node
 	uid types.UID
-	// worker: it was no node of the control plane when it was last Ready.
+	// worker: the node was not of the control plane when it was last Ready.
 	worker bool
 }
 
-// enrolment reads what the source has written; false for any other ConfigMap.
+// enrolment reads a ConfigMap that the source has written; false for any other ConfigMap.
 func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
 	name := cm.Data["node_name"]
 	if cm.Labels[kube.EnrolledLabel] == "" || cm.Name != kube.EnrolledName(name) {
@@ -44,8 +44,8 @@ func nodes(all []enrolled) []config.Node {
 	return out
 }
 
-// checkAlike refuses a machine as which another node was enrolled as well (S11). An
-// enrolment whose Node is gone is a memory, and counts for nothing.
+// checkAlike refuses a machine as which another node was enrolled too (S11: the device is
+// the node's own). An enrolment whose Node is gone does not count.
 func (b Resolver) checkAlike(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
 	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {
 		other, err := b.Client.Node(ctx, o.Name)

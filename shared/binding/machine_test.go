@@ -11,8 +11,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// TestMachineIsAskedFor: what deletes a Machine is bound where its name stands, and
-// nowhere else; an instance is restarted by its cloud's own driver.
+// TestMachineIsAskedFor: the driver that deletes a Machine is bound only where it is named;
+// an instance is restarted by its cloud's own driver.
 func TestMachineIsAskedFor(t *testing.T) {
 	asked := func(text string) []corev1.ConfigMap {
 		return []corev1.ConfigMap{write("fence-config-default", "config.properties", "power_management=end", "fence-method-end", text)}

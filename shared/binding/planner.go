@@ -9,8 +9,8 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 )
 
-// Planner says how nodes would be fenced, by the code by which they are. It reads
-// the ConfigMaps once, and speaks with no device.
+// Planner says how nodes would be fenced. It uses the same code that fences them. It reads
+// the ConfigMaps once, and calls no device.
 type Planner struct {
 	resolver Resolver
 	stored   []corev1.ConfigMap
@@ -25,14 +25,14 @@ func (b Resolver) Planner(ctx context.Context) (*Planner, error) {
 	return &Planner{resolver: b, stored: stored}, nil
 }
 
-// Plan is what the gate would bind a node to. What is wrong in the ConfigMaps is
-// a config.Refused.
+// Plan returns the binding that the gate would make for a node. A fault in the ConfigMaps
+// is a config.Refused.
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
 	return p.resolver.plan(ctx, p.stored, n)
 }
 
-// Credentials reads the secrets of a binding and opens its driver, as power does
-// before a call, and makes none.
+// Credentials reads the secrets of a binding and opens its driver, as power does before a
+// call, and makes no call.
 func (p *Planner) Credentials(ctx context.Context, b *api.Binding) error {
 	_, err := p.resolver.Open(ctx, b)
 	return err

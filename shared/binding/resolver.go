@@ -31,7 +31,7 @@ type Resolver struct {
 	SecretsNamespace string
 	// JobsNamespace holds the Jobs of fence agents.
 	JobsNamespace string
-	// JobImages are what such Jobs may be made of.
+	// JobImages are the images that such Jobs may use.
 	JobImages []string
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string
@@ -55,9 +55,8 @@ func (b Resolver) inJobs(name string, r job.Runner) (device.Kind, error) {
 	return job.Kind(inner, b.JobImages, r), nil
 }
 
-// Bind says which device switches a node, from its ConfigMaps and its
-// enrolment. What is wrong in them is a config.Refused; anything else is a failure
-// to read them.
+// Bind finds the devices that fence a node, from its ConfigMaps and its enrolment. A fault
+// in them is a config.Refused; any other error is a failure to read them.
 func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
@@ -72,7 +71,7 @@ func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, erro
 }
 
 // tell marks the devices that have told the machine's identity before, so that a fence
-// takes no answer without one (S11).
+// accepts no answer without an identity from them (S11: the device is the node's own).
 func (b Resolver) tell(ctx context.Context, n *corev1.Node, bound *config.Bound) error {
 	t, err := b.Client.Target(ctx, n.Name)
 	if err != nil || t == nil || n.UID != "" && t.Status.NodeUID != n.UID {
@@ -89,7 +88,7 @@ func (b Resolver) tell(ctx context.Context, n *corev1.Node, bound *config.Bound)
 	return nil
 }
 
-// plan is all that the ConfigMaps say of a node, and of the cluster.
+// plan reads everything that the ConfigMaps say of a node, and of the cluster.
 func (b Resolver) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
 	node := config.Node{Name: n.Name}
 	maps := make([]config.ConfigMap, 0, len(stored))
@@ -129,8 +128,8 @@ func (b Resolver) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1
 	return plan, cluster, err
 }
 
-// Open reads the credentials of a binding, now, and opens its driver. They are
-// kept nowhere (S29).
+// Open reads the credentials of a binding and opens its driver. The credentials are kept
+// nowhere (S29: no secret is shown).
 func (b Resolver) Open(ctx context.Context, bound *api.Binding) (device.Driver, error) {
 	return b.open(ctx, bound, nil)
 }

@@ -43,7 +43,7 @@ const (
 	another  = "i-0fedcba9876543210"
 )
 
-// binding is the device of what a node is bound to.
+// binding is the device to which a node is bound.
 func binding(b *config.Bound, err error) (*api.Binding, error) {
 	if b == nil {
 		return nil, err
@@ -70,8 +70,8 @@ func write(name string, kv ...string) corev1.ConfigMap {
 	return cm
 }
 
-// TestBindInACluster: what the cluster's own ConfigMaps say goes over the policy,
-// and what is wrong in them binds no node.
+// TestBindInACluster: the cluster's own ConfigMaps are applied over the policy, and a fault
+// in them binds no node.
 func TestBindInACluster(t *testing.T) {
 	a := node("a", "1", "")
 	limit := func(text string) []corev1.ConfigMap {

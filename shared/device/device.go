@@ -20,94 +20,99 @@ const (
 // Reading is one answer of a device about its machine.
 type Reading struct {
 	Power Power
-	// Identity is the machine's own name for itself (system UUID, serial,
-	// instance ID) where the device can tell; empty where it can't (S11).
+	// Identity is the machine's own name for itself (system UUID, serial, instance ID) if
+	// the device can tell; empty if it can't (S11: the device is the node's own).
 	Identity string
-	// MissingSupply says in words what of the machine's power is not seen on though Power is On:
-	// one of its several supplies. Who switches on is not done with that.
+	// MissingSupply says in words which of several power supplies is not seen on though
+	// Power is On. The On is then not complete.
 	MissingSupply string
 }
 
-// Driver talks to the device of one machine. Every method makes at most one
-// bounded conversation, obeys ctx, and returns with nothing outstanding (S10).
+// Driver calls the device of one machine. Every method makes at most one bounded
+// conversation, obeys ctx, and returns with nothing outstanding (S10: nothing outlives its
+// deadline).
 type Driver interface {
 	// State reads the power. An error always comes with Unknown.
 	State(ctx context.Context) (Reading, error)
-	// Off cuts the power at once, without asking the system on it. A machine
-	// that is off already is not an error.
+	// Off cuts the power at once, without asking the operating system. A machine that is
+	// off already is not an error.
 	Off(ctx context.Context) error
 	// On switches the power on. A machine that is on already is not an error.
 	On(ctx context.Context) error
 }
 
-// Scope is what a device takes from a machine when it is off.
+// Scope is what an Off takes from a machine.
 type Scope string
 
-// The scopes. Only the first stops the machine: what cuts off storage or network
-// leaves it running, and is bound in a node's isolation, never as its power (S1).
+// The scopes. Only the first stops the machine. A device that cuts off storage or network
+// leaves it running, and is bound in a node's isolation, never as its power (S1: no release
+// without a proof).
 const (
 	ScopePower   Scope = ""
 	ScopeStorage Scope = "Storage"
 	ScopeNetwork Scope = "Network"
 )
 
-// Param is one parameter that a driver takes.
+// Param is one parameter of a driver.
 type Param struct {
 	Name     string
 	Required bool
-	// Secret values come from a Secret and are never stored, shown or logged (S29).
+	// Secret values come from a Secret and are never stored, shown or logged (S29: no
+	// secret is shown).
 	Secret bool
-	// Machine parameters choose which machine is meant. They are taken only
-	// from an object about this one node, never from a type or a default (S11).
+	// Machine parameters choose the machine. They are accepted only from an object about
+	// this one node, never from a type or a default (S11).
 	Machine bool
 	Default string
 	Doc     string
 }
 
-// Kind is what a driver declares of itself, and how it is opened.
+// Kind is a driver's description of itself, and its constructor.
 type Kind struct {
 	Name   string
 	Params []Param
-	// Scope says what Off takes away: of a Storage or Network kind, On reads as
-	// "has access", Off as "is cut off".
+	// Scope says what Off takes away. For a Storage or Network kind, On means "has access",
+	// and Off means "is cut off".
 	Scope Scope
-	// NoOn says in words why On is refused, where nothing that nodefence can tell a
-	// device undoes an Off; empty if On works. What binds it leaves it off (S12).
+	// NoOn says why On is refused, if no call of nodefence can undo an Off; empty if On
+	// works. A binding to such a kind leaves the machine off (S12: only what we switched
+	// off is switched on).
 	NoOn string
-	// EffectDelay is the longest time between an accepted Off or On and its
-	// effect. A takeover and any power-on wait for it (S8).
+	// EffectDelay is the longest time between an accepted Off or On and its effect. A
+	// takeover and any power-on wait for it (S8: the intent is saved before the call).
 	EffectDelay time.Duration
-	// Lead is how long it may read off before the machine is off. After our own Off the
-	// second read of a proof comes no earlier (S5). Zero is DefaultLead, so that a driver
-	// that says nothing costs time and no data; AtOnce is for who reads the machine itself.
+	// Lead is how long the device may read off before the machine is off. After our own Off
+	// the second read of a proof comes no earlier (S5: a machine that was just switched off
+	// gets time to be off). Zero is DefaultLead, so that a driver that declares nothing
+	// costs time and no data. AtOnce is for drivers that read the machine itself.
 	Lead time.Duration
-	// Address names the outlet or machine that the parameters choose, in one
-	// spelling, so that two nodes with one address are seen (S11).
+	// Address names the outlet or machine that the parameters choose, in one spelling, so
+	// that two nodes with one address are noticed (S11).
 	Address func(params map[string]string) (string, error)
-	// Each splits an address that is of several ends of one machine into what no other
-	// machine may have any of, each in one spelling (S11); nil where an address is one.
+	// Each splits an address of several ends of one machine into parts that no other
+	// machine may have, each in one spelling (S11); nil if an address is one part.
 	Each func(address string) []string
-	// Identity names the parameter that a reading's identity must equal, where a
-	// device knows its machines by an ID of its own; empty where what it tells is
-	// the machine's system UUID (S11).
+	// Identity names the parameter that a reading's identity must equal, if a device knows
+	// its machines by an ID of its own; empty if the reading's identity is the machine's
+	// system UUID (S11).
 	Identity string
-	// Cloud is for drivers of cloud instances: the parameters that a node's
-	// provider ID stands for, and false if it is no instance of this cloud.
+	// Cloud is for drivers of cloud instances: it returns the parameters for a node's
+	// provider ID, and false if the ID is no instance of this cloud.
 	Cloud func(providerID string) (params map[string]string, ok bool)
-	// Denied tells in words why a parameter is refused that a program behind the
-	// driver would take, and that may run, write or hide something; empty if it is
-	// none of those. It may be nil.
+	// Denied says why a parameter is refused that a program behind the driver would accept,
+	// and that may run, write or hide something; empty if the parameter is harmless. It may
+	// be nil.
 	Denied func(param string) string
-	// Hosts are those that a call sends credentials to, by name or address, without
-	// ports and in the spelling of package host: a Secret is sent nowhere but to the
-	// hosts that it names (S29). A driver that knows by itself where its device is gives
-	// that host; an agent that does so gives the agent's name. Nil: no Secret is sent.
+	// Hosts are the hosts to which a call sends credentials, by name or address, without
+	// ports and in the spelling of package host: a Secret is sent only to the hosts that it
+	// names (S29). A driver that knows its device's host by itself returns that host; an
+	// agent that does so returns the agent's name. Nil: no Secret is sent.
 	Hosts func(params map[string]string) ([]string, error)
 	// Open checks the parameters and returns a driver. It does no I/O.
 	Open func(params map[string]string) (Driver, error)
 }
 
-// The leads of devices. A BMC may say off as soon as it has taken the command, while the
+// The leads of devices. A BMC may say off as soon as it has accepted the command, while the
 // supply still runs; a cloud says stopped of an instance that no host runs any more.
 const (
 	DefaultLead               = 5 * time.Second
@@ -122,24 +127,24 @@ func (k Kind) ReadsEarly() time.Duration {
 	return max(k.Lead, 0)
 }
 
-// The ways in which a device says no. Drivers wrap exactly one of them, so that
-// an operator reads in words what to mend.
+// The errors of devices. Drivers wrap exactly one of them, so that an operator reads what
+// to correct.
 var (
 	ErrUnreachable = errors.New("device unreachable")
 	ErrDenied      = errors.New("device denied access")
 	ErrUnsupported = errors.New("device does not support this")
 	ErrConflict    = errors.New("device refused in its present state")
 	ErrUnknown     = errors.New("device does not know this machine")
-	// ErrInvalid is for what came and was no answer of the device: anybody could have
-	// sent it, or it breaks the protocol. Nothing is known then.
+	// ErrInvalid: an answer came that may not be the device's. Anybody could have sent it,
+	// or it breaks the protocol. Nothing is known then.
 	ErrInvalid = errors.New("device gave no valid answer")
-	// ErrNotForHost is said before anything is sent: the Secret does not name the host.
+	// ErrNotForHost is returned before anything is sent: the Secret does not name the host.
 	ErrNotForHost = errors.New("SecretNotForThisHost")
 )
 
-// ErrBlind is beside ErrUnknown for a device that reads off for every machine that it
-// does not know. Its off is one only for who has seen the same binding on before.
+// ErrBlind accompanies ErrUnknown for a device that reads off for every machine that it
+// does not know. Its off counts only if the same binding was seen on before.
 var ErrBlind = errors.New("an off that can't be told from a machine that the device never knew")
 
-// ErrFabric is for what switches no power: it can be no node's device.
+// ErrFabric: the device switches no power, so it can be no node's device for power.
 var ErrFabric = errors.New("it cuts off storage or network, and the machine runs on")

@@ -2,8 +2,8 @@ package device
 
 import "errors"
 
-// Given is an error if one of these parameters is missing. It is for Open: what may
-// come from a Secret is not there yet where an address is asked for.
+// Given returns an error if one of these parameters is missing. It is for Open: when only
+// the address is asked for, parameters from a Secret are not there yet.
 func Given(params map[string]string, names ...string) error {
 	for _, name := range names {
 		if params[name] == "" {

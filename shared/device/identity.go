@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// SameIdentity tells whether two machine identities name one machine. UUIDs are
-// compared as bytes and in each of the orders in which firmware is known to
-// write them: as printed, with the first three fields little-endian (SMBIOS),
-// and wholly reversed (IPMI 2.0, 20.8). Anything else is compared as text
-// without regard to case. Empty is the same as nothing, and so is a UUID of
-// which all bytes are 0 or all are ff: firmware writes those for one not set.
+// SameIdentity reports whether two machine identities name one machine. UUIDs are compared
+// as bytes, in each order in which firmware is known to write them: as printed, with the
+// first three fields little-endian (SMBIOS), and wholly reversed (IPMI 2.0, 20.8). Other
+// identities are compared as text without regard to case. An empty identity matches
+// nothing, and neither does a UUID whose bytes are all 0 or all ff: firmware writes those
+// for a UUID that is not set.
 func SameIdentity(a, b string) bool {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	if a == "" || b == "" {
@@ -25,8 +25,8 @@ func SameIdentity(a, b string) bool {
 	if unset(x) {
 		return false
 	}
-	// The last two are each other's inverse: with one of them alone the answer
-	// would depend on which of the two identities comes first.
+	// The last two are each other's inverse: with only one of them the answer would depend
+	// on which of the two identities comes first.
 	for _, v := range [][]byte{y, smbios(y), reversed(y), smbios(reversed(y)), reversed(smbios(y))} {
 		if slices.Equal(x, v) {
 			return true

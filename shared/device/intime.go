@@ -6,20 +6,20 @@ import (
 )
 
 // A virtual machine may be suspended in the middle of a conversation. The deadline of a
-// context does not count that time, and when it goes on somebody else may have gone on
-// with the machine long ago. So what switches is held against a clock that counts it,
-// right before it is sent (S8).
+// context does not count that time. When the process runs again, another process may have
+// gone on with the machine long ago. So before a switching command is sent, the time is
+// checked by a clock that counts suspended time (S8: the intent is saved before the call).
 
 type inTime struct{}
 
-// Timely has InTime ask whether what switches a machine may still be sent. The error says
-// in words why not.
+// Timely makes InTime call ask, which returns an error if no switching command may be sent
+// any more.
 func Timely(ctx context.Context, ask func() error) context.Context {
 	return context.WithValue(ctx, inTime{}, ask)
 }
 
-// InTime is an error once nothing may be sent any more that switches a machine. Drivers
-// ask right before they send it, after all else that the conversation takes.
+// InTime returns an error once no switching command may be sent any more. Drivers call it
+// right before they send the command, after everything else in the conversation.
 func InTime(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -30,9 +30,9 @@ func InTime(ctx context.Context) error {
 	return nil
 }
 
-// TimelyBody is the body of an HTTP request that switches: it fails once its time is over,
-// so that nothing whole is sent where a connection had to be made first. Its length is to
-// be set by hand.
+// TimelyBody is the body of an HTTP request that switches. Reading it fails once the time
+// is over, so that no whole request is sent if a connection had to be made first. The
+// caller must set the length of the request.
 func TimelyBody(ctx context.Context, body io.Reader) io.Reader { return &timelyBody{ctx, body} }
 
 type timelyBody struct {

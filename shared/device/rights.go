@@ -2,10 +2,10 @@ package device
 
 import "context"
 
-// Rights is for drivers that can ask what their account may not do, and switch nothing by
-// asking.
+// Rights is for drivers that can find out which rights their account lacks, without
+// switching anything.
 type Rights interface {
-	// Lacking are all the rights that the driver needs and its account has not. An error
-	// is that nobody knows.
+	// Lacking returns all rights that the driver needs and its account lacks. An error
+	// means that the rights are unknown.
 	Lacking(ctx context.Context) ([]string, error)
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// ErrStopping is for State of a machine that is on its way off and still runs:
-// neither on, or somebody would send an Off and later switch on what another
-// hand had switched off (S12), nor off (S2).
+// ErrStopping is for State of a machine that is shutting down and still runs. It is not on:
+// otherwise an Off would be sent, and nodefence would later switch on what somebody else
+// had switched off (S12). It is not off either (S2).
 var ErrStopping = errors.New("machine is on its way off")
 
 const (
-	// again is between two looks at a machine on its way off.
+	// again is the pause between two reads of a machine that is shutting down.
 	again = time.Second
-	// answers is what a look at one may take, kept back of the caller's time.
+	// answers is how long one read may take, reserved from the caller's time.
 	answers = 2 * time.Second
 )
 
-// Arrived looks until a machine is no more on its way off, or the caller's time
-// would not do for another look. A way off takes longer than the tries that a
-// caller has for a device without an answer, one right after the other.
+// Arrived reads until a machine is no longer shutting down, or until the caller's time is
+// too short for another read. A shutdown takes longer than a caller's retries for a device
+// without an answer, which follow right after one another.
 func Arrived(ctx context.Context, look func(context.Context) (Reading, error)) (Reading, error) {
 	for {
 		r, err := look(ctx)

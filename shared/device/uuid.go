@@ -9,16 +9,15 @@ import (
 
 var uuidText = regexp.MustCompile(`^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
 
-// UUID is one spelling of a machine's UUID, for a parameter that names a machine
-// by it: in lower case, with dashes. The order of its bytes is left alone. One
-// that firmware writes where none was set names nobody. Errors speak of the
-// parameter.
+// UUID returns a machine's UUID in one spelling, in lower case and with dashes, for a
+// parameter that names a machine by it. It does not change the order of the bytes. It
+// refuses the UUIDs that firmware writes if none was set. Errors name the parameter.
 func UUID(param, s string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	if !uuidText.MatchString(text) {
 		return "", fmt.Errorf("%s %q is not a UUID, such as 00112233-4455-6677-8899-aabbccddeeff", param, s)
 	}
-	raw, _ := uuidBytes(text) // it matched
+	raw, _ := uuidBytes(text) // the pattern matched
 	if unset(raw) {
 		return "", fmt.Errorf("%s %q is what firmware writes where none was set", param, s)
 	}
@@ -30,11 +29,11 @@ func printed(raw []byte) string {
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// FirmwareUUID is a UUID from the bytes that firmware sends, written as a Node's
-// systemUUID has it; empty for one that was never set. The bytes do not say in which of
-// three orders they are, so that the first one counts in which they are a UUID of a known
-// version: that of SMBIOS, which most firmware has, as printed, and reversed. Where none is,
-// or two are, it may be wrong: hold it against another with SameIdentity only.
+// FirmwareUUID converts the bytes that firmware sends to a UUID, written as in a Node's
+// systemUUID; empty for a UUID that was never set. The bytes may be in one of three orders,
+// and do not say in which. The first order is used in which they are a UUID of a known
+// version: that of SMBIOS, which most firmware has, then as printed, then reversed. If no
+// order fits, or two do, the result may be wrong: compare it only with SameIdentity.
 func FirmwareUUID(raw [16]byte) string {
 	if unset(raw[:]) {
 		return ""

@@ -6,14 +6,14 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// Line is one line of a foreign text, and no more of it than so many bytes: it may
-// come to stand in a record, and say anything.
+// Line returns the first bytes of a foreign text as one line: the text may be written into
+// a record, and may say anything.
 func Line(s string, most int) string {
 	return clip.To(most, strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "))
 }
 
-// Redacted is a text without these secrets (S29). One that is a part of another comes
-// after that.
+// Redacted removes these secrets from a text (S29: no secret is shown). A secret that is a
+// part of another is removed after that one.
 func Redacted(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		if secret != "" {

@@ -24,40 +24,40 @@ import (
 
 // Options are the choices of Start. Dir, Triggers and Handlers are required.
 type Options struct {
-	// Dir holds the streams. One process at a time may have it.
+	// Dir holds the streams. Only one process at a time may use it.
 	Dir      string
 	Triggers []Trigger
-	// Handlers by function: "gate" serves the subscriber nodefence-gate.
+	// Handlers are by function: "gate" serves the subscriber nodefence-gate.
 	Handlers map[string]run.Handler
 	// Logger is slog's default if nil.
 	Logger *slog.Logger
-	// OnDeadLetter is told of every event that is given up, after it is stored.
-	// It runs in the delivery's own goroutine.
+	// OnDeadLetter is called for every event that is given up, after its dead letter is
+	// stored. It runs in the delivery's goroutine.
 	OnDeadLetter func(e event.Event, trigger string, err error)
 	// Metrics, if set, gets the broker's counters.
 	Metrics prometheus.Registerer
 
-	// Concurrency is how many events of one Trigger are handled at once: 16.
+	// Concurrency is how many events of one Trigger are handled at once; 16 if zero.
 	Concurrency int
-	// Places is the same for the functions that are named in it.
+	// Places is the same for single functions, by name.
 	Places map[string]int
-	// HandlerTimeout ends a handler's context: one minute.
+	// HandlerTimeout ends a handler's context; one minute if zero.
 	HandlerTimeout time.Duration
-	// AckWait is how long after a crash what was being handled comes again: 5 s.
-	// A handler that runs longer keeps its event.
+	// AckWait is how long after a crash an event that was being handled is delivered again;
+	// 5 s if zero. A handler that runs longer keeps its event.
 	AckWait time.Duration
-	// MaxAge and MaxBytes bound the record: 24 hours, 256 MiB.
+	// MaxAge and MaxBytes bound the record; 24 hours and 256 MiB if zero.
 	MaxAge   time.Duration
 	MaxBytes int64
-	// Redact takes out of an event what must not be kept, and tells whether there
-	// was anything (S29). Such an event is erased once every Trigger is done with
-	// it, and its dead letter and record are the redacted one.
+	// Redact removes secrets from an event, and reports whether there were any (S29: no
+	// secret is shown). The stored event is erased once every Trigger is done with it; its
+	// dead letter and record hold the redacted event.
 	Redact func(e event.Event) (redacted event.Event, secret bool)
-	// NoSync leaves it to the system when a stored event reaches the disk. A
-	// loss of power may then cost what Publish has promised.
+	// NoSync leaves it to the operating system when a stored event reaches the disk. A
+	// power failure may then lose events that Publish has accepted.
 	NoSync bool
 
-	// empty removes what the folder holds.
+	// empty removes the contents of the folder before the start.
 	empty bool
 }
 
@@ -78,7 +78,7 @@ func (o *Options) setDefaults() {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
 }
 
-// check refuses Triggers that would route into nothing.
+// check refuses Triggers that would route to no function.
 func (o *Options) check() error {
 	if len(o.Triggers) == 0 {
 		return errors.New("no triggers")
@@ -109,8 +109,8 @@ type Broker struct {
 	events  jetstream.Stream
 	dead    jetstream.Stream
 
-	// pulling ends before running: a drain takes nothing new and lets what runs
-	// come to its end.
+	// pulling ends before running does: a drain takes no new event, and lets the running
+	// handlers finish.
 	pulling, running context.Context
 	stopPulling      context.CancelFunc
 	interrupt        context.CancelFunc
@@ -155,7 +155,7 @@ func (b *Broker) start(ctx context.Context) (err error) {
 	if err = b.open(ctx); err != nil {
 		return err
 	}
-	// Every consumer is there before the first event can be stored.
+	// Every consumer must exist before the first event can be stored.
 	consumers := make([]jetstream.Consumer, len(b.o.Triggers))
 	for i := range b.o.Triggers {
 		if consumers[i], err = b.consumer(ctx, &b.o.Triggers[i]); err != nil {
@@ -175,9 +175,9 @@ func (b *Broker) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Drain takes no more events, waits for what is being handled and closes. When
-// ctx ends first, the handlers are interrupted, and their events come again at
-// the next start.
+// Drain takes no more events, waits for the running handlers and closes the broker. If ctx
+// ends first, the handlers are interrupted, and their events are delivered again at the
+// next start.
 func (b *Broker) Drain(ctx context.Context) error {
 	b.stopPulling()
 	select {
@@ -188,8 +188,8 @@ func (b *Broker) Drain(ctx context.Context) error {
 	}
 }
 
-// Close interrupts what is being handled and closes. It returns once nothing of
-// the broker runs any more, so handlers must obey their context.
+// Close interrupts the handlers and closes the broker. It returns once no part of the
+// broker runs any more, so handlers must obey their context.
 func (b *Broker) Close() error {
 	var err error
 	b.closing.Do(func() {
@@ -215,10 +215,10 @@ func (b *Broker) idle() <-chan struct{} {
 	return done
 }
 
-// shutdown undoes open and lock, as far as they came.
+// shutdown undoes open and lock, as far as they succeeded.
 func (b *Broker) shutdown() error {
 	if b.conn != nil {
-		_ = b.conn.FlushTimeout(time.Second) // acknowledgements on their way
+		_ = b.conn.FlushTimeout(time.Second) // acknowledgements that are on their way
 		b.conn.Close()
 	}
 	if b.server != nil {

@@ -20,20 +20,19 @@ var errLoop = errors.New("reply loop")
 
 const ackTimeout = 5 * time.Second
 
-// delivery is one Trigger at work.
+// delivery delivers the events of one Trigger.
 type delivery struct {
 	*Broker
 	trigger  *Trigger
 	handle   run.Handler
 	consumer jetstream.Consumer
 	log      *slog.Logger
-	// places holds one for each event that is being handled.
+	// places has one entry for each event that is being handled.
 	places chan struct{}
 }
 
-// work takes one event at a time, and only when there is a place to handle it.
-// Fetching ahead would let the fetched events' AckWait run out while they stand in
-// line.
+// work takes one event at a time, and only when there is room to handle it. If it fetched
+// events ahead, their AckWait would run out while they wait for room.
 func (d *delivery) work() {
 	for d.pulling.Err() == nil {
 		select {
@@ -53,7 +52,7 @@ func (d *delivery) work() {
 		switch {
 		case d.pulling.Err() != nil, errors.Is(err, nats.ErrTimeout):
 		default:
-			d.log.Warn("no event could be taken: tried again in a second", "error", err)
+			d.log.Warn("cannot take events; trying again in a second", "error", err)
 			pause(d.pulling, time.Second)
 		}
 	}
@@ -71,12 +70,12 @@ func pause(ctx context.Context, d time.Duration) {
 func (d *delivery) take(m jetstream.Msg) {
 	var e event.Event
 	if err := json.Unmarshal(m.Data(), &e); err != nil {
-		d.log.Error("stored event can't be read, dropped", "error", err)
+		d.log.Error("cannot read a stored event; the event is dropped", "error", err)
 		_ = m.Term()
 		return
 	}
 	if !d.trigger.Matches(e) {
-		_ = m.Ack() // if it is lost, the event is passed by once more
+		_ = m.Ack() // if this is lost, the event is ignored once more
 		d.forget(m, e)
 		return
 	}
@@ -90,7 +89,7 @@ func (d *delivery) take(m jetstream.Msg) {
 	}
 }
 
-// hold tells the stream every now and then that the event is still in hand.
+// hold tells the stream from time to time that the event is still being handled.
 func (d *delivery) hold(m jetstream.Msg) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -110,8 +109,8 @@ func (d *delivery) hold(m jetstream.Msg) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// run handles the event and stores the reply. The event is acknowledged only
-// after that: a crash in between repeats both, and the reply's ID drops it.
+// run handles the event and stores the reply. It acknowledges the event only after that. A
+// crash in between repeats both, and the reply's ID makes the second one a duplicate.
 func (d *delivery) run(m jetstream.Msg, e event.Event) error {
 	ctx, cancel := context.WithTimeout(d.running, d.o.HandlerTimeout)
 	defer cancel()
@@ -124,15 +123,15 @@ func (d *delivery) run(m jetstream.Msg, e event.Event) error {
 		return fmt.Errorf("%w: %w: %d replies", run.ErrMalformed, errLoop, hops)
 	}
 	if err := d.publish(d.running, *reply, hops+1); err != nil {
-		// %v: a malformed reply is the handler's fault, not the event's.
+		// %v: a malformed reply is a fault of the handler and not of the event.
 		return fmt.Errorf("store reply: %v", err)
 	}
 	return nil
 }
 
-// settle ends the delivery: done, once more, or dead, and tells whether this
-// Trigger is through with the event. A restart uses up a try, but no event is
-// given up without a failure of its own.
+// settle ends a delivery: as done, to be repeated, or dead. It reports whether this Trigger
+// is done with the event. A restart uses up one try, but no event is given up unless its
+// handler failed.
 func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) (through bool) {
 	tries := 1
 	if md, mdErr := m.Metadata(); mdErr == nil {
@@ -154,7 +153,7 @@ func (d *delivery) settle(m jetstream.Msg, e event.Event, err error) (through bo
 		return d.giveUp(m, e, tries, err)
 	default:
 		d.count("again")
-		d.logger(e).Warn("delivery failed, will be repeated", "try", tries, "error", err)
+		d.logger(e).Warn("delivery failed; it will be repeated", "try", tries, "error", err)
 		d.repeat(m, d.trigger.Backoff(tries-1))
 		return false
 	}
@@ -165,11 +164,11 @@ func (d *delivery) count(result string) {
 	d.metrics.deliveries.WithLabelValues(d.trigger.Name, result).Inc()
 }
 
-// giveUp stores the dead letter before the event is let go.
+// giveUp stores the dead letter before it acknowledges the event.
 func (d *delivery) giveUp(m jetstream.Msg, e event.Event, tries int, cause error) (through bool) {
 	err := d.bury(e, d.trigger.Name, tries, cause)
 	if err != nil {
-		d.logger(e).Error("dead letter not stored, event kept", "error", err)
+		d.logger(e).Error("cannot store the dead letter; the event is kept", "error", err)
 		d.repeat(m, time.Second)
 		return false
 	}
@@ -180,29 +179,29 @@ func (d *delivery) giveUp(m jetstream.Msg, e event.Event, tries int, cause error
 	return true
 }
 
-// acknowledge waits for the server's word. It works acknowledgements off in the
-// background, and a stop right after would forget them.
+// acknowledge waits until the server confirms. Without waiting, the client acknowledges in
+// the background, and a stop right after would lose the acknowledgement.
 func (d *delivery) acknowledge(m jetstream.Msg) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.running), ackTimeout)
 	defer cancel()
 	if err := m.DoubleAck(ctx); err != nil {
-		d.log.Warn("acknowledgement failed, the event will come again", "error", err)
+		d.log.Warn("cannot acknowledge an event; it will be delivered again", "error", err)
 	}
 }
 
-// putBack has an event delivered at once after the next start. It is written
-// out because only the form with a delay is remembered across a stop, and the
-// client's own form doesn't wait for the server's word.
+// putBack makes an event due at once after the next start. The request is written out here,
+// because the server remembers only the form with a delay across a stop, and the client's
+// own form doesn't wait for the server's answer.
 func (d *delivery) putBack(m jetstream.Msg) {
 	_, err := d.conn.Request(m.Reply(), []byte(`-NAK {"delay": 1}`), ackTimeout)
 	if err != nil {
-		d.log.Warn("event not put back, it will come again later", "error", err)
+		d.log.Warn("cannot return an event to the stream; it will be delivered again later", "error", err)
 	}
 }
 
 func (d *delivery) repeat(m jetstream.Msg, wait time.Duration) {
 	if err := m.NakWithDelay(wait); err != nil {
-		d.log.Warn("repetition not arranged, the event will come again later", "error", err)
+		d.log.Warn("cannot schedule the repetition; the event will be delivered again later", "error", err)
 	}
 }
 

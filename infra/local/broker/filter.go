@@ -16,12 +16,12 @@ import (
 	"knative.dev/pkg/logging"
 )
 
-// quietContext keeps Knative's filters from logging every event they see.
+// quietContext keeps Knative's filters from logging every event.
 var quietContext = logging.WithLogger(context.Background(), zap.NewNop().Sugar())
 
-// filters builds a Trigger's filter. Knative's leaves decide; and, or and not
-// are ours. Knative's own run a goroutine each to reorder their members, and
-// skip a member that they can't read, so that a misspelt filter passes all.
+// filters builds a Trigger's filter. Knative's filters evaluate the leaves; and, or and not
+// are our own. Knative's run a goroutine each to reorder their members. They also skip a
+// member that they can't read, so that a misspelled filter passes everything.
 func (d *document) filters(s eventingv1.TriggerSpec) filter {
 	if len(s.Filters) > 0 {
 		return all(d.list("spec.filters", s.Filters))
@@ -76,8 +76,8 @@ func (d *document) byAttribute(path string, values map[string]string, make func(
 	return leaf(f)
 }
 
-// cesql refuses what can't be parsed and what isn't a condition. The latter
-// Knative takes, and panics at the first event.
+// cesql refuses an expression that can't be parsed, or that is not a condition. Knative
+// accepts the latter, and panics at the first event.
 func (d *document) cesql(path, expression string) filter {
 	if errs := eventingv1.ValidateCESQLExpression(quietContext, expression); errs != nil {
 		d.addAll(strings.TrimSuffix(path, ".cesql"), errs.ViaField("cesql"))
@@ -112,8 +112,8 @@ func sample() event.Event {
 	return e
 }
 
-// leaf runs one filter of Knative's. One that panics passes nothing: an
-// expression's type may depend on the event.
+// leaf runs one filter of Knative's. A filter that panics passes nothing: an expression's
+// type may depend on the event.
 func leaf(f eventfilter.Filter) filter {
 	return func(ctx context.Context, e event.Event) (pass bool) {
 		defer func() {
@@ -147,7 +147,7 @@ func anyOf(fs []filter) filter {
 	}
 }
 
-// addAll adds Knative's findings, each with the field it names.
+// addAll adds Knative's findings, each with the field that it names.
 func (d *document) addAll(prefix string, errs *apis.FieldError) {
 	for _, err := range errs.WrappedErrors() {
 		if err.Level != apis.ErrorLevel {

@@ -156,7 +156,7 @@ func (j *journal) all() []string {
 	return append([]string{}, j.lines...)
 }
 
-// chain has every function answer with the next phase of a fence that goes well.
+// chain makes every function answer with the next phase of a fence that goes well.
 func chain(j *journal) map[string]run.Handler {
 	next := map[string]string{
 		"gate node.unhealthy":      "isolating",

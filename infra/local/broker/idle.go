@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Idle tells whether every event that is stored has been handled or given up.
+// Idle reports whether every stored event has been handled or given up.
 func (b *Broker) Idle(ctx context.Context) (bool, error) {
 	for i := range b.o.Triggers {
 		c, err := b.events.Consumer(ctx, b.o.Triggers[i].durable())

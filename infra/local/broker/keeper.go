@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// probeEvery is the time between two probes, and how long the answer of one counts.
+	// probeEvery is the time between two probes, and how long the result of a probe is
+	// reused.
 	probeEvery = 5 * time.Second
-	// drainTimeout is longer than a handler may take: a call to a device comes to its
-	// end before the broker that asked for it does (S10).
+	// drainTimeout is longer than a handler may take: a call to a device ends before the
+	// broker that started it is closed (S10: nothing outlives its deadline).
 	drainTimeout = 75 * time.Second
-	// firstWait and longestWait are between two starts.
+	// firstWait and longestWait bound the pause between two starts.
 	firstWait, longestWait = time.Second, 30 * time.Second
 )
 
-// emptyAfter is how many starts over a folder fail before it is emptied.
+// emptyAfter is how many starts with one folder may fail before the folder is emptied.
 const emptyAfter = 3
 
-// Keeper has a broker at work, and starts another in its place when it takes nothing
-// any more: over the same folder, and over an emptied one where that fails again and
-// again. There may be none for a while, also at first.
+// Keeper keeps a broker running. When the broker takes no events any more, Keeper starts
+// another one: with the same folder, and with an emptied folder after that has failed
+// emptyAfter times. There may be no broker for a while, also at first.
 type Keeper struct {
 	o     Options
 	every time.Duration
 	limit time.Duration // of one probe
 	wait  time.Duration // between the first two starts
 	open  func(ctx context.Context, emptied bool) (*Broker, error)
-	// spoilt is how many starts in a row have failed, but for slowness.
+	// spoilt counts the failed starts in a row, without those that were only slow.
 	spoilt int
 
 	mu     sync.Mutex // guards broker, broken, probed
@@ -44,9 +45,9 @@ type Keeper struct {
 	asking sync.Mutex // one probe at a time
 }
 
-// Keep opens the folder and delivers. Where no broker starts, Run goes on trying, and
-// resync does without one meanwhile. What no later try can mend is an error.
-// Run looks after the broker; Close ends it.
+// Keep opens the folder and starts to deliver. If no broker starts, Run tries again, and
+// resync calls the functions meanwhile. Keep returns an error only if no later try can
+// succeed. Run watches the broker; Close ends it.
 func Keep(ctx context.Context, o Options) (*Keeper, error) {
 	o.setDefaults()
 	if err := o.check(); err != nil {
@@ -65,11 +66,11 @@ func Keep(ctx context.Context, o Options) (*Keeper, error) {
 	return k, nil
 }
 
-const noBroker = "no broker starts, tried again soon; resync calls the functions"
+const noBroker = "cannot start the broker; trying again soon, and resync calls the functions meanwhile"
 
-// start takes the same folder, or empties it when that has failed some times: it holds
-// wake-ups, and the truth about fences is in the API server. A disk that is only slow
-// is given time, however often.
+// start opens the same folder, or empties it after emptyAfter failures. The folder holds
+// only wake-ups; the records of fences are in the API server. Slowness does not count as a
+// failure: a slow disk is given time, however often.
 func (k *Keeper) start(ctx context.Context) (*Broker, error) {
 	b, err := k.open(ctx, false)
 	switch {
@@ -82,11 +83,11 @@ func (k *Keeper) start(ctx context.Context) (*Broker, error) {
 	if k.spoilt++; k.spoilt < emptyAfter {
 		return nil, err
 	}
-	k.o.Logger.ErrorContext(ctx, "the broker does not start over its folder, the folder is emptied: nothing but wake-ups and dead letters is lost, the NodeFences say what is to be done",
+	k.o.Logger.ErrorContext(ctx, "the broker does not start with its folder; emptying the folder, which loses wake-ups and dead letters but no fence",
 		"folder", k.o.Dir, "tries", k.spoilt, "error", err.Error())
 	b, again := k.open(ctx, true)
 	if again != nil {
-		return nil, errors.Join(err, fmt.Errorf("over an emptied folder: %w", again))
+		return nil, errors.Join(err, fmt.Errorf("with an emptied folder: %w", again))
 	}
 	k.spoilt = 0
 	return b, nil
@@ -105,13 +106,12 @@ func (k *Keeper) openFolder(ctx context.Context, emptied bool) (*Broker, error) 
 	return b, nil
 }
 
-// slow tells whether all that is known of a failure is that something took too long.
+// slow reports whether the only known cause of a failure is that something took too long.
 func slow(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
 }
 
-// Run probes until ctx ends, and puts another broker in the place of one that fails
-// twice in a row.
+// Run probes until ctx ends, and replaces a broker whose probe fails twice in a row.
 func (k *Keeper) Run(ctx context.Context) {
 	if k.now() == nil {
 		k.another(ctx)
@@ -135,7 +135,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// replace drains the broker, so that no call is outstanding, and starts another. Resync calls the functions meanwhile.
+// replace drains the broker, so that no call is outstanding, and starts another. Resync
+// calls the functions meanwhile.
 func (k *Keeper) replace(ctx context.Context, cause error) {
 	k.mu.Lock()
 	old := k.broker
@@ -144,12 +145,12 @@ func (k *Keeper) replace(ctx context.Context, cause error) {
 	limit, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := old.Drain(limit); err != nil {
-		k.o.Logger.WarnContext(ctx, "the broken broker did not end in good order", "error", err.Error())
+		k.o.Logger.WarnContext(ctx, "the broken broker did not close cleanly; starting another one", "error", err.Error())
 	}
 	k.another(ctx)
 }
 
-// another starts a broker, again and again until that works.
+// another tries to start a broker until a start succeeds.
 func (k *Keeper) another(ctx context.Context) {
 	for wait := k.wait; ctx.Err() == nil; wait = min(2*wait, longestWait) {
 		b, err := k.start(ctx)
@@ -159,7 +160,7 @@ func (k *Keeper) another(ctx context.Context) {
 		}
 		k.mu.Unlock()
 		if err == nil {
-			k.o.Logger.WarnContext(ctx, "another broker is at work")
+			k.o.Logger.WarnContext(ctx, "another broker is running")
 			return
 		}
 		k.o.Logger.ErrorContext(ctx, noBroker, "wait", wait.String(), "error", err.Error())
@@ -167,8 +168,8 @@ func (k *Keeper) another(ctx context.Context) {
 	}
 }
 
-// Health is a round trip through the streams, or the answer of one that was made a
-// moment ago.
+// Health sends a message through the streams and back, or returns the result of a recent
+// probe.
 func (k *Keeper) Health(ctx context.Context) error {
 	k.asking.Lock()
 	defer k.asking.Unlock()
@@ -177,7 +178,7 @@ func (k *Keeper) Health(ctx context.Context) error {
 	k.mu.Unlock()
 	switch {
 	case broken != nil:
-		return fmt.Errorf("the broker is started anew: %w", broken)
+		return fmt.Errorf("the broker is being restarted: %w", broken)
 	case fresh:
 		return nil
 	}

@@ -88,7 +88,7 @@ func TestABrokerThatTakesNothingIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAFolderThatCantBeReadIsEmptied and what it loses is said.
+// TestAFolderThatCantBeReadIsEmptied, and the log says what is lost.
 func TestAFolderThatCantBeReadIsEmptied(t *testing.T) {
 	var log lockedBuffer
 	var j journal
@@ -104,18 +104,18 @@ func TestAFolderThatCantBeReadIsEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the event", func() bool { return cmp.Equal([]string{"1"}, j.all()) })
-	if !strings.Contains(log.String(), "nothing but wake-ups and dead letters is lost") {
+	if !strings.Contains(log.String(), "which loses wake-ups and dead letters but no fence") {
 		t.Error(log.String())
 	}
 }
 
-// TestWithoutABrokerAtFirst: its folder can't be made, as on a full disk. Everything
-// else is at work meanwhile, and says so.
+// TestWithoutABrokerAtFirst: its folder can't be made, as on a full disk. Everything else
+// runs meanwhile, and reports it.
 func TestWithoutABrokerAtFirst(t *testing.T) {
 	var log lockedBuffer
 	o := Options{Dir: filepath.Join(t.TempDir(), strings.Repeat("x", 300)), Triggers: parse(t, one("gate", "")), Handlers: map[string]run.Handler{"gate": nothing}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	k := keep(t, o)
-	if err := k.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "the broker is started anew: start broker: make folder") {
+	if err := k.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "the broker is being restarted: start broker: make folder") {
 		t.Errorf("health: %v", err)
 	}
 	_, idle := k.Idle(t.Context())
@@ -181,7 +181,7 @@ func TestWhenAFolderIsEmptied(t *testing.T) {
 	}
 }
 
-// TestAServerThatCantWrite says nothing to its clients, and why in its log.
+// TestAServerThatCantWrite does not answer its clients, and logs why.
 func TestAServerThatCantWrite(t *testing.T) {
 	b := &Broker{}
 	b.said.log = slog.New(slog.DiscardHandler)
@@ -210,7 +210,7 @@ func TestAFolderOfAnotherProcessIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestProbesLeaveNothing in the record, and no Trigger hears them.
+// TestProbesLeaveNothing in the record, and no Trigger gets them.
 func TestProbesLeaveNothing(t *testing.T) {
 	var j journal
 	b := start(t, Options{Triggers: parse(t, one("gate", "")), NoSync: true, Handlers: map[string]run.Handler{
@@ -232,7 +232,7 @@ func TestProbesLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestDevicesThatHangHoldUpNobodyElse: each of them holds a place, and there are enough.
+// TestDevicesThatHangHoldUpNobodyElse: each of them takes a place, and there are enough.
 func TestDevicesThatHangHoldUpNobodyElse(t *testing.T) {
 	const hanging = 25 // more than the places of other functions
 	var j journal

@@ -14,7 +14,7 @@ import (
 // errNone: no broker has started yet.
 var errNone = errors.New("there is no broker yet")
 
-// with is f of the broker at work.
+// with calls f with the running broker.
 func with[T any](k *Keeper, f func(b *Broker) (T, error)) (none T, err error) {
 	b := k.now()
 	if b == nil {
@@ -23,34 +23,34 @@ func with[T any](k *Keeper, f func(b *Broker) (T, error)) (none T, err error) {
 	return f(b)
 }
 
-// Publish, Ready, Idle, Events and DeadLetters are those of the broker at work.
+// Publish, Ready, Idle, Events and DeadLetters call the running broker.
 func (k *Keeper) Publish(ctx context.Context, e event.Event) error {
 	_, err := with(k, func(b *Broker) (any, error) { return nil, b.Publish(ctx, e) })
 	return err
 }
 
-// Ready says why events can't be taken now.
+// Ready returns why no event can be taken now.
 func (k *Keeper) Ready() error {
 	_, err := with(k, func(b *Broker) (any, error) { return nil, b.Ready() })
 	return err
 }
 
-// Idle tells whether every event that is stored has been handled or given up.
+// Idle reports whether every stored event has been handled or given up.
 func (k *Keeper) Idle(ctx context.Context) (bool, error) {
 	return with(k, func(b *Broker) (bool, error) { return b.Idle(ctx) })
 }
 
-// Events gives back what went through, as far as it is kept.
+// Events returns the stored events, as far as they are kept.
 func (k *Keeper) Events(ctx context.Context) ([]event.Event, error) {
 	return with(k, func(b *Broker) ([]event.Event, error) { return b.Events(ctx) })
 }
 
-// DeadLetters gives back what was given up, as far as it is kept.
+// DeadLetters returns the events that were given up, as far as they are kept.
 func (k *Keeper) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 	return with(k, func(b *Broker) ([]DeadLetter, error) { return b.DeadLetters(ctx) })
 }
 
-// Ingress takes events by HTTP at POST / and answers 202 once one is stored.
+// Ingress accepts events by HTTP at POST /, and answers 202 once the event is stored.
 func (k *Keeper) Ingress(log *slog.Logger) http.Handler { return ingress(k.Publish, log) }
 
 // Close ends the broker. Run must have ended.
@@ -61,7 +61,7 @@ func (k *Keeper) Close() error {
 	return nil
 }
 
-// ingress answers for whatever stores an event.
+// ingress serves Ingress for any function that stores an event.
 func ingress(publish func(context.Context, event.Event) error, log *slog.Logger) http.Handler {
 	return run.HTTP(func(ctx context.Context, e event.Event) (*event.Event, error) {
 		return nil, publish(ctx, e)

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// split cuts a file into its documents. The decoder's own splitting would lose
-// the text, which is decoded a second time the way kubectl does it.
+// split cuts a file into its documents. The decoder's own splitting would lose the text,
+// which is needed to decode each document a second time as kubectl does.
 func split(file string, data []byte) []*document {
 	docs := []*document{{file: file}}
 	for i, line := range bytes.SplitAfter(data, []byte("\n")) {
@@ -24,8 +24,8 @@ func split(file string, data []byte) []*document {
 	return docs
 }
 
-// separator tells the marks that end a document, and gives what else stands on
-// the line. One that is missed would hide all documents after it.
+// separator reports whether a line ends a document, and returns the rest of the line. A
+// missed separator would hide all documents after it.
 func separator(line []byte) ([]byte, bool) {
 	for _, mark := range []string{"---", "..."} {
 		rest, ok := bytes.CutPrefix(line, []byte(mark))
@@ -38,8 +38,8 @@ func separator(line []byte) ([]byte, bool) {
 
 var pathSegment = regexp.MustCompile(`\[[^\]]*\]|[^.\[\]]+`)
 
-// line is where a field stands. For one that is missing it is where the nearest
-// parent stands, which is where the field belongs.
+// line returns the line of a field. For a missing field it returns the line of the nearest
+// existing parent, because the field belongs there.
 func (d *document) line(field string) int {
 	line := 1
 	node := d.root
@@ -56,8 +56,8 @@ func (d *document) line(field string) int {
 	return d.before + line
 }
 
-// child finds a member of a mapping by its key, of a list by its index. The
-// first result is the node to point at: the key where there is one.
+// child finds a member of a mapping by its key, or of a list by its index. The first result
+// is the node to point at: the key if there is one.
 func child(n *yaml.Node, name string) (at, value *yaml.Node) {
 	switch {
 	case n == nil:
@@ -79,7 +79,7 @@ func child(n *yaml.Node, name string) (at, value *yaml.Node) {
 
 var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
 
-// addSyntax takes the line out of a YAML error's text, where alone it stands.
+// addSyntax extracts the line from the text of a YAML error, which has it nowhere else.
 func (d *document) addSyntax(err error) {
 	found := yamlLine.FindAllStringSubmatch(err.Error(), -1)
 	for _, m := range found {

@@ -15,7 +15,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Load reads the Triggers of a file, the very one that is applied to a cluster.
+// Load reads the Triggers of a file, the same file that is applied to a cluster.
 func Load(path string) ([]Trigger, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -24,8 +24,8 @@ func Load(path string) ([]Trigger, error) {
 	return Parse(path, data)
 }
 
-// Parse is Load of data that came from file. Its error lists everything that is
-// wrong, a line each: file, line, field, fault.
+// Parse is like Load, for data that was read from file. Its error lists every fault, one on
+// each line: file, line, field, fault.
 func Parse(file string, data []byte) ([]Trigger, error) {
 	var found []*problem
 	var triggers []Trigger
@@ -37,7 +37,7 @@ func Parse(file string, data []byte) ([]Trigger, error) {
 		}
 		o := d.object
 		if first, ok := names[o.Namespace+"/"+o.Name]; ok && o.Name != "" {
-			d.add("metadata.name", fmt.Sprintf("%q stands at line %d already", o.Name, first))
+			d.add("metadata.name", fmt.Sprintf("%q is defined at line %d already", o.Name, first))
 		} else {
 			names[o.Namespace+"/"+o.Name] = d.line("metadata.name")
 		}
@@ -57,7 +57,7 @@ func Parse(file string, data []byte) ([]Trigger, error) {
 	return triggers, nil
 }
 
-// position is a place in a file, as editors and compilers write it.
+// position is a place in a file, in the notation of editors and compilers.
 type position struct {
 	file string
 	line int
@@ -86,7 +86,7 @@ func joined(found []*problem) error {
 	return errors.Join(errs...)
 }
 
-// document is one object of a file, with what was found wrong in it.
+// document is one object of a file, with the faults found in it.
 type document struct {
 	file   string
 	before int // lines of the file before this document
@@ -100,8 +100,8 @@ func (d *document) add(field, text string) {
 	d.found = append(d.found, &problem{position{d.file, d.line(field)}, field, oneLine(text)})
 }
 
-// read decodes the way kubectl does, and leaves object nil if it can't or if
-// the document is empty.
+// read decodes as kubectl does. It leaves object nil if it can't decode, or if the document
+// is empty.
 func (d *document) read() {
 	var root yaml.Node
 	if err := yaml.Unmarshal(d.text, &root); err != nil {
@@ -150,8 +150,8 @@ func (d *document) addDecode(err error) {
 	d.add("", err.Error())
 }
 
-// trigger checks everything else. The filters are taken out for Knative's own
-// check, which gives a wrong index for all but the last of a list.
+// trigger checks everything but the syntax. The filters are taken out before Knative's own
+// check, which gives a wrong index for every member of a list but the last.
 func (d *document) trigger() Trigger {
 	if d.object.Name == "" {
 		d.add("metadata.name", "missing")

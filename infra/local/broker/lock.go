@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// lockName is the file by which a folder is taken.
+// lockName is the file whose lock reserves a folder.
 const lockName = "lock"
 
-// errNotOurs: the folder is another's, and nothing in it is touched.
+// errNotOurs: another process has the folder, and nothing in it is touched.
 var errNotOurs = errors.New("another process or broker has this folder")
 
-// lock takes the folder for this process. The system gives it back when the
-// process ends, however it ends.
+// lock reserves the folder for this process. The operating system releases the lock when
+// the process ends, however it ends.
 func lock(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, lockName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

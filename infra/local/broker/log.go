@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// serverLog puts the NATS server's words where ours are. Its chatter is for
-// debugging; what it calls an error, such as a full disk, is one for us too.
+// serverLog writes the NATS server's messages to our log. The server's notices are debug
+// messages there; its errors, such as a full disk, are errors there too.
 type serverLog struct {
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func (l *serverLog) Errorf(format string, v ...any) {
 	l.say(slog.LevelError, format, v)
 }
 
-// Fatalf only reports. Whether the server runs is asked of the server.
+// Fatalf only logs. The server itself is asked whether it runs.
 func (l *serverLog) Fatalf(format string, v ...any) {
 	l.Errorf(format, v...)
 	l.mu.Lock()
@@ -42,22 +42,22 @@ func (l *serverLog) Fatalf(format string, v ...any) {
 	l.mu.Unlock()
 }
 
-// ended tells that the server has said its last word.
+// ended says that the server has logged its last message.
 func (l *serverLog) ended() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fatal
 }
 
-// last is the last error, or empty.
+// last returns the last error, or an empty text.
 func (l *serverLog) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.error
 }
 
-// blame names the server's own error where all that is known is that it took too long:
-// a server that can't write says nothing to those who wait for its answer.
+// blame adds the server's own error to a timeout: a server that can't write sends no answer
+// to those who wait for it, and only logs why.
 func (b *Broker) blame(err error) error {
 	if said := b.said.last(); slow(err) && said != "" {
 		return fmt.Errorf("%s (%s)", said, err.Error())

@@ -21,7 +21,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		registry: registry,
 		published: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_broker_published_total",
-			Help: "Events offered to the local broker, by what became of them.",
+			Help: "Events offered to the local broker, by result.",
 		}, []string{"result"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_broker_deliveries_total",
@@ -49,7 +49,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// unregister lets a process start the broker a second time.
+// unregister lets a process start a second broker.
 func (m *metrics) unregister() {
 	for _, c := range m.registered {
 		m.registry.Unregister(c)

@@ -20,15 +20,16 @@ import (
 
 var errClosed = errors.New("broker is closed")
 
-// hopsHeader counts the replies that led to an event, outside the event itself.
+// hopsHeader is a header, outside the event, that counts the replies which led to the
+// event.
 const hopsHeader = "Nodefence-Hops"
 
-// maxHops ends a loop of replies, which nothing else would. It is Knative's
-// default, far from any chain that is meant.
+// maxHops ends a loop of replies, which nothing else would end. It is Knative's default,
+// and far longer than any intended chain.
 const maxHops = 255
 
-// Publish stores e and returns once it is on disk. An event whose source and ID
-// were stored in the last two minutes is dropped, which is not an error.
+// Publish stores e and returns once it is on disk. If an event with the same source and ID
+// was stored in the last two minutes, e is dropped, which is not an error.
 func (b *Broker) Publish(ctx context.Context, e event.Event) error {
 	return b.publish(ctx, e, 0)
 }
@@ -59,7 +60,7 @@ func (b *Broker) publish(ctx context.Context, e event.Event, hops int) error {
 	return nil
 }
 
-// message is the event in structured mode, whole in one place.
+// message holds the event in structured mode, so that all of it is in the body.
 func message(subject string, e event.Event) (*nats.Msg, error) {
 	if err := e.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s", run.ErrMalformed, oneLine(err.Error()))
@@ -74,11 +75,11 @@ func message(subject string, e event.Event) (*nats.Msg, error) {
 	return m, nil
 }
 
-// dedupKey is a hash, because an ID may hold what a header may not.
+// dedupKey is a hash, because an ID may contain characters that a header may not.
 func dedupKey(e event.Event, trigger string) string {
 	sum := sha256.Sum256([]byte(e.Source() + "\x00" + e.ID() + "\x00" + trigger))
 	return hex.EncodeToString(sum[:])
 }
 
-// Ingress takes events by HTTP at POST / and answers 202 once one is stored.
+// Ingress accepts events by HTTP at POST /, and answers 202 once the event is stored.
 func (b *Broker) Ingress(log *slog.Logger) http.Handler { return ingress(b.Publish, log) }

@@ -29,7 +29,7 @@ type DeadLetter struct {
 	Time    time.Time
 }
 
-// Events gives back what went through, oldest first, as far as it is kept.
+// Events returns the stored events, oldest first, as far as they are kept.
 func (b *Broker) Events(ctx context.Context) ([]event.Event, error) {
 	var all []event.Event
 	err := b.each(ctx, b.events, eventsSubject, func(m *jetstream.RawStreamMsg) error {
@@ -44,7 +44,7 @@ func (b *Broker) Events(ctx context.Context) ([]event.Event, error) {
 	return all, err
 }
 
-// DeadLetters gives back what was given up, oldest first, as far as it is kept.
+// DeadLetters returns the events that were given up, oldest first, as far as they are kept.
 func (b *Broker) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 	var all []DeadLetter
 	err := b.each(ctx, b.dead, deadSubject, func(m *jetstream.RawStreamMsg) error {
@@ -59,7 +59,7 @@ func (b *Broker) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 	return all, err
 }
 
-// each reads a stream up to what is its end now.
+// each reads a stream up to its present end.
 func (b *Broker) each(ctx context.Context, s jetstream.Stream, subject string, read func(*jetstream.RawStreamMsg) error) error {
 	info, err := s.Info(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (b *Broker) each(ctx context.Context, s jetstream.Stream, subject string, r
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
 		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(subject))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil // the rest has been dropped since
+			return nil // the stream has dropped the rest meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", seq, err)
@@ -81,7 +81,7 @@ func (b *Broker) each(ctx context.Context, s jetstream.Stream, subject string, r
 	return nil
 }
 
-// bury stores a dead letter, once even if a crash repeats it.
+// bury stores a dead letter, only once even if a crash repeats it.
 func (b *Broker) bury(e event.Event, trigger string, tries int, cause error) error {
 	e, _ = b.o.Redact(e)
 	m, err := message(deadSubject, e)

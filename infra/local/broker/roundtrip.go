@@ -14,12 +14,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// probeTimeout bounds one probe. A server that fails to write says nothing at all.
+// probeTimeout bounds one probe. A server that fails to write sends no answer at all.
 const probeTimeout = 3 * time.Second
 
-// Probe stores a message in each stream, reads it back and takes it out: the server
-// keeps the first write error of a stream for as long as it runs, and answers every
-// question about the stream meanwhile. No Trigger sees the message.
+// Probe stores a message in each stream, reads it back and removes it. Only a write shows a
+// broken stream: the server keeps the first write error of a stream for as long as it runs,
+// and still answers every question about the stream. No Trigger sees the message.
 func (b *Broker) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (b *Broker) roundTrip(ctx context.Context, s jetstream.Stream, subject stri
 	return s.DeleteMsg(ctx, ack.Sequence)
 }
 
-// empty removes the streams of a folder that this process has.
+// empty removes this broker's streams from a folder.
 func empty(dir string) error {
 	if err := os.RemoveAll(filepath.Join(dir, server.JetStreamStoreDir)); err != nil {
 		return fmt.Errorf("empty folder: %w", err)

@@ -8,14 +8,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// secrets counts, for each stored event that holds a secret, the Triggers that
-// are through with it. A count lost in a crash leaves the event until MaxAge.
+// secrets counts, for each stored event that holds a secret, the Triggers that are done
+// with it. If a crash loses a count, the event stays until MaxAge.
 type secrets struct {
 	mu      sync.Mutex
 	through map[uint64]int
 }
 
-// forget erases an event that holds a secret once all Triggers are through with it.
+// forget erases an event that holds a secret once all Triggers are done with it.
 func (d *delivery) forget(m jetstream.Msg, e event.Event) {
 	if _, secret := d.o.Redact(e); !secret {
 		return
@@ -27,7 +27,7 @@ func (d *delivery) forget(m jetstream.Msg, e event.Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.running), ackTimeout)
 	defer cancel()
 	if err := d.events.SecureDeleteMsg(ctx, md.Sequence.Stream); err != nil {
-		d.logger(e).Warn("event with a secret not erased, it is kept until it is old", "error", err)
+		d.logger(e).Warn("cannot erase an event that holds a secret; it is kept until it expires", "error", err)
 	}
 }
 

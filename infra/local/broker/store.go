@@ -17,10 +17,10 @@ const (
 	eventsStream, eventsSubject = "EVENTS", "events"
 	deadStream, deadSubject     = "DEAD", "dead"
 
-	// eventsProbe and deadProbe are the subjects of Probe, which no Trigger hears.
+	// eventsProbe and deadProbe are the subjects of Probe; no Trigger subscribes to them.
 	eventsProbe, deadProbe = "probe.events", "probe.dead"
 
-	// dedupWindow is how long a source+id is remembered.
+	// dedupWindow is how long a source and ID are remembered.
 	dedupWindow = 2 * time.Minute
 	// deadMaxAge and deadMaxBytes bound the dead letters, which wait for a person.
 	deadMaxAge   = 7 * 24 * time.Hour
@@ -79,8 +79,8 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	return err
 }
 
-// stream makes a stream or opens it. A full one drops its oldest: events are
-// wake-ups, and the newest is the one to hear.
+// stream makes a stream or opens it. A full stream drops its oldest events: events are
+// wake-ups, and the newest one matters most.
 func (b *Broker) stream(ctx context.Context, name string, subjects []string, age time.Duration, bytes int64) (jetstream.Stream, error) {
 	s, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:       name,
@@ -99,9 +99,9 @@ func (b *Broker) stream(ctx context.Context, name string, subjects []string, age
 	return s, nil
 }
 
-// consumer opens a Trigger's consumer. A new one starts behind the last event
-// by its number, because "new only" is worked out again after a crash that came
-// before its state was saved, and would then skip what was stored meanwhile.
+// consumer opens a Trigger's consumer. A new consumer starts after the last event, by the
+// event's number. The option "new only" would be evaluated again after a crash that came
+// before the consumer's state was saved, and would skip the events stored meanwhile.
 func (b *Broker) consumer(ctx context.Context, t *Trigger) (jetstream.Consumer, error) {
 	old, err := b.events.Consumer(ctx, t.durable())
 	var cfg jetstream.ConsumerConfig
@@ -124,7 +124,7 @@ func (b *Broker) consumer(ctx context.Context, t *Trigger) (jetstream.Consumer, 
 	}
 	cfg.FilterSubject = eventsSubject
 	cfg.AckWait = b.o.AckWait
-	cfg.MaxDeliver = -1 // the Trigger's retries are counted at delivery
+	cfg.MaxDeliver = -1 // the delivery counts the Trigger's retries
 	cfg.MaxAckPending = 4096
 	c, err := b.events.CreateOrUpdateConsumer(ctx, cfg)
 	if err != nil {
@@ -133,8 +133,8 @@ func (b *Broker) consumer(ctx context.Context, t *Trigger) (jetstream.Consumer, 
 	return c, nil
 }
 
-// forget removes the consumers of Triggers that are no more. Left alone, one
-// would deliver a day's old events when its Trigger comes back.
+// forget removes the consumers of Triggers that no longer exist. Otherwise a consumer would
+// deliver a day of old events when its Trigger comes back.
 func (b *Broker) forget(ctx context.Context) error {
 	known := map[string]bool{}
 	for i := range b.o.Triggers {
@@ -151,7 +151,7 @@ func (b *Broker) forget(ctx context.Context) error {
 		return fmt.Errorf("list consumers: %w", err)
 	}
 	for _, name := range gone {
-		b.o.Logger.WarnContext(ctx, "trigger gone, its place in the stream forgotten", "trigger", name)
+		b.o.Logger.WarnContext(ctx, "a trigger is gone; its consumer is removed", "trigger", name)
 		if err := b.events.DeleteConsumer(ctx, name); err != nil {
 			return fmt.Errorf("delete consumer %s: %w", name, err)
 		}
@@ -159,7 +159,7 @@ func (b *Broker) forget(ctx context.Context) error {
 	return nil
 }
 
-// Ready says why events can't be taken now.
+// Ready returns why no event can be taken now.
 func (b *Broker) Ready() error {
 	if b.pulling.Err() != nil {
 		return errClosed

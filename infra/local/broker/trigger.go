@@ -13,13 +13,13 @@ import (
 	eventingv1 "knative.dev/eventing/pkg/apis/eventing/v1"
 )
 
-// subscriberPrefix and the function's name are the name of its Service.
+// subscriberPrefix and a function's name make the name of the function's Service.
 const subscriberPrefix = "nodefence-"
 
-// Trigger sends the events that pass its filter to one function. Only Load and
-// Parse make one, so that whatever runs has been checked.
+// Trigger sends the events that pass its filter to one function. Only Load and Parse make a
+// Trigger, so that every Trigger has been checked.
 type Trigger struct {
-	// Name is the object's.
+	// Name is the object's name.
 	Name string
 	// Function is the subscriber's name without its prefix.
 	Function string
@@ -31,13 +31,13 @@ type Trigger struct {
 	subscriber position
 }
 
-// Matches tells whether e goes to this Trigger's function.
+// Matches reports whether e goes to this Trigger's function.
 func (t *Trigger) Matches(e event.Event) bool {
 	return t.pass(quietContext, e)
 }
 
-// Backoff is the wait before a retry, counted from 0. The numbers are those of
-// Knative's dispatcher, a linear policy's first wait of nothing included.
+// Backoff is the wait before a retry, counted from 0. The values are those of Knative's
+// dispatcher. With a linear policy the first wait is zero.
 func (t *Trigger) Backoff(retry int) time.Duration {
 	return t.backoff(retry)
 }
@@ -56,7 +56,7 @@ func backoff(d *duckv1.DeliverySpec) func(int) time.Duration {
 	}
 	p, err := period.Parse(*d.BackoffDelay)
 	if err != nil {
-		return none // Validate has refused it
+		return none // Validate refuses other values
 	}
 	delay, _ := p.Duration()
 	if *d.BackoffPolicy == duckv1.BackoffPolicyLinear {
@@ -67,14 +67,14 @@ func backoff(d *duckv1.DeliverySpec) func(int) time.Duration {
 	}
 }
 
-// durable is the Trigger's name as JetStream can hold it: a Kubernetes name may
+// durable is the Trigger's name in a form that JetStream accepts. A Kubernetes name may
 // have dots, which JetStream refuses, and has no underscores.
 func (t *Trigger) durable() string {
 	return strings.ReplaceAll(t.Name, ".", "_")
 }
 
-// function reads the subscriber. Only a Service by name can be one: a function
-// in this process has no URI.
+// function reads the subscriber. It must be a Service by name: a function in this process
+// has no URI.
 func (d *document) function(s eventingv1.TriggerSpec) string {
 	switch ref := s.Subscriber.Ref; {
 	case s.Subscriber.URI != nil:
@@ -94,5 +94,5 @@ func (d *document) function(s eventingv1.TriggerSpec) string {
 	return ""
 }
 
-// filter tells whether an event passes.
+// filter reports whether an event passes.
 type filter func(context.Context, event.Event) bool

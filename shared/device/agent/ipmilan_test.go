@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/agent/supervisor"
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
@@ -161,7 +162,7 @@ func TestIPMIAfterAKill(t *testing.T) {
 			}
 		}
 	}
-	for _, pid := range running(supervisor) {
+	for _, pid := range running(supervisor.Name) {
 		if text, _ := os.ReadFile("/proc/" + pid + "/environ"); len(text) > 0 {
 			t.Errorf("the supervisor has an environment: %q", text)
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodefence/nodefence/shared/device/agent/supervisor"
 )
 
 const (
@@ -29,9 +31,6 @@ const (
 // run has a supervisor run an agent within the caller's time. It returns when
 // nothing runs any more.
 func run(ctx context.Context, j job) (outcome, error) {
-	if !hooked.Load() {
-		return outcome{}, errors.New("this program can't run agents: its main does not begin with agent.Supervise()")
-	}
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
@@ -44,7 +43,7 @@ func run(ctx context.Context, j job) (outcome, error) {
 		return outcome{}, err
 	}
 	cmd := exec.Command("/proc/self/exe") // the one that runs, even if another has its name by now
-	cmd.Args, cmd.Env, cmd.Dir = []string{supervisor}, []string{}, "/"
+	cmd.Args, cmd.Env, cmd.Dir = []string{supervisor.Name}, []string{}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a terminal's Ctrl-C is not for it
 	var said bytes.Buffer
 	cmd.Stdout = &said

@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// conversation is one call's words about one machine.
+// conversation is one call's conversation about one machine.
 type conversation struct {
 	*rest.Talk
 	m *machine
@@ -31,11 +31,11 @@ func (m *machine) talk(ctx context.Context, do func(context.Context, *conversati
 	return do(ctx, c)
 }
 
-// metadata is where a machine of Azure learns who it is.
+// metadata is where a machine of Azure learns its own identity.
 const metadata = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource="
 
-// enter gets a token for the requests that follow. What is no success is a no to
-// who asked, unless nobody answered.
+// enter gets a token for the requests that follow. Any answer but a success is a refusal of
+// the account, unless nobody answered.
 func (c *conversation) enter(ctx context.Context) error {
 	r := rest.Request{
 		What: "get a token", Method: http.MethodPost, URL: c.m.authority + "/" + c.m.tenant + "/oauth2/v2.0/token",
@@ -73,17 +73,17 @@ func (c *conversation) state(ctx context.Context) (device.Reading, error) {
 	return device.Reading{Power: p, Identity: v.ID}, nil
 }
 
-// Off cuts the power without asking the system on it. The machine stays where it
-// is: to deallocate it would drop its temporary disk, and its place.
+// Off cuts the power without asking the operating system. The machine stays allocated:
+// deallocation would lose its temporary disk, and its place.
 func (m *machine) Off(ctx context.Context) error {
 	return m.change(ctx, "powerOff", device.Off, "skipShutdown=true&")
 }
 
-// On starts it.
+// On starts the machine.
 func (m *machine) On(ctx context.Context) error { return m.change(ctx, "start", device.On, "") }
 
-// change sends one command, once; none to a machine that is so already (S9), or
-// that is not the one that was meant (S11).
+// change sends one command, once. It sends none to a machine that is as wanted already (S9:
+// read first, then act), or that is another machine than the intended one (S11).
 func (m *machine) change(ctx context.Context, verb string, goal device.Power, query string) error {
 	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		v, err := c.get(ctx)
@@ -103,13 +103,13 @@ func (m *machine) change(ctx context.Context, verb string, goal device.Power, qu
 	})
 }
 
-// virtual is what of a virtual machine matters here.
+// virtual is the part of a virtual machine that is used.
 type virtual struct {
 	// ID is its vmId.
 	ID string
-	// powers are its codes of that family, of which it should have one.
+	// powers are its codes of the power family, of which it should have one.
 	powers []string
-	// asleep is what it tells of hibernation, if anything.
+	// asleep is its code for hibernation, if it has one.
 	asleep string
 }
 
@@ -125,7 +125,7 @@ func (m *machine) url() string {
 		"/providers/Microsoft.Compute/virtualMachines/" + url.PathEscape(m.name)
 }
 
-// get reads vmId and instance view in one.
+// get reads the vmId and the instance view in one request.
 func (c *conversation) get(ctx context.Context) (virtual, error) {
 	var got struct {
 		Properties struct {
@@ -163,11 +163,11 @@ func (c *conversation) power(v virtual) (device.Power, error) {
 	}
 	state := v.powers[0]
 	switch p := powers[state]; {
-	case p == device.Off && v.asleep != "": // its memory is kept: what runs on it goes on when it is started (S1, S4)
+	case p == device.Off && v.asleep != "": // its memory is kept: what runs on it continues when it is started (S1, S4)
 		return device.Unknown, c.Errorf(device.ErrConflict, "it is %s, and its hibernation is %s: started, it goes on where it was, and is not off; deallocate it without hibernation, or delete it", state, v.asleep)
 	case p != device.Unknown:
 		return p, nil
-	case state == "stopping", state == "deallocating": // whoever asked for it (S12), and still running (S2)
+	case state == "stopping", state == "deallocating": // whoever asked for it (S12), the machine still runs (S2)
 		return p, c.Errorf(device.ErrStopping, "it is %s", state)
 	case state == "unknown":
 		return p, c.Errorf(device.ErrUnreachable, "Azure calls its power state unknown")
@@ -176,15 +176,15 @@ func (c *conversation) power(v virtual) (device.Power, error) {
 	}
 }
 
-// command is taken with 202, and goes on at a URL that the answer names.
+// command accepts 202, and then watches the URL that the answer names.
 func (c *conversation) command(ctx context.Context, verb, query string) error {
 	header, err := c.Do(ctx, rest.Request{What: verb, Method: http.MethodPost, URL: c.url("/"+verb, query)}, nil)
 	if err != nil {
 		return err
 	}
 	at := header.Get("Azure-AsyncOperation")
-	if !strings.HasPrefix(at, c.m.endpoint+"/") { // the token goes nowhere else
-		return nil // what State reads counts anyhow
+	if !strings.HasPrefix(at, c.m.endpoint+"/") { // the token goes only to the API's host
+		return nil // the next State counts anyway
 	}
 	return rest.Watch(ctx, func(ctx context.Context) (bool, error) {
 		var op struct {
@@ -201,7 +201,7 @@ func (c *conversation) command(ctx context.Context, verb, query string) error {
 	})
 }
 
-// kinds are the words for Azure's own, where the status does not do.
+// kinds are the errors for Azure's own codes, if the status does not say enough.
 var kinds = map[string]error{
 	"SubscriptionNotRegistered":    device.ErrDenied, // with 409
 	"ReadOnlyDisabledSubscription": device.ErrDenied,
@@ -212,7 +212,7 @@ var kinds = map[string]error{
 	"NoRegisteredProviderFound":    device.ErrUnsupported,
 }
 
-// said reads Azure's answers, and those of who gives out tokens.
+// said reads Azure's error answers, and those of the token server.
 func said(body []byte) (code, text string) {
 	return rest.Refused(body, func(object json.RawMessage) (code, text string) {
 		var e struct{ Code, Message string }

@@ -106,7 +106,7 @@ func TestTheOneMachine(t *testing.T) {
 	}
 }
 
-// TestErrors: each answer in the one word that tells an operator what to mend.
+// TestErrors: each answer in the one error that tells an operator what to correct.
 func TestErrors(t *testing.T) {
 	const issue, words = "POST /my-tenant/oauth2/v2.0/token", "words of Azure"
 	arm := func(code string) string {

@@ -28,9 +28,9 @@ func Kind() device.Kind {
 			{Name: "endpoint", Doc: "URL of Resource Manager, if it is not " + manager},
 			{Name: "authority", Doc: "URL that gives out tokens, if it is not " + login},
 		},
-		// Azure takes one power operation of a machine at a time, and a start that
-		// comes while a stop is under way waits for it or is refused. What is left
-		// is that an instance view is some seconds old.
+		// Azure carries out one power operation of a machine at a time. A start during a
+		// stop waits for the stop or is refused. What is left is that an instance view may
+		// be some seconds old.
 		EffectDelay: 60 * time.Second,
 		Lead:        device.AtOnce,
 		Address:     address,
@@ -48,15 +48,15 @@ const (
 // machine is one virtual machine.
 type machine struct {
 	subscription, group, name string
-	// id is empty where the caller alone compares.
+	// id is empty if only the caller compares identities.
 	id                     string
 	tenant, client, secret string
 	endpoint, authority    string
 }
 
-// address is azure:<subscription>/<group>/<name> in lower case, as Azure compares
-// them. All that is no secret is checked with it, because it is asked for when a
-// configuration is read; open is only called when the machine is down.
+// address is azure:<subscription>/<group>/<name> in lower case, as Azure compares names.
+// All parameters that are not secret are checked here, because the address is asked for
+// when a configuration is read; open is only called when the machine is down.
 func address(p map[string]string) (string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -65,7 +65,7 @@ func address(p map[string]string) (string, error) {
 	return strings.ToLower("azure:" + m.subscription + "/" + m.group + "/" + m.name), nil
 }
 
-// hosts are Resource Manager's, and of who gives out tokens, which is sent the secret.
+// hosts are Resource Manager's, and the token server's, which receives the secret.
 func hosts(p map[string]string) ([]string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -97,7 +97,7 @@ var (
 	tenant    = regexp.MustCompile(`^[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?$`)
 )
 
-// parse takes all parameters but the secret one, which may be missing yet.
+// parse reads all parameters; the secret one may still be missing.
 func parse(p map[string]string) (*machine, error) {
 	m := &machine{
 		group: strings.TrimSpace(p["resourceGroup"]), name: strings.TrimSpace(p["vm"]),

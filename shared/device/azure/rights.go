@@ -11,13 +11,13 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// needed are the rights on a machine by which it is read and switched.
+// needed are the rights on a machine that are needed to read and switch it.
 var needed = []string{
 	"Microsoft.Compute/virtualMachines/read", "Microsoft.Compute/virtualMachines/instanceView/read",
 	"Microsoft.Compute/virtualMachines/start/action", "Microsoft.Compute/virtualMachines/powerOff/action",
 }
 
-// permission is one role's word on what it allows, with * for any text.
+// permission is what one role allows, with * for any text.
 type permission struct {
 	Actions    []string `json:"actions"`
 	NotActions []string `json:"notActions"`
@@ -34,15 +34,15 @@ func matches(all []string, right string) bool {
 	})
 }
 
-// permissions is the version of Resource Manager's authorization API, and pages is how
-// many of its answer are read.
+// permissions is the version of Resource Manager's authorization API; pages bounds how many
+// pages of its answer are read.
 const (
 	permissions = "/providers/Microsoft.Authorization/permissions?api-version=2022-04-01"
 	pages       = 10
 )
 
-// Lacking asks Resource Manager what the account may do to the machine. What deny
-// assignments and locks forbid is not in that.
+// Lacking asks Resource Manager what the account may do to the machine. The answer does not
+// include what deny assignments and locks forbid.
 func (m *machine) Lacking(ctx context.Context) (lacks []string, err error) {
 	err = m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		roles, err := c.permissions(ctx)
@@ -70,7 +70,7 @@ func (c *conversation) permissions(ctx context.Context) (all []permission, err e
 		if all = append(all, page.Value...); page.NextLink == "" {
 			return all, nil
 		}
-		if at = page.NextLink; !strings.HasPrefix(at, c.m.endpoint+"/") { // the token goes nowhere else
+		if at = page.NextLink; !strings.HasPrefix(at, c.m.endpoint+"/") { // the token goes only to the API's host
 			return nil, c.Errorf(device.ErrUnsupported, "ask for its rights: the answer goes on at another host")
 		}
 	}

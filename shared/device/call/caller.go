@@ -12,24 +12,26 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// Caller speaks with the devices of nodes.
+// Caller calls the devices of nodes.
 type Caller struct {
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding, c Claim) (device.Driver, error)
-	// Whose is the node that was enrolled as this machine, and the machine as it was
+	// Whose returns the node that was enrolled as this machine, and the machine as it was
 	// enrolled; empty if none was. It may be nil.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
-	// Self is the node that this runs on (S13); empty if unknown.
+	// Self is the node that this process runs on (S13: never its own machine); empty if
+	// unknown.
 	Self string
 	Now  func() time.Time
 }
 
-// Make makes one call to the device that is bound.
-func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action) (*fence.CallResult, error) {
+// Make makes one call to the bound device.
+func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action) (*observed.CallResult, error) {
 	now := t.Now()
-	c := &fence.CallResult{Call: api.Call(a), At: now}
+	c := &observed.CallResult{Call: api.Call(a), At: now}
 	err := t.speak(ctx, f, bound, a, c, f.Status.Claim.NotAfter.Sub(now))
 	if errors.Is(err, device.ErrDenied) {
 		c.Denied = true
@@ -41,9 +43,9 @@ func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, 
 	return c, err
 }
 
-// speak makes the call within what is left of the claim. A claim that ran out
-// while this process was stopped is not used any more (S8).
-func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action, c *fence.CallResult, left time.Duration) error {
+// speak makes the call within the rest of the claim's time. If the claim ran out while this
+// process was stopped, no call is made (S8: the intent is saved before the call).
+func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action, c *observed.CallResult, left time.Duration) error {
 	if left <= 0 {
 		return errors.New("the time for this call ran out before it was made")
 	}
@@ -51,7 +53,7 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 		return errors.New("no device is bound to this node")
 	}
 	if a == fence.Off && t.Self == f.Spec.NodeName && t.Self != "" {
-		return errors.New("this is the machine that nodefence runs on") // S13
+		return errors.New("this is the machine that nodefence runs on") // S13: never its own machine
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
@@ -68,7 +70,7 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 		return err
 	}
 	if err := t.inTime(f); err != nil {
-		return err // a process that was suspended meanwhile (S8)
+		return err // this process was suspended meanwhile (S8)
 	}
 	switch a {
 	case fence.Off, fence.On:
@@ -82,9 +84,9 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 	return t.read(ctx, d, bound, c)
 }
 
-// read asks the device for the machine's power, and holds its answer against the machine that
-// is bound.
-func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c *fence.CallResult) error {
+// read asks the device for the machine's power, and compares the answer with the bound
+// machine.
+func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c *observed.CallResult) error {
 	r, err := d.State(ctx)
 	if err != nil {
 		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
@@ -97,10 +99,10 @@ func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c
 	return nil
 }
 
-// identify holds what the device says of its machine against what was enrolled (S11). A
-// machine that is known is written as it was enrolled, in whatever order of its bytes the
-// device has it.
-func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c *fence.CallResult) error {
+// identify compares the device's name for its machine with the enrolled identity (S11: the
+// device is the node's own). For a known machine it records the enrolled spelling, whatever
+// the order of the bytes in the answer.
+func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c *observed.CallResult) error {
 	c.Identity = told
 	switch want := bound.Identity; {
 	case want == "":
@@ -115,7 +117,7 @@ func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c
 	}
 	c.Wrong = true
 	if t.Whose != nil {
-		// Without an answer the machine is refused all the same.
+		// If Whose fails, the machine is refused all the same.
 		if node, enrolled, err := t.Whose(ctx, told); err == nil && node != "" {
 			c.Whose, c.Identity = node, enrolled
 			return fmt.Errorf("%w: it is the device of node %s: it answers for %s, enrolled is %s; %s", device.ErrUnknown, node, enrolled, bound.Identity, Mend(bound))
@@ -124,8 +126,8 @@ func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c
 	return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, told, bound.Identity, Mend(bound))
 }
 
-// inTime is an error once the claim's time is over, by a clock that counts the time for
-// which this machine was suspended.
+// inTime returns an error once the claim's time is over, by a clock that also runs while
+// this machine is suspended.
 func (t Caller) inTime(f *api.NodeFence) error {
 	if t.Now().Before(f.Status.Claim.NotAfter.Time) {
 		return nil
@@ -140,7 +142,7 @@ func control(ctx context.Context, d device.Driver, a fence.Action) error {
 	return d.On(ctx)
 }
 
-// ends are the Jobs of a call that were seen to end.
+// ends counts the Jobs of a call that were seen to end.
 type ends struct {
 	n       int
 	longest time.Duration
@@ -148,8 +150,8 @@ type ends struct {
 
 func (e *ends) one(late time.Duration) { e.n, e.longest = e.n+1, max(e.longest, late) }
 
-// late is how late the call may still take effect, if that was seen of all that
-// carried it out. Of a set, other devices carry out some of it.
+// late is how late the call may still take effect, if all Jobs of the call were seen to
+// end. For a set it is unknown, because other devices carry out a part of the call.
 func (e *ends) late(b *api.Binding, jobs []string) *time.Duration {
 	if e.n == 0 || e.n != len(jobs) || len(b.Members) > 0 {
 		return nil
@@ -157,7 +159,7 @@ func (e *ends) late(b *api.Binding, jobs []string) *time.Duration {
 	return &e.longest
 }
 
-// Mend says where the address stands that is another machine's.
+// Mend says where to correct an address that belongs to another machine.
 func Mend(b *api.Binding) string {
 	if len(b.Sources) == 0 {
 		return "mend the address of its device"
@@ -165,8 +167,8 @@ func Mend(b *api.Binding) string {
 	return "mend the address of its device, " + b.Driver + " " + b.Address + ", in " + b.Sources[0].Kind + " " + b.Sources[0].Name + " or in those that it names"
 }
 
-// Remedy says first what to mend where a device refuses our account, and where it stands;
-// of a set, for each of its devices.
+// Remedy says what to correct if a device refuses our account, and in which object; for a
+// set, for each of its devices.
 func Remedy(b *api.Binding) string {
 	all := []string{secretOf(b.SecretRefs)}
 	for _, m := range b.Members {
@@ -181,7 +183,7 @@ func Remedy(b *api.Binding) string {
 	return remedy
 }
 
-// secretOf is where the password stands, or else the first parameter that is in a Secret.
+// secretOf returns the place of the password, or else of the first parameter in a Secret.
 func secretOf(refs []api.SecretRef) string {
 	for _, name := range []string{"password", "username"} {
 		if ref, ok := api.RefOf(refs, name); ok && ref.Kind == api.KindSecret {
@@ -196,5 +198,5 @@ func secretOf(refs []api.SecretRef) string {
 	return ""
 }
 
-// Words keeps an error short enough for a record.
+// Words shortens an error to the length that a record takes.
 func Words(err error) string { return clip.To(300, err.Error()) }

@@ -13,10 +13,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// TestNothingIsSaidAfterTheClaimsTime, also when this process stood still while it
-// opened the device: somebody else may have gone on since (S8).
+// TestNothingIsSaidAfterTheClaimsTime, also if this process was stopped while it opened the
+// device: another process may have gone on since (S8).
 func TestNothingIsSaidAfterTheClaimsTime(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for stood, want := range map[time.Duration]int{0: 1, 9 * time.Second: 1, 10 * time.Second: 0, time.Hour: 0} {
@@ -42,7 +43,7 @@ func TestASecretForAnotherHost(t *testing.T) {
 	}}
 	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallRead, NotAfter: metav1.NewMicroTime(now.Add(time.Second))}}}
 	got, _ := talk.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Action(api.CallRead))
-	want := &fence.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.SecretNotForThisHost}
+	want := &observed.CallResult{Call: api.CallRead, At: now, Err: "SecretNotForThisHost: Secret s", Why: api.SecretNotForThisHost}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -60,7 +61,7 @@ func (l late) Off(ctx context.Context) error {
 }
 
 // TestTheClaimEndsInMidConversation: the machine was suspended after the call had begun,
-// and the driver's own look right before what switches tells (S8).
+// and the driver notices that right before it sends the command (S8).
 func TestTheClaimEndsInMidConversation(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for slept, want := range map[time.Duration]bool{0: true, 9 * time.Second: true, 10 * time.Second: false} {

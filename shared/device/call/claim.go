@@ -8,21 +8,21 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Claim is for what a device is opened: one call under one claim.
+// Claim describes the one call for which a device is opened.
 type Claim struct {
 	Node string
-	// Holder of the claim tells this call from every other.
+	// Holder tells this call's claim from every other claim.
 	Holder string
-	// Record has the claim. What is made for the call goes with it.
+	// Record has the claim. It owns the objects that are made for the call.
 	Record metav1.OwnerReference
-	// Made is told of each Job in which an agent runs; it may be nil.
+	// Made is called for each Job in which an agent runs; it may be nil.
 	Made func(job string)
-	// Ended is told of each of them that was seen to end, and how late after that its
-	// device takes effect at most; it may be nil.
+	// Ended is called for each of these Jobs that was seen to end, with the longest time
+	// after that in which the device may still take effect; it may be nil.
 	Ended func(late time.Duration)
 }
 
-// RecordOf is an object of ours that has a claim.
+// RecordOf refers to an object of ours that has a claim.
 func RecordOf(kind string, o metav1.ObjectMeta) metav1.OwnerReference {
 	no := false
 	return metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: kind, Name: o.Name, UID: o.UID, BlockOwnerDeletion: &no}

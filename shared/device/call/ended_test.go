@@ -35,8 +35,8 @@ func (j *jobs) State(context.Context) (device.Reading, error) { return device.Re
 func (j *jobs) Off(context.Context) error                     { return j.do() }
 func (j *jobs) On(context.Context) error                      { return j.do() }
 
-// TestWhatWasSeenToEnd: a call is known to have ended where it came back well and all
-// its Jobs were seen to end, and nothing else than they has carried it out (S10).
+// TestWhatWasSeenToEnd: a call is known to have ended if it returned without an error, all
+// its Jobs were seen to end, and nothing else carried it out (S10).
 func TestWhatWasSeenToEnd(t *testing.T) {
 	second := time.Second
 	two := 2 * time.Second

@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // answering is a device that reads on, as this machine, or refuses us.
@@ -37,7 +38,7 @@ const (
 	another = "3c2d1e0f-5a4b-7869-8796-a5b4c3d2e1f0"
 )
 
-func said(t *testing.T, d device.Driver, b *api.Binding, a fence.Action) *fence.CallResult {
+func said(t *testing.T, d device.Driver, b *api.Binding, a fence.Action) *observed.CallResult {
 	t.Helper()
 	now := time.Now()
 	k := Caller{
@@ -63,24 +64,24 @@ func said(t *testing.T, d device.Driver, b *api.Binding, a fence.Action) *fence.
 // its bytes in the device; another one by its node; and an identity that was told before
 // is demanded (S11).
 func TestWhichMachineAnswers(t *testing.T) {
-	read := func(c fence.CallResult) fence.CallResult { c.Call = api.CallRead; return c }
+	read := func(c observed.CallResult) observed.CallResult { c.Call = api.CallRead; return c }
 	for name, tc := range map[string]struct {
 		as    string
 		bound api.Binding
-		want  fence.CallResult
+		want  observed.CallResult
 	}{
-		"as it was enrolled":            {mine, api.Binding{Identity: mine}, read(fence.CallResult{Power: "On", Identity: mine})},
-		"in another order of its bytes": {swapped, api.Binding{Identity: mine}, read(fence.CallResult{Power: "On", Identity: mine})},
-		"it never told":                 {"", api.Binding{Identity: mine}, read(fence.CallResult{Power: "On"})},
-		"none was enrolled":             {swapped, api.Binding{}, read(fence.CallResult{Power: "On", Identity: swapped})},
-		"it told before, and does no more": {"", api.Binding{Driver: "ipmi", Identity: mine, Tells: true}, read(fence.CallResult{
+		"as it was enrolled":            {mine, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
+		"in another order of its bytes": {swapped, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
+		"it never told":                 {"", api.Binding{Identity: mine}, read(observed.CallResult{Power: "On"})},
+		"none was enrolled":             {swapped, api.Binding{}, read(observed.CallResult{Power: "On", Identity: swapped})},
+		"it told before, and does no more": {"", api.Binding{Driver: "ipmi", Identity: mine, Tells: true}, read(observed.CallResult{
 			Err: "device does not know this machine: it told before that it is machine " + mine + ", and tells no machine now; see what answers at its address, or mend the address of its device",
 		})},
-		"another node's": {another, api.Binding{Identity: mine}, read(fence.CallResult{
+		"another node's": {another, api.Binding{Identity: mine}, read(observed.CallResult{
 			Wrong: true, Identity: theirs, Whose: "b",
 			Err: "device does not know this machine: it is the device of node b: it answers for " + theirs + ", enrolled is " + mine + "; mend the address of its device",
 		})},
-		"nobody's": {"x", api.Binding{Identity: mine}, read(fence.CallResult{
+		"nobody's": {"x", api.Binding{Identity: mine}, read(observed.CallResult{
 			Wrong: true, Identity: "x", Err: "device does not know this machine: it answers for x, enrolled is " + mine + "; mend the address of its device",
 		})},
 	} {

@@ -1,6 +1,6 @@
-// Package clustertest is as much of a Kubernetes API server as drivers need that
-// act by objects of the cluster: documents, their versions, finalizers, deletion.
+// Package clustertest is the part of a Kubernetes API server that drivers need if they act
+// by objects of the cluster: documents, their versions, finalizers, deletion.
 //
-// What a reader must not get wrong: it is nodefence's own. A real API server is
-// spoken with in test/e2e; this one is for what that can't be made to do.
+// What a reader must not get wrong: it is nodefence's own. The tests in test/e2e use a real
+// API server; this one is for faults that a real server can't be made to have.
 package clustertest

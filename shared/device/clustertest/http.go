@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// ServeHTTP is the API: JSON goes in and comes out.
+// ServeHTTP serves the API, with JSON in and out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, out)
 }
 
-// do carries out one request. The answer is a copy, as of then.
+// do carries out one request. The answer is a copy of the object at that time.
 func (s *Server) do(method, path string, d Doc) (out Doc, no Refusal, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,5 +99,5 @@ func refuse(w http.ResponseWriter, no Refusal) {
 func answer(w http.ResponseWriter, code int, body Doc) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // who went away hears nothing
+	_ = json.NewEncoder(w).Encode(body) // a client that has gone hears nothing
 }

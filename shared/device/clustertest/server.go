@@ -14,18 +14,18 @@ import (
 // Doc is a document as JSON has it.
 type Doc = map[string]any
 
-// Write is one that was accepted.
+// Write is one accepted write.
 type Write struct {
 	Method, Path string
 	Doc          Doc
 }
 
-// Refusal is an error of the API. Without a reason it is plain text, as where nobody
-// serves a path.
+// Refusal is an error of the API. Without a reason it is plain text, as for a path that
+// nobody serves.
 type Refusal struct {
 	Code            int
 	Reason, Message string
-	// Name is the object's that the error is about.
+	// Name is that of the object that the error is about.
 	Name string
 }
 
@@ -33,10 +33,10 @@ type Refusal struct {
 type Server struct {
 	// Kinds are the paths of the lists that are served.
 	Kinds []string
-	// Token is that of those who are let in; empty lets in everybody.
+	// Token is the token that is required; empty lets everybody in.
 	Token string
-	// Changed is called after each write, not with any lock held: a controller's
-	// chance. It is not called for what a controller writes itself.
+	// Changed is called after each write, without any lock held, so that a test can act as
+	// a controller. It is not called for the controller's own writes.
 	Changed func(path string)
 
 	mu      sync.Mutex
@@ -46,7 +46,7 @@ type Server struct {
 	refused map[string]Refusal
 }
 
-// Refuse has every request of this method fail from now on; a zero Refusal ends it.
+// Refuse makes every request of this method fail from now on; a zero Refusal ends this.
 func (s *Server) Refuse(method string, with Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Server) Refuse(method string, with Refusal) {
 	s.refused[method] = with
 }
 
-// Writes are all that were accepted.
+// Writes returns all accepted writes.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,16 +75,16 @@ func (s *Server) Put(t testing.TB, path, text string) {
 	s.store(path, d)
 }
 
-// Object is a copy of one as it is; nil if there is none.
+// Object returns a copy of an object as it is; nil if there is none.
 func (s *Server) Object(path string) Doc {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return clone(s.objects[path])
 }
 
-// Control is a controller's write: it changes an object in place, its metadata
-// and status, without another generation. One that has been deleted and has no
-// finalizer left goes.
+// Control is a controller's write: it changes an object in place, its metadata and status,
+// without a new generation. An object that has been deleted and has no finalizer left is
+// removed.
 func (s *Server) Control(path string, change func(Doc)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Server) Control(path string, change func(Doc)) {
 // Meta is an object's metadata.
 func Meta(d Doc) Doc { return part(d, "metadata") }
 
-// Part is an object's spec or status, made if it has none.
+// Part is an object's spec or status. It is created if missing.
 func Part(d Doc, name string) Doc { return part(d, name) }
 
 // Finalizers are an object's.
@@ -120,7 +120,7 @@ func part(d Doc, name string) Doc {
 	return p
 }
 
-// store adds an object as new, but for what it brings along itself.
+// store adds an object as new, but keeps the metadata that it has.
 func (s *Server) store(path string, d Doc) {
 	if s.objects == nil {
 		s.objects = map[string]Doc{}
@@ -157,7 +157,7 @@ var (
 	exists    = Refusal{Code: 409, Reason: "AlreadyExists", Message: "the object already exists"}
 )
 
-// notFound is of an object whose kind is served, or not.
+// notFound is the error for an object, whose kind may be served or not.
 func (s *Server) notFound(path string) Refusal {
 	if !slices.Contains(s.Kinds, kind(path)) {
 		return notServed

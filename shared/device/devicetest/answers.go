@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Fault is the one that a server plays.
+// Fault is the fault that a server plays.
 type Fault struct {
 	mu sync.Mutex
 	is string
 }
 
-// Play begins with one, and ends the one before.
+// Play starts a fault, and ends the one before.
 func (f *Fault) Play(fault string) (was string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -21,14 +21,14 @@ func (f *Fault) Play(fault string) (was string) {
 	return was
 }
 
-// Is tells whether one of these is played.
+// Is reports whether one of these faults is played.
 func (f *Fault) Is(faults ...string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Contains(faults, f.is)
 }
 
-// Words are an error's; none if there is none.
+// Words is an error's text; empty without an error.
 func Words(err error) string {
 	if err == nil {
 		return ""
@@ -36,10 +36,10 @@ func Words(err error) string {
 	return err.Error()
 }
 
-// Silence keeps a request without an answer, until its client has gone or the test has
-// ended. What writes no answer after it is a success to who is just hanging up.
+// Silence leaves a request without an answer, until its client has gone or the test has
+// ended. The caller must still write a failure: a handler that just returns sends 200.
 func Silence(r *http.Request, ended <-chan struct{}) {
-	_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client has gone
+	_, _ = io.Copy(io.Discard, r.Body) // only after this read does the server see that the client has gone
 	select {
 	case <-r.Context().Done():
 	case <-ended:

@@ -100,13 +100,13 @@ func tooLate(b *bench) {
 	b.really(true)
 }
 
-// leavesNothing calls more than once, so that the count is sure to grow even if
-// something of the harness was ending when it was taken.
+// leavesNothing makes several calls, so that a leak makes the count grow even if a part of
+// the harness was just ending when the first count was taken.
 func leavesNothing(b *bench) {
 	round := func() {
 		for _, call := range b.calls() {
 			ctx, cancel := b.within(brief)
-			_ = call(ctx) // what comes of it is another check's
+			_ = call(ctx) // another check tests the result
 			cancel()
 		}
 	}
@@ -118,9 +118,9 @@ func leavesNothing(b *bench) {
 	b.returnsTo(before)
 }
 
-// hangs compares with a call that has all the time: some short ones, one after
-// the other, have to come back while the long one still waits, or it was the
-// driver's limit and not the caller's that ended them.
+// hangs compares a long call with short ones: some short calls, one after the other, must
+// return while the long one still waits. Otherwise the driver's own limit ended them, and
+// not the caller's.
 func hangs(b *bench) {
 	for name, call := range b.calls() {
 		other := newBench(b.T, b.h, Hang)
@@ -187,8 +187,9 @@ func lostAnswer(b *bench) {
 	b.back(b.Machine.On())
 }
 
-// mute is let in and learns nothing: a driver that takes a missing answer, or a
-// refusal that it can't settle by reading, for an off ends here (S2).
+// mute lets the caller in and answers nothing. A driver that takes a missing answer, or a
+// refusal that it can't settle by reading, for an off fails here (S2: what is unknown is
+// never taken for off).
 func mute(b *bench) {
 	ctx, cancel := b.within(patience)
 	defer cancel()
@@ -209,7 +210,7 @@ func slow(b *bench) {
 	b.says(device.Off)
 }
 
-// early can't be seen by any driver, which is why a Kind declares EffectDelay.
+// No driver can notice an early device, which is why a Kind declares EffectDelay.
 func early(b *bench) {
 	must(b, b.off)
 	b.really(true)
@@ -227,8 +228,8 @@ func lie(b *bench) {
 	b.notYetOff()
 }
 
-// other is for the caller to refuse (S11): a driver that puts in what it was
-// told instead of what it hears would hide it.
+// The caller refuses another machine (S11: the device is the node's own). A driver that
+// returns the identity that it was given, and not the one that it reads, would hide it.
 func other(b *bench) {
 	ctx, cancel := b.within(patience)
 	defer cancel()
@@ -241,8 +242,8 @@ func other(b *bench) {
 	}
 }
 
-// stopping read as on would be taken for a machine that only an Off of ours
-// brings down, and would be switched on again after it (S12).
+// If stopping were read as on, nodefence would send an Off of its own, and would switch the
+// machine on again after it (S12: only what we switched off is switched on).
 func stopping(b *bench) {
 	if r, err := b.state(b.Context()); !errors.Is(err, device.ErrStopping) {
 		b.Errorf("state is %q and %v, want %v", r.Power, err, device.ErrStopping)

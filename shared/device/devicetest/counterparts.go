@@ -2,17 +2,17 @@ package devicetest
 
 import "slices"
 
-// Counterpart is what a driver is held to by the suite: who answers it, and how
-// that can misbehave.
+// Counterpart is what a driver is tested against in the suite: the program that answers the
+// driver, and its faults.
 type Counterpart struct {
 	Driver, Mode string
-	// Is what answers, in words.
+	// Is describes the counterpart.
 	Is string
-	// By is who wrote it; empty if nodefence's own authors did.
+	// By is its author; empty for nodefence's own authors.
 	By string
-	// Besides is what other tests of the driver hold it to.
+	// Besides lists other tests that the driver passes.
 	Besides string
-	// Faults are those that it can play.
+	// Faults are the faults that it can play.
 	Faults []string
 }
 
@@ -23,8 +23,8 @@ func all(but ...string) []string {
 	}, func(f string) bool { return slices.Contains(but, f) })
 }
 
-// datagrams are faults of answers that anybody could have sent. A relay plays them between
-// driver and device, whoever that is.
+// datagrams are the faults of answers that anybody could have sent. A relay between driver
+// and device plays them, for any device.
 var datagrams = []string{Forged, Downgrade, Nameless, Short}
 
 func every() []string { return slices.Concat(all(), datagrams) }
@@ -36,10 +36,10 @@ const (
 	besideBMC = "Debian's `fence_ipmilan` switches the same BMC"
 )
 
-// Counterparts are all, by the name by which a Harness is Against one. The suite
-// takes the faults from here, and MATRIX.md is made of it. Who has no state
-// between on and off can't play Stopping; who is found by what it calls itself
-// can't be Other.
+// Counterparts has all counterparts, by the name in a Harness's Against. The suite takes
+// the faults from here, and MATRIX.md is generated from it. A device without a state
+// between on and off can't play Stopping. A device that is found by its identity can't be
+// Other.
 var Counterparts = map[string]Counterpart{
 	"mem": {
 		Driver: "mem", Is: "itself: its machines are in memory, for tests and the demo", Faults: all(Stopping),
@@ -53,8 +53,8 @@ var Counterparts = map[string]Counterpart{
 		Besides: "the metadata of Debian's `fence_scsi`, `fence_mpath`, `fence_brocade`, `fence_cisco_mds`, `fence_sanbox2`, `fence_ifmib`; no switch or disk ever answered",
 	},
 	"job": {
-		Driver: "job", Is: "processes of this machine in the stead of pods, with the fence agent of our own", Faults: all(Other, Stopping),
-		Besides: "Jobs, their scheduling and admission on a real control plane, with Debian's `fence_ipmilan` in the pods' stead (test/e2e); *no real kubelet and no container runtime*",
+		Driver: "job", Is: "processes of this machine in place of pods, with the fence agent of our own", Faults: all(Other, Stopping),
+		Besides: "Jobs, their scheduling and admission on a real control plane, with Debian's `fence_ipmilan` in place of its pods (test/e2e); *no real kubelet and no container runtime*",
 	},
 	"azure": {
 		Driver: "azure", Is: ownREST, Faults: all(),

@@ -2,7 +2,8 @@ package devicetest
 
 import "github.com/nodefence/nodefence/shared/device"
 
-// wholly is all that a device does, with its identity, beside answers that are none.
+// wholly checks a device that does everything right, with its identity, while others send
+// false answers.
 func wholly(b *bench) {
 	identity(b)
 	b.says(device.On)
@@ -17,7 +18,7 @@ func invalid(b *bench) {
 	b.really(true)
 }
 
-// unnamed would be another machine for all that is known (S11).
+// without an identity it may be another machine (S11)
 func unnamed(b *bench) {
 	ctx, cancel := b.within(patience)
 	defer cancel()

@@ -21,68 +21,70 @@ const (
 	AcceptAndIgnore = "accept-and-ignore"
 	WrongPassword   = "wrong-password"
 	Unreachable     = "unreachable"
-	// ResetConnection has the effect and loses the answer.
+	// ResetConnection carries the command out and loses the answer.
 	ResetConnection = "reset-connection"
-	// Mute lets the caller in, and then neither tells the power nor switches it.
+	// Mute lets the caller in, but neither tells the power nor switches it.
 	Mute = "mute"
-	// Slow accepts an off and has it done by Settle; it says what is.
+	// Slow accepts an off and completes it at Settle; its answers are true.
 	Slow = "slow"
-	// Early is slow and says that it is done at once.
+	// Early is like Slow, but says at once that it is off.
 	Early = "early"
 	// Lie says that the power is off and leaves it on.
 	Lie = "lie"
 	// Other answers for another machine.
 	Other = "other"
-	// Stopping is that somebody else is switching the machine off, until Settle.
+	// Stopping: somebody else is switching the machine off, until Settle.
 	Stopping = "stopping"
-	// Forged answers in the device's name, beside it, as anybody on the network could.
+	// Forged sends answers in the device's name, besides the device's own, as anybody on
+	// the network could.
 	Forged = "forged"
 	// Downgrade offers less protection than was asked for.
 	Downgrade = "downgrade"
-	// Nameless fails to tell the identity that it has.
+	// Nameless does not tell the identity that it has.
 	Nameless = "nameless"
-	// Short answers in every length up to the whole, and with garbage, and then well.
+	// Short first sends answers of every length up to the whole, and garbage, and then the
+	// right answer.
 	Short = "short"
 )
 
-// Machine is one with a device, as it really is.
+// Machine is one machine with a device, as it really is.
 type Machine struct {
 	Driver device.Driver
 	// On is the truth about the power.
 	On func() bool
-	// Commands are the words that the device accepted, in order: off, on, cycle, reset.
+	// Commands are the commands that the device accepted, in order: off, on, cycle, reset.
 	Commands func() []string
 	// SetFault makes the device misbehave from now on, or behave again.
 	SetFault func(fault string)
-	// Settle lets happen what a slow or early device still has to do.
+	// Settle completes what a slow or early device still has to do.
 	Settle func()
 }
 
 // Harness makes machines for a driver.
 type Harness struct {
-	// New gives a machine that is on, of its own, with a fault. It ends with t.
+	// New makes a machine that is on, with a fault. It ends with t.
 	New func(t testing.TB, fault string) Machine
-	// Against names one of Counterparts, whose faults are those that New can make.
+	// Against names one of Counterparts, whose faults New can make.
 	Against string
-	// Faults are those besides none that it can make, if it is Against none.
+	// Faults are further faults that New can make, if Against is empty.
 	Faults []string
-	// Secrets are what no error may show.
+	// Secrets are texts that no error may show.
 	Secrets []string
-	// Identity is what its machines call themselves, or empty if they can't say.
+	// Identity is what its machines call themselves; empty if they can't tell.
 	Identity string
-	// NoOn is for drivers that refuse On, for ever (device.Kind has the reason).
+	// NoOn is for drivers that refuse On for good (device.Kind has the reason).
 	NoOn bool
 }
 
 const (
-	// brief is a caller's time that no driver's own limit comes before.
+	// brief is shorter than every driver's own limit.
 	brief = 200 * time.Millisecond
-	// patience is how long the suite waits for what has to come. It ends a
-	// failing run and has no part in a passing one.
+	// patience is how long the suite waits for an expected result. It ends a failing run
+	// and has no part in a passing one.
 	patience = 20 * time.Second
 )
 
-// Run holds a driver to the contract of package device.
+// Run checks a driver against the contract of package device.
 func Run(t *testing.T, h Harness) {
 	if h.Against != "" {
 		c, ok := Counterparts[h.Against]
@@ -101,8 +103,8 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// bench is one machine under test. Its calls hold every answer to what is true
-// of all of them, whatever the device does.
+// bench is one machine under test. Its calls check every answer for what must always be
+// true, whatever the device does.
 type bench struct {
 	*testing.T
 	Machine
@@ -151,8 +153,8 @@ func (b *bench) on(ctx context.Context) error {
 	return b.once("on", func() error { return b.Driver.On(ctx) })
 }
 
-// once sees that a call gives its command at most once: a second one that was
-// on its way when somebody switched the machine on would fell it again.
+// once checks that a call gives its command at most once: a repeated command that is still
+// on its way when somebody switches the machine on would switch it off again.
 func (b *bench) once(word string, do func() error) error {
 	b.Helper()
 	before := b.count(word)
@@ -174,7 +176,7 @@ func (b *bench) count(word string) int {
 	return n
 }
 
-// hold is what every error must be: of one kind, one line, and without secrets.
+// hold checks what every error must be: of one kind, one line, and without secrets.
 func (b *bench) hold(err error) {
 	b.Helper()
 	if err == nil {
@@ -207,7 +209,7 @@ func kindsOf(err error) []error {
 	return kinds
 }
 
-// says is a state read that has to work and to tell this.
+// says is a state read that must succeed with this result.
 func (b *bench) says(want device.Power) {
 	b.Helper()
 	ctx, cancel := b.within(patience)
@@ -217,8 +219,8 @@ func (b *bench) says(want device.Power) {
 	}
 }
 
-// notYetOff is a state read of a machine that runs, after an off that may be
-// under way.
+// notYetOff is a state read of a machine that still runs, after an off that may be under
+// way.
 func (b *bench) notYetOff() {
 	b.Helper()
 	if r, err := b.state(b.Context()); r.Power != device.On && !errors.Is(err, device.ErrStopping) {
@@ -226,7 +228,7 @@ func (b *bench) notYetOff() {
 	}
 }
 
-// really is what the machine itself has to be.
+// really checks the machine's true state.
 func (b *bench) really(on bool) {
 	b.Helper()
 	if b.Machine.On() != on {
@@ -234,7 +236,7 @@ func (b *bench) really(on bool) {
 	}
 }
 
-// truth is what the driver has to say now.
+// truth is what the driver must read now.
 func (b *bench) truth() device.Power {
 	if b.Machine.On() {
 		return device.On
@@ -242,8 +244,8 @@ func (b *bench) truth() device.Power {
 	return device.Off
 }
 
-// calls are all three, for what is true of each. An On that is refused whatever the
-// device does is none of them.
+// calls are all three calls, for what is true of each; without On if the driver always
+// refuses it.
 func (b *bench) calls() map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
 		"state": func(ctx context.Context) error { _, err := b.state(ctx); return err },
@@ -256,7 +258,7 @@ func (b *bench) calls() map[string]func(context.Context) error {
 	return all
 }
 
-// back is an On that has to work, or one that has to be refused and to change nothing.
+// back is an On that must succeed, or one that must be refused and change nothing.
 func (b *bench) back(was bool) {
 	b.Helper()
 	if !b.h.NoOn {
@@ -273,7 +275,7 @@ func (b *bench) back(was bool) {
 	b.really(was)
 }
 
-// each wants this kind of error from all three.
+// each expects this kind of error from all three calls.
 func (b *bench) each(limit time.Duration, want error) {
 	b.Helper()
 	for name, call := range b.calls() {

@@ -10,8 +10,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// Measured are counterparts besides those of the suite: they can't misbehave, or
-// are made of some that can.
+// Measured are counterparts besides those of the suite: they can't misbehave, or consist of
+// some that can.
 var Measured = map[string]Counterpart{
 	"agent/fence_ipmilan":  {Driver: "agent", Mode: "`fence_ipmilan`", Is: "OpenIPMI's `ipmi_sim`", By: "others"},
 	"ipmi/fence_ipmilan":   {Driver: "ipmi", Mode: "at the BMC of `fence_ipmilan`", Is: "OpenIPMI's `ipmi_sim`", By: "others"},
@@ -19,21 +19,21 @@ var Measured = map[string]Counterpart{
 	"set":                  {Driver: "set", Mode: "of two", Is: "two machines in memory"},
 }
 
-// The units that OffRead reports, besides which there is none: what comes before
-// and after an off and the read of it is in ns/op too.
+// The units that OffRead reports, and no others: ns/op also contains what comes before and
+// after an off and its read.
 const (
 	P50   = "ms/off-read-p50"
 	P95   = "ms/off-read-p95"
 	Reads = "reads/off"
-	// Beside is before the units of the second of two.
+	// Beside is the prefix of the second machine's units.
 	Beside = "beside-"
 )
 
-// OffRead measures the time from the call of Off to the end of the first read of
-// off, and how many reads that took. The machine is on before, and is switched on
-// after. The driver is the harness's, opened once; it keeps nothing from one call
-// to the next, so that each logs in anew. Against names one of Counterparts or of
-// Measured. No time is too long: how fast this machine is proves nothing.
+// OffRead measures the time from the call of Off to the end of the first read of off, and
+// how many reads that took. The machine is on before, and is switched on after. The driver
+// is the harness's, opened once; it keeps nothing from one call to the next, so that each
+// call logs in again. Against names one of Counterparts or of Measured. No time is too
+// long: the speed of this machine proves nothing.
 func OffRead(b *testing.B, against string, h Harness) {
 	b.Run(against, func(b *testing.B) {
 		m := measure(b, against, h)
@@ -45,9 +45,8 @@ func OffRead(b *testing.B, against string, h Harness) {
 	})
 }
 
-// OffReadBeside measures a second one by turns with the first, off by off: what
-// this machine does besides then falls on both, and their ratio is worth more than
-// that of two runs.
+// OffReadBeside measures a second device by turns with the first, off by off. Other load on
+// this machine then affects both, and their ratio is more reliable than that of two runs.
 func OffReadBeside(b *testing.B, against string, h Harness, second string, g Harness) {
 	b.Run(against, func(b *testing.B) {
 		m, n := measure(b, against, h), measure(b, second, g)
@@ -61,7 +60,7 @@ func OffReadBeside(b *testing.B, against string, h Harness, second string, g Har
 	})
 }
 
-// measured is what a machine's offs took so far.
+// measured is how long a machine's offs have taken so far.
 type measured struct {
 	Machine
 	h     Harness
@@ -78,7 +77,7 @@ func measure(b *testing.B, against string, h Harness) *measured {
 	return &measured{Machine: h.New(b, None), h: h}
 }
 
-// round is an off, and whatever has the machine on again.
+// round is an off, and then the machine is on again.
 func (m *measured) round(b *testing.B) {
 	b.Helper()
 	d, n := offRead(b, m.Machine)
@@ -118,7 +117,8 @@ func offRead(b *testing.B, m Machine) (time.Duration, int) {
 	return took, n
 }
 
-// until reads without a pause until it is so, and says how often.
+// until reads without a pause until the power is as wanted, and returns the number of
+// reads.
 func until(b *testing.B, m Machine, want device.Power) int {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)

@@ -16,17 +16,17 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// account is this process's own: who it is for AWS, found the way in which all
-// of AWS's tools find it, once for each region.
+// account is this process's own AWS identity. It is found as all AWS tools find it, once
+// for each region.
 type account struct {
 	mu       sync.Mutex
 	byRegion map[string]aws.Config
-	// sender takes the place of the network in tests.
+	// sender replaces the network in tests.
 	sender aws.HTTPClient
 }
 
-// in reads the environment and AWS's own files. The region counts where they
-// name none, for those who give out credentials.
+// in reads the environment and AWS's own files. If they name no region, the given region is
+// used to get credentials.
 func (a *account) in(ctx context.Context, region string) (aws.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,9 +52,8 @@ func (a *account) http() aws.HTTPClient {
 	return plainHTTP()
 }
 
-// plainHTTP keeps no connection: one that a Lambda froze with is dead when it
-// thaws, and a request is sent again by net/http only on a connection that was
-// kept.
+// plainHTTP keeps no connection open. A connection that existed when a Lambda was frozen is
+// dead when it continues, and net/http repeats a request only on a kept connection.
 func plainHTTP() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.DisableKeepAlives = true
@@ -84,8 +83,8 @@ func (i *instance) connect(ctx context.Context) (*connection, error) {
 	}
 	api := sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.Region, o.Credentials, o.Logger = i.region, who, logging.Nop{}
-		// A command is sent once: if its answer is lost nobody knows whether it
-		// took effect, and only State tells. Who asks for more looks first (S9).
+		// A command is sent once: if its answer is lost, only State tells whether it took
+		// effect. The caller reads before it sends another (S9: read first, then act).
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 1
 		if i.endpoint != "" {
 			o.BaseEndpoint = aws.String(i.endpoint)
@@ -94,13 +93,14 @@ func (i *instance) connect(ctx context.Context) (*connection, error) {
 	return &connection{instance: i, api: api, who: who}, nil
 }
 
-// identity gives credentials, and remembers what must not be in an error (S29).
+// identity gives credentials, and remembers the texts that no error may contain (S29: no
+// secret is shown).
 type identity struct {
 	from aws.CredentialsProvider
 	last aws.Credentials
 }
 
-// Retrieve is for the SDK, which asks within the one call that is under way.
+// Retrieve is called by the SDK within the one call that is under way.
 func (w *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	c, err := w.from.Retrieve(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return c, nil
 }
 
-// noCredentials tells a failure to become somebody from what comes after.
+// noCredentials tells a failure to get credentials from later failures.
 type noCredentials struct{ cause error }
 
 func (e *noCredentials) Error() string { return e.cause.Error() }

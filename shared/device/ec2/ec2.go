@@ -17,11 +17,12 @@ import (
 type instance struct {
 	id, region, endpoint string
 	accessKey, secretKey string
-	// own is what this process itself may do.
+	// own is this process's own AWS identity.
 	own *account
 }
 
-// State reads the instance's state, of which stopped and terminated are off (S1).
+// State reads the instance's state. Stopped and terminated are off (S1: no release without
+// a proof).
 func (i *instance) State(ctx context.Context) (device.Reading, error) {
 	c, err := i.connect(ctx)
 	if err != nil {
@@ -30,9 +31,9 @@ func (i *instance) State(ctx context.Context) (device.Reading, error) {
 	return device.Arrived(ctx, c.state)
 }
 
-// state is one look. An instance on its way off may have been sent there by
-// anybody: it is neither on, or it would be stopped in our name and started
-// again (S12), nor off, because it still runs (S2).
+// state is one read. Anybody may have sent an instance on its way off. It is not on:
+// otherwise nodefence would stop it, and later start it again (S12: only what we switched
+// off is switched on). It is not off either, because it still runs (S2).
 func (c *connection) state(ctx context.Context) (device.Reading, error) {
 	i, err := c.whole(ctx)
 	if err != nil {
@@ -51,7 +52,7 @@ func (c *connection) state(ctx context.Context) (device.Reading, error) {
 	return device.Reading{Power: power, Identity: id}, nil
 }
 
-// powers are those that states stand for. Whatever is about to run is on (S2).
+// powers are the powers of states. A state that leads to running is on (S2).
 var powers = map[types.InstanceStateName]device.Power{
 	types.InstanceStateNamePending:    device.On,
 	types.InstanceStateNameRunning:    device.On,
@@ -59,9 +60,9 @@ var powers = map[types.InstanceStateName]device.Power{
 	types.InstanceStateNameTerminated: device.Off,
 }
 
-// hibernated: its memory is kept, and what runs on it goes on where it was when
-// somebody starts it: a pod that another node has meanwhile, too (S1, S4). A Spot
-// instance that may hibernate does so by default when EC2 takes it back.
+// hibernated: the instance's memory is kept, and everything on it continues when somebody
+// starts it, also a pod that runs on another node meanwhile (S1, S4). A Spot instance that
+// may hibernate does so by default when EC2 takes it back.
 func hibernated(i types.Instance) bool {
 	if i.State.Name != types.InstanceStateNameStopped || i.StateReason == nil {
 		return false
@@ -74,8 +75,8 @@ func (c *connection) sleeps() error {
 	return fmt.Errorf("%w: instance %s is hibernated, and not off: started, it goes on where it was; terminate it, or start it and stop it without hibernation", device.ErrConflict, c.id)
 }
 
-// Off cuts the power. Force alone would first ask the system to shut down, and
-// wait some minutes in which it writes on.
+// Off cuts the power. Force alone would first ask the operating system to shut down, and
+// wait some minutes, in which the instance still writes.
 func (i *instance) Off(ctx context.Context) error {
 	c, err := i.connect(ctx)
 	if err != nil {
@@ -87,8 +88,8 @@ func (i *instance) Off(ctx context.Context) error {
 	if err = c.explain(ctx, "stop", err); !errors.Is(err, device.ErrConflict) {
 		return err
 	}
-	// It can't be stopped: because it is off, or on a way to off that nobody can
-	// shorten? It is asked, not believed.
+	// The refusal may mean that it is off, or on a way to off that nobody can shorten. That
+	// is read, and not assumed.
 	switch _, state, derr := c.describe(ctx); {
 	case derr != nil:
 	case powers[state] == device.Off, state == types.InstanceStateNameShuttingDown:
@@ -97,7 +98,7 @@ func (i *instance) Off(ctx context.Context) error {
 	return err
 }
 
-// On starts it, unless that would wake what ran on it.
+// On starts the instance, unless that would continue what ran on it.
 func (i *instance) On(ctx context.Context) error {
 	c, err := i.connect(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func (i *instance) On(ctx context.Context) error {
 	return err
 }
 
-// gone: nothing starts it again.
+// gone: nothing can start the instance again.
 func gone(state types.InstanceStateName) bool {
 	return state == types.InstanceStateNameTerminated || state == types.InstanceStateNameShuttingDown
 }
@@ -136,7 +137,7 @@ func (c *connection) terminated() error {
 	return fmt.Errorf("%w: instance %s is terminated and can't be started again; delete the Node, and let another instance take its place", device.ErrUnknown, c.id)
 }
 
-// describe reads the instance's ID, as the API has it, and state.
+// describe reads the instance's ID, as the API has it, and its state.
 func (c *connection) describe(ctx context.Context) (string, types.InstanceStateName, error) {
 	i, err := c.whole(ctx)
 	if err != nil {
@@ -145,7 +146,7 @@ func (c *connection) describe(ctx context.Context) (string, types.InstanceStateN
 	return line(*i.InstanceId), i.State.Name, nil
 }
 
-// whole reads all that the API tells of the one instance.
+// whole reads everything that the API tells of the one instance.
 func (c *connection) whole(ctx context.Context) (types.Instance, error) {
 	out, err := c.api.DescribeInstances(ctx, &sdk.DescribeInstancesInput{InstanceIds: []string{c.id}})
 	if err != nil {

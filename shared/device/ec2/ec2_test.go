@@ -106,8 +106,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestHibernated: a machine whose memory is kept is not off, and is not woken (S1,
-// S4). Off sends what EC2 takes for done.
+// TestHibernated: a machine whose memory is kept is not off, and is not started (S1, S4).
+// Off sends a command that EC2 treats as already carried out.
 func TestHibernated(t *testing.T) {
 	const sleeps = "device refused in its present state: instance " + id + " is hibernated, and not off: started, it goes on where it was; terminate it, or start it and stop it without hibernation"
 	type result struct {
@@ -144,8 +144,8 @@ func TestHibernated(t *testing.T) {
 	}
 }
 
-// TestErrors: each code in the one word that tells an operator what to mend,
-// with one request and no more, whatever the SDK would rather do.
+// TestErrors: each code in the one error that tells an operator what to correct, with one
+// request and no more, whatever the SDK would do by itself.
 func TestErrors(t *testing.T) {
 	for code, want := range map[string]struct {
 		status int

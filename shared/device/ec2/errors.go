@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// kinds are the words for AWS's error codes. Those of throttling are the SDK's
-// to know; any other code is the API's no to this instance as it is now.
+// kinds are the errors for AWS's error codes. The SDK knows those of throttling. Any other
+// code means that the API refuses to do it now.
 var kinds = map[string]error{
 	"AccessDenied":                device.ErrDenied,
 	"AccessDeniedException":       device.ErrDenied,
@@ -45,7 +45,7 @@ var kinds = map[string]error{
 
 	"IncorrectInstanceState": device.ErrConflict,
 	"IncorrectState":         device.ErrConflict,
-	// They come with a status that would otherwise read as a broken API.
+	// These come with a status that would otherwise mean a broken API.
 	"InsufficientInstanceCapacity": device.ErrConflict,
 	"InsufficientHostCapacity":     device.ErrConflict,
 
@@ -56,7 +56,7 @@ var kinds = map[string]error{
 	"Unavailable":        device.ErrUnreachable,
 }
 
-// explain sorts what the SDK says into the words that every driver uses.
+// explain sorts the SDK's errors into the errors that every driver uses.
 func (c *connection) explain(ctx context.Context, verb string, err error) error {
 	if err == nil {
 		return nil
@@ -75,7 +75,7 @@ func (c *connection) explain(ctx context.Context, verb string, err error) error 
 	return fmt.Errorf("%w: %s instance %s in %s: %s", kind, verb, c.id, c.region, line(c.scrub(why)))
 }
 
-// refusal is an answer with an error code, or one whose code can't be read.
+// refusal is an answer with an error code, or with a code that can't be read.
 func refusal(api smithy.APIError, status int) (string, error) {
 	code, what := api.ErrorCode(), api.ErrorCode()+": "+api.ErrorMessage()
 	if _, ok := retry.DefaultThrottleErrorCodes[code]; ok {
@@ -96,7 +96,7 @@ func refusal(api smithy.APIError, status int) (string, error) {
 	return what, device.ErrConflict
 }
 
-// kind tells who would not give credentials from who could not.
+// kind tells a refusal of credentials from a failure to get them.
 func (e *noCredentials) kind(ctx context.Context) (string, error) {
 	const what = "get AWS credentials for this process: "
 	var api smithy.APIError
@@ -134,17 +134,17 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// longest is how much of a foreign message is kept.
+// longest bounds the part of a foreign message that is kept.
 const longest = 240
 
-// line is a message in one line. What AWS appends for its own decoder says
-// nothing to a reader.
+// line is a message in one line. AWS appends a text for its own decoder, which is of no use
+// to a reader.
 func line(s string) string {
 	s, _, _ = strings.Cut(s, "Encoded authorization failure message")
 	return device.Line(s, longest)
 }
 
-// scrub takes out whatever the answer had of the credentials (S29).
+// scrub removes credentials from an answer (S29: no secret is shown).
 func (c *connection) scrub(s string) string {
 	return device.Redacted(s, c.accessKey, c.secretKey, c.who.last.AccessKeyID, c.who.last.SecretAccessKey, c.who.last.SessionToken)
 }

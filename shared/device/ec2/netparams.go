@@ -15,10 +15,10 @@ func NetworkKind() device.Kind {
 	k, own := Kind(), &account{}
 	k.Name, k.Scope = "ec2-network", device.ScopeNetwork
 	k.Params = append(slices.Clone(k.Params),
-		// Not marked as required, or it could be looked for in a Secret, where the
-		// address could not have it.
+		// Not marked as required: a required parameter could be put into a Secret, where
+		// the address could not read it.
 		device.Param{Name: "group", Doc: "ID of the security group, sg-..., that lets nothing in or out, in the VPC of the machines"})
-	// The API shows changes late; AWS calls it seconds.
+	// The API shows changes late: by seconds, according to AWS.
 	k.EffectDelay = 30 * time.Second
 	k.Address = func(p map[string]string) (string, error) {
 		n, err := parseNetwork(p)

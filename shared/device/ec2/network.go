@@ -15,49 +15,50 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// savedTag, with the ID of a network interface after it, is the instance's tag that
-// says which security groups to give back. It stands with the instance and nowhere
-// else: a process that dies loses nothing.
+// savedTag, followed by the ID of a network interface, is the instance's tag that has the
+// security groups to give back. They are kept with the instance and nowhere else, so a
+// process that dies loses nothing.
 const savedTag = "nodefence.io/security-groups/"
 
-// byTag is the tag that says with which isolation groups Off has isolated interfaces: the
-// group of the configuration may have changed since. It begins with savedTag, for which
-// alone there is a right.
+// byTag is the tag with the isolation groups with which Off has isolated interfaces,
+// because the group in the configuration may have changed since. It begins with savedTag,
+// because the account has a right for that prefix only.
 const byTag = savedTag + "isolated-by"
 
-// longestTag is how much AWS takes as a tag's value.
+// longestTag is the longest value that AWS accepts for a tag.
 const longestTag = 256
 
-// network is one machine's.
+// network is one machine's network.
 type network struct {
 	*instance
-	// group lets nothing in or out.
+	// group lets no traffic in or out.
 	group string
 }
 
-// wiring is how the machine's interfaces stand, by their IDs.
+// wiring is the state of the machine's interfaces, by their IDs.
 type wiring struct {
 	id            string
 	groups, saved map[string][]string
-	// by are the groups with which Off has isolated them.
+	// by are the groups with which Off has isolated interfaces.
 	by []string
 }
 
-// ours: Off has isolated the interface with another isolation group than that which is
-// configured now. What is saved of it is what it had before.
+// ours: Off has isolated the interface with another isolation group than the configured
+// one. The saved groups are those that it had before.
 func (w wiring) ours(id string) bool {
 	_, kept := w.saved[id]
 	return kept && len(w.groups[id]) == 1 && slices.Contains(w.by, w.groups[id][0])
 }
 
-// doubtful: what is saved of the interface is not what it has, and by which group it was
-// isolated was not kept, as by a nodefence of before. Either its one group is an isolation
-// group, or the tag is old.
+// doubtful: the saved groups differ from the interface's groups, and nobody recorded the
+// group that isolated it, as in an older version of nodefence. Either its one group is an
+// isolation group, or the tag is old.
 func (w wiring) doubtful(id string) bool {
 	return len(w.by) == 0 && len(w.groups[id]) == 1 && readable(w.saved[id]) && !slices.Equal(w.groups[id], w.saved[id])
 }
 
-// State reads the groups of all interfaces. Some isolated and some not is neither.
+// State reads the groups of all interfaces. If only some are isolated, it is neither on nor
+// off.
 func (n *network) State(ctx context.Context) (device.Reading, error) {
 	_, w, err := n.look(ctx)
 	if err != nil {
@@ -83,8 +84,7 @@ func (n *network) State(ctx context.Context) (device.Reading, error) {
 
 func (n *network) isolated(groups []string) bool { return slices.Equal(groups, []string{n.group}) }
 
-// Off saves the groups of the interfaces that are not isolated, and only then
-// takes them away.
+// Off saves the groups of the interfaces that are not isolated, and only then removes them.
 func (n *network) Off(ctx context.Context) error {
 	c, w, err := n.look(ctx)
 	if err != nil {
@@ -108,8 +108,9 @@ func (n *network) Off(ctx context.Context) error {
 	return nil
 }
 
-// unsaved are the interfaces that are not isolated, and the tags that say what they have.
-// What was saved of one that another group of ours isolates is left alone (S22).
+// unsaved returns the interfaces that are not isolated, and the tags with their groups. If
+// another isolation group of ours isolates an interface, its saved groups are left alone
+// (S22: we take away only what we placed).
 func (n *network) unsaved(w wiring) (open []string, tags []types.Tag, err error) {
 	by := []string{n.group}
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
@@ -134,8 +135,8 @@ func (n *network) unsaved(w wiring) (open []string, tags []types.Tag, err error)
 	return open, append(tags, types.Tag{Key: aws.String(byTag), Value: aws.String(strings.Join(slices.Compact(by), " "))}), nil
 }
 
-// On gives back what was saved. An interface that somebody else isolated has
-// nothing saved, and stays as it is.
+// On gives the saved groups back. An interface that somebody else isolated has no saved
+// groups, and stays as it is.
 func (n *network) On(ctx context.Context) error {
 	c, w, err := n.look(ctx)
 	if err != nil {
@@ -145,11 +146,11 @@ func (n *network) On(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
 		switch {
 		case w.doubtful(id) && !n.isolated(w.groups[id]):
-			delete(w.saved, id) // it may be all that is left of what the interface had
+			delete(w.saved, id) // the tag may be all that is left of the groups that the interface had
 		case !n.isolated(w.groups[id]) && !w.ours(id):
 		case !readable(w.saved[id]):
 			lost = append(lost, line(id))
-			delete(w.saved, id) // what stands there is for a person to see
+			delete(w.saved, id) // the value is for a person to look at
 		default:
 			if err := c.wire(ctx, "reconnect", id, w.saved[id]); err != nil {
 				return err
@@ -172,7 +173,7 @@ func (c *connection) wire(ctx context.Context, verb, id string, groups []string)
 	return c.explain(ctx, verb+" network interface "+line(id)+" of", err)
 }
 
-// forget takes the tags away, when nothing is to be given back any more.
+// forget removes the tags when no groups are to be given back any more.
 func (c *connection) forget(ctx context.Context, w wiring) error {
 	var tags []types.Tag
 	for _, id := range slices.Sorted(maps.Keys(w.saved)) {
@@ -186,14 +187,14 @@ func (c *connection) forget(ctx context.Context, w wiring) error {
 	return c.explain(ctx, "take the saved security groups off", err)
 }
 
-// readable: what was saved is a list of security groups.
+// readable reports whether the saved value is a list of security groups.
 func readable(groups []string) bool {
 	return len(groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return !groupID.MatchString(g) })
 }
 
 var groupID = regexp.MustCompile(`^sg-([0-9a-f]{8}|[0-9a-f]{17})$`)
 
-// look begins a conversation with how the interfaces stand.
+// look begins a conversation and reads the state of the interfaces.
 func (n *network) look(ctx context.Context) (*connection, wiring, error) {
 	c, err := n.connect(ctx)
 	if err != nil {
@@ -203,8 +204,8 @@ func (n *network) look(ctx context.Context) (*connection, wiring, error) {
 	return c, w, err
 }
 
-// wiring reads it in one request. An instance without interfaces can't be isolated,
-// and one that is not told of must not read as if none were left.
+// wiring reads this state in one request. An instance without interfaces can't be isolated.
+// Interfaces that the API does not tell must not read as if there were none.
 func (n *network) wiring(ctx context.Context, c *connection) (wiring, error) {
 	i, err := c.whole(ctx)
 	if err != nil {

@@ -17,26 +17,25 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// Kind declares the driver. All that it opens share what AWS gave this process
-// as credentials, for as long as they are valid.
+// Kind declares the driver. All drivers that it opens share the credentials that AWS gave
+// this process, for as long as they are valid.
 func Kind() device.Kind {
 	own := &account{}
 	return device.Kind{
 		Name: "ec2",
 		Params: []device.Param{
 			{Name: "instance", Required: true, Machine: true, Doc: "instance ID, i-...; that of the node's provider ID if not given"},
-			// Not marked as required, or it could be looked for in a Secret, where
-			// the address could not have it.
+			// Not marked as required: a required parameter could be put into a Secret,
+			// where the address could not read it.
 			{Name: "region", Doc: "region of the instance; that of the node's provider ID if not given"},
 			{Name: "endpoint", Doc: "URL of the API, if it is not the region's own"},
 			{Name: "access_key", Secret: true, Doc: "access key ID; this process's own AWS identity if not given"},
 			{Name: "secret_key", Secret: true, Doc: "the secret access key that belongs to it"},
 		},
-		// A stop that was accepted shows as stopping, and an instance is not
-		// started before it is stopped, so that no stop can come after a start.
-		// What is left is that the API shows changes late; AWS calls it seconds.
-		// Instances take about as long to stop, so that a power-on seldom waits
-		// for this.
+		// An accepted stop shows as stopping, and an instance is not started before it is
+		// stopped, so that no stop can take effect after a start. What is left is that the
+		// API shows changes late: by seconds, according to AWS. Instances take about as
+		// long to stop, so that a power-on seldom waits for this.
 		EffectDelay: 30 * time.Second,
 		Lead:        device.AtOnce,
 		Address:     address,
@@ -47,8 +46,8 @@ func Kind() device.Kind {
 	}
 }
 
-// address is ec2:<region>/<instance>. All that is no secret is checked with it,
-// because it is asked for when a configuration is read; open is only called when
+// address is ec2:<region>/<instance>. All parameters that are not secret are checked here,
+// because the address is asked for when a configuration is read; open is only called when
 // the machine is down.
 func address(p map[string]string) (string, error) {
 	i, err := parse(p)
@@ -58,7 +57,7 @@ func address(p map[string]string) (string, error) {
 	return i.address(), nil
 }
 
-// hosts is the API's: the region's own, unless an endpoint is given.
+// hosts is the API's host: the region's own, unless an endpoint is given.
 func hosts(p map[string]string) ([]string, error) {
 	i, err := parse(p)
 	if err != nil {
@@ -86,7 +85,7 @@ func open(p map[string]string, own *account) (device.Driver, error) {
 	return i, nil
 }
 
-// identify says who speaks.
+// identify finds the credentials to use.
 func (i *instance) identify(p map[string]string, own *account) error {
 	i.own, i.accessKey, i.secretKey = own, p["access_key"], p["secret_key"]
 	switch {
@@ -105,7 +104,7 @@ var (
 	zoneName = regexp.MustCompile(`^([a-z]+(?:-[a-z]+)+-[0-9]+)(?:[a-z]|-[a-z0-9-]+)$`)
 )
 
-// parse takes all parameters but the secret ones, which may be missing yet.
+// parse reads all parameters; the secret ones may still be missing.
 func parse(p map[string]string) (*instance, error) {
 	i := &instance{id: spelt(p["instance"]), region: spelt(p["region"]), endpoint: strings.TrimSpace(p["endpoint"])}
 	switch {
@@ -121,9 +120,9 @@ func parse(p map[string]string) (*instance, error) {
 	return i, i.checkEndpoint()
 }
 
-// checkEndpoint takes a host's URL, with TLS unless it is this very machine: a session's
-// token goes there, and without TLS anybody can say that a machine is stopped (S2). What
-// more it could hold is either a credential or goes unused.
+// checkEndpoint accepts a host's URL, with TLS unless it is this very machine: a session's
+// token is sent there, and without TLS anybody can say that a machine is stopped (S2). The
+// other parts of a URL are credentials or not used.
 func (i *instance) checkEndpoint() error {
 	if i.endpoint == "" {
 		return nil
@@ -142,8 +141,8 @@ func spelt(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 func (i *instance) address() string { return "ec2:" + i.region + "/" + i.id }
 
-// cloud reads aws:///<zone>/<instance>. Nodes without an instance, such as
-// Fargate's, have provider IDs of another form.
+// cloud reads aws:///<zone>/<instance>. Nodes without an instance, such as Fargate's, have
+// provider IDs of another form.
 func cloud(providerID string) (map[string]string, bool) {
 	rest, ok := strings.CutPrefix(providerID, "aws:///")
 	zone, id, two := strings.Cut(rest, "/")

@@ -26,15 +26,15 @@ type trial struct {
 	try   func(ctx context.Context, o func(*sdk.Options)) error
 }
 
-// dry is what every trial asks for.
+// dry is the parameter of every trial.
 var dry = aws.Bool(true)
 
-// errNotAWS is said in place of sending a trial.
+// errNotAWS is returned instead of sending a trial.
 var errNotAWS = errors.New("rights are asked for at AWS's own address only: another API may carry out what is to be judged only")
 
-// Lacking asks by trial which rights the account lacks. A server that does not know trials
-// would stop the machine (S2, S11): none is sent but to AWS's own host, and of what changes
-// something none before a read on trial was not carried out.
+// Lacking finds out by trials which rights the account lacks. A server that ignores DryRun
+// would stop the machine (S2, S11). So trials are sent only to AWS's own host, and a trial
+// of a change only after a trial of a read was seen not to be carried out.
 func (i *instance) Lacking(ctx context.Context) ([]string, error) {
 	c, err := i.connect(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (i *instance) Lacking(ctx context.Context) ([]string, error) {
 	})
 }
 
-// Lacking is the same of what isolates. Which interface to ask for is known to who may
-// read the instance.
+// Lacking does the same for the requests that isolate. The interface to name is known only
+// if the account may read the instance.
 func (n *network) Lacking(ctx context.Context) ([]string, error) {
 	c, w, err := n.look(ctx)
 	if err != nil && !errors.Is(err, device.ErrDenied) {
@@ -83,7 +83,7 @@ func (n *network) Lacking(ctx context.Context) ([]string, error) {
 	return c.lacking(ctx, c.reading(), trials)
 }
 
-// reading changes nothing, also where it is carried out.
+// reading changes nothing, also if it is carried out.
 func (c *connection) reading() trial {
 	return trial{"ec2:DescribeInstances", func(ctx context.Context, o func(*sdk.Options)) error {
 		_, err := c.api.DescribeInstances(ctx, &sdk.DescribeInstancesInput{DryRun: dry, InstanceIds: []string{c.id}}, o)
@@ -109,14 +109,15 @@ func (c *connection) lacking(ctx context.Context, first trial, more []trial) ([]
 			if err = c.explain(ctx, "ask for the right "+t.right+" on", err); !errors.Is(err, device.ErrConflict) {
 				return nil, err
 			}
-			// It may be refused for its state: then nobody knows of this right.
+			// It may be refused because of its state: then nothing is known about this
+			// right.
 		}
 	}
 	return lacks, nil
 }
 
-// onlyTrials holds back, as the last step before sending, whatever is no trial or goes to
-// another host: AWS's environment variables and files may name one, too.
+// onlyTrials holds back, as the last step before sending, every request that is no trial or
+// goes to another host: AWS's environment variables and files may also name a host.
 func (c *connection) onlyTrials(o *sdk.Options) {
 	o.APIOptions = append(slices.Clone(o.APIOptions), func(s *middleware.Stack) error {
 		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc("onlyTrials", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
@@ -142,15 +143,15 @@ func (c *connection) isTrial(r *smithyhttp.Request) bool {
 	return err == nil && form.Get("DryRun") == "true"
 }
 
-// ownHost: it is EC2 itself, by the names that AWS's SDK has for it in this region, or
-// such an endpoint in a VPC. A port that is given is not AWS's.
+// ownHost reports whether a host is EC2 itself, by the names that AWS's SDK has for it in
+// this region, or an EC2 endpoint in a VPC. A URL with a port is not AWS's.
 func ownHost(region, host string) bool {
 	for _, fips := range []bool{false, true} {
 		for _, dual := range []bool{false, true} {
 			at, err := sdk.NewDefaultEndpointResolverV2().ResolveEndpoint(context.Background(),
 				sdk.EndpointParameters{Region: aws.String(region), UseFIPS: aws.Bool(fips), UseDualStack: aws.Bool(dual)})
 			if err != nil {
-				continue // there is none of that kind
+				continue // the list has no host of that kind
 			}
 			tail, regional := strings.CutPrefix(at.URI.Host, "ec2."+region+".")
 			if host == at.URI.Host || regional && strings.HasSuffix(host, ".ec2."+region+".vpce."+tail) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// conversation is one call's words about one instance.
+// conversation is one call's conversation about one instance.
 type conversation struct {
 	*rest.Talk
 	i *instance
@@ -30,7 +30,7 @@ func (i *instance) talk(ctx context.Context, do func(context.Context, *conversat
 	return do(ctx, &conversation{t, i})
 }
 
-// State reads the instance's status, of which TERMINATED is off (S1).
+// State reads the instance's status. TERMINATED is off (S1: no release without a proof).
 func (i *instance) State(ctx context.Context) (r device.Reading, err error) {
 	err = i.talk(ctx, func(ctx context.Context, c *conversation) error {
 		r, err = device.Arrived(ctx, c.state)
@@ -51,8 +51,8 @@ func (c *conversation) state(ctx context.Context) (device.Reading, error) {
 	return device.Reading{Power: p, Identity: now.ID}, nil
 }
 
-// powers are those that statuses stand for. Whatever is about to run is on, and
-// so is what is suspended: it keeps its memory and goes on where it was (S2).
+// powers are the powers of statuses. A status that leads to running is on. So is a
+// suspended instance: it keeps its memory and continues where it was (S2).
 var powers = map[string]device.Power{
 	"PENDING": device.On, "PROVISIONING": device.On, "STAGING": device.On, "RUNNING": device.On,
 	"SUSPENDED": device.On, "TERMINATED": device.Off,
@@ -60,7 +60,8 @@ var powers = map[string]device.Power{
 	"STOPPED": device.Off,
 }
 
-// leaving are on their way off, or to suspended, whoever asked for it.
+// leaving are the statuses of instances that are being stopped or suspended, whoever asked
+// for it.
 var leaving = map[string]bool{"PENDING_STOP": true, "STOPPING": true, "SUSPENDING": true, "DEPROVISIONING": true}
 
 func (c *conversation) power(status string) (device.Power, error) {
@@ -78,10 +79,10 @@ func (c *conversation) power(status string) (device.Power, error) {
 	}
 }
 
-// needed are the rights on an instance by which it is read and switched.
+// needed are the rights on an instance that are needed to read and switch it.
 var needed = []string{"compute.instances.get", "compute.instances.start", "compute.instances.stop"}
 
-// Lacking asks which of them the account has.
+// Lacking asks which of these rights the account lacks.
 func (i *instance) Lacking(ctx context.Context) (lacks []string, err error) {
 	err = i.talk(ctx, func(ctx context.Context, c *conversation) error {
 		var has struct{ Permissions []string }
@@ -98,20 +99,20 @@ func (i *instance) Lacking(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// Off stops it. Compute Engine presses the power button and cuts the power some
-// 90 s later; the graceful shutdown before that, which an owner may have set up
-// to last for an hour, is left out.
+// Off stops the instance. Compute Engine presses the power button and cuts the power about
+// 90 s later. Off leaves out the graceful shutdown that an owner may have configured, and
+// that may last an hour.
 func (i *instance) Off(ctx context.Context) error {
 	return i.change(ctx, "stop", device.Off, url.Values{"noGracefulShutdown": {"true"}})
 }
 
-// On starts it.
+// On starts the instance.
 func (i *instance) On(ctx context.Context) error {
 	return i.change(ctx, "start", device.On, nil)
 }
 
-// change sends one command, once; none to a machine that is so already (S9), or
-// that is not the one that was meant (S11).
+// change sends one command, once. It sends none to a machine that is as wanted already (S9:
+// read first, then act), or that is another machine than the intended one (S11).
 func (i *instance) change(ctx context.Context, verb string, goal device.Power, query url.Values) error {
 	return i.talk(ctx, func(ctx context.Context, c *conversation) error {
 		now, err := c.get(ctx)
@@ -133,7 +134,7 @@ func (i *instance) change(ctx context.Context, verb string, goal device.Power, q
 	})
 }
 
-// virtual is what of an instance matters here.
+// virtual is the part of an instance that is used.
 type virtual struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -152,7 +153,7 @@ func (c *conversation) get(ctx context.Context) (virtual, error) {
 	return v, err
 }
 
-// operation is how a command goes on.
+// operation is the progress of a command.
 type operation struct {
 	Name, Status string
 	Error        struct {
@@ -173,7 +174,7 @@ func (c *conversation) command(ctx context.Context, verb string, query url.Value
 	return rest.Watch(ctx, func(ctx context.Context) (bool, error) {
 		if started {
 			if !name.MatchString(op.Name) {
-				return true, nil // what State reads counts anyhow
+				return true, nil // the next State counts anyway
 			}
 			if _, err := c.Do(ctx, rest.Request{What: "see how to " + verb + " goes on", Method: http.MethodGet, URL: c.url("/operations/" + op.Name)}, &op); err != nil {
 				return true, nil // as above
@@ -188,7 +189,7 @@ func (c *conversation) command(ctx context.Context, verb string, query url.Value
 	})
 }
 
-// kinds are the words for the API's own, where the status does not do.
+// kinds are the errors for the API's own codes, if the status does not say enough.
 var kinds = map[string]error{
 	"rateLimitExceeded":     device.ErrUnreachable, // with 403
 	"userRateLimitExceeded": device.ErrUnreachable,
@@ -201,7 +202,7 @@ var kinds = map[string]error{
 	"UNSUPPORTED_OPERATION": device.ErrUnsupported,
 }
 
-// said reads Google's answers, and those of who gives out tokens.
+// said reads Google's error answers, and those of the token server.
 func said(body []byte) (code, text string) {
 	return rest.Refused(body, func(object json.RawMessage) (code, text string) {
 		var e struct {

@@ -104,7 +104,7 @@ func TestTheOneInstance(t *testing.T) {
 	}
 }
 
-// TestErrors: each answer in the one word that tells an operator what to mend.
+// TestErrors: each answer in the one error that tells an operator what to correct.
 func TestErrors(t *testing.T) {
 	google := func(reason string) string {
 		return `{"error":{"code":1,"message":"words of\nGoogle","errors":[{"reason":"` + reason + `"}]}}`

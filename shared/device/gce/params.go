@@ -13,11 +13,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// Metadata is the host where an instance of Google's learns who it is.
+// Metadata is the host where a Google instance learns its own identity.
 const Metadata = "169.254.169.254"
 
-// Kind declares the driver, for a process that asks this host who it is: Metadata, or
-// with its port what stands in for that.
+// Kind declares the driver, for a process whose metadata server is this host: Metadata, or
+// a replacement, with its port.
 func Kind(metadata string) device.Kind {
 	return device.Kind{
 		Name: "gce",
@@ -30,7 +30,7 @@ func Kind(metadata string) device.Kind {
 			{Name: "endpoint", Doc: "URL of the API, if it is not " + compute},
 			{Name: "token_uri", Doc: "URL that gives out tokens, if it is not " + tokens},
 		},
-		// An instance is not started before it is stopped, so that no stop can come
+		// An instance is not started before it is stopped, so that no stop can take effect
 		// after a start. What is left is that the API shows changes late.
 		EffectDelay: 30 * time.Second,
 		Lead:        device.AtOnce,
@@ -50,7 +50,7 @@ const (
 // instance is one machine.
 type instance struct {
 	project, zone, name string
-	// id is empty where the name alone is believed.
+	// id is empty if only the name is compared.
 	id               string
 	endpoint, tokens string
 	// key is nil for the account of the metadata server at that host.
@@ -58,8 +58,8 @@ type instance struct {
 	metadata string
 }
 
-// address is gce:<project>/<zone>/<instance>. All that is no secret is checked
-// with it, because it is asked for when a configuration is read; open is only
+// address is gce:<project>/<zone>/<instance>. All parameters that are not secret are
+// checked here, because the address is asked for when a configuration is read; open is only
 // called when the machine is down.
 func address(p map[string]string) (string, error) {
 	i, err := parse(p)
@@ -69,7 +69,7 @@ func address(p map[string]string) (string, error) {
 	return "gce:" + i.project + "/" + i.zone + "/" + i.name, nil
 }
 
-// hosts are the API's, and of who gives out tokens for what the key has signed.
+// hosts are the API's, and the token server's, which receives what the key has signed.
 func hosts(p map[string]string) ([]string, error) {
 	i, err := parse(p)
 	if err != nil {
@@ -91,8 +91,9 @@ func open(p map[string]string, metadata string) (device.Driver, error) {
 	return i, i.google()
 }
 
-// google refuses to send this process's own token to anybody else: it is good for more
-// than one instance, and no Secret says where it may go (S29).
+// google refuses to send this process's own token to another host: the token is valid for
+// more than one instance, and no Secret says where it may be sent (S29: no secret is
+// shown).
 func (i *instance) google() error {
 	at, err := host.Of(i.endpoint)
 	if err == nil && !strings.HasSuffix(at[0], ".googleapis.com") && at[0] != "127.0.0.1" && at[0] != "::1" {
@@ -108,7 +109,7 @@ var (
 	numericID = regexp.MustCompile(`^[1-9][0-9]{0,19}$`)
 )
 
-// parse takes all parameters but the secret one, which may be missing yet.
+// parse reads all parameters; the secret one may still be missing.
 func parse(p map[string]string) (*instance, error) {
 	i := &instance{}
 	for _, f := range []struct {

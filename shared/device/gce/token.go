@@ -19,13 +19,13 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// accountKey is a service account's key, as the console gives it.
+// accountKey is a service account's key, in the console's format.
 type accountKey struct {
 	email, id string
 	private   *rsa.PrivateKey
 }
 
-// parseKey never shows what it read (S29).
+// parseKey never shows what it read (S29: no secret is shown).
 func parseKey(text string) (*accountKey, error) {
 	var k struct {
 		Type       string `json:"type"`
@@ -53,7 +53,7 @@ func parseKey(text string) (*accountKey, error) {
 
 const scope = "https://www.googleapis.com/auth/compute"
 
-// assertion is a JWT (RFC 7523) by which the account asks for a token.
+// assertion is a JWT (RFC 7523) with which the account asks for a token.
 func (k *accountKey) assertion(audience string, now time.Time) (string, error) {
 	head, err := json.Marshal(map[string]string{"alg": "RS256", "typ": "JWT", "kid": k.id})
 	if err != nil {
@@ -77,8 +77,8 @@ func (k *accountKey) assertion(audience string, now time.Time) (string, error) {
 
 const tokenPath = "/computeMetadata/v1/instance/service-accounts/default/token"
 
-// enter gets a token for the requests that follow. What is no success is a no
-// to who asked, unless nobody answered.
+// enter gets a token for the requests that follow. Any answer but a success is a refusal of
+// the account, unless nobody answered.
 func (i *instance) enter(ctx context.Context, t *rest.Talk) error {
 	r := rest.Request{What: "get a token from the metadata server", Method: http.MethodGet, URL: "http://" + i.metadata + tokenPath}
 	if i.key != nil {

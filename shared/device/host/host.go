@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Name is one spelling of one machine's address or name, IPv6 without brackets.
-// An address that is this machine's own or everybody's would switch another
-// machine than was meant. Errors speak of the parameter.
+// Name returns one spelling of a machine's address or name, IPv6 without brackets. It
+// refuses an address that means this machine itself, or every machine: another machine than
+// the intended one would be switched. Errors name the parameter.
 func Name(param, s string) (string, error) {
 	host := strings.TrimSuffix(strings.TrimSpace(s), ".")
 	if host == "" {
@@ -36,8 +36,8 @@ var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 const digits = "0123456789"
 
-// canBeLookedUp tells whether it is a name and nothing else: what ends in a
-// number is an address, and one that is spelt as 010.0.0.7 has two readings.
+// canBeLookedUp reports whether the text can only be a name. A text that ends in a number
+// is an address, and an address such as 010.0.0.7 has two readings.
 func canBeLookedUp(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
@@ -50,7 +50,7 @@ func canBeLookedUp(s string) bool {
 	return strings.Trim(last, digits) != "" && (!isHex || strings.Trim(hex, "abcdef"+digits) != "")
 }
 
-// Port is a port, or the usual one where there is none.
+// Port is a port, or the usual one if none is given.
 func Port(param, s string, usual int) (int, error) {
 	if s == "" {
 		return usual, nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// In is Hosts of a driver that speaks with the one host that a parameter names.
+// In is Hosts for a driver that calls the one host that a parameter names.
 func In(param string) func(map[string]string) ([]string, error) {
 	return func(p map[string]string) ([]string, error) {
 		h, err := Name(param, p[param])
@@ -14,8 +14,8 @@ func In(param string) func(map[string]string) ([]string, error) {
 	}
 }
 
-// Of are the hosts of URLs, in the spelling of Name. A URL that is wrong is not shown:
-// it may hold a credential (S29).
+// Of returns the hosts of URLs, in the spelling of Name. An invalid URL is not shown: it
+// may contain a credential (S29: no secret is shown).
 func Of(urls ...string) ([]string, error) {
 	var out []string
 	for _, s := range urls {
@@ -32,8 +32,8 @@ func Of(urls ...string) ([]string, error) {
 	return out, nil
 }
 
-// Single tells whether a text is one part of a host's name, and nothing that would
-// make another host of a URL that it is put into.
+// Single reports whether a text is one part of a host's name, and can't make a URL point to
+// another host.
 func Single(s string) bool {
 	return canBeLookedUp("x"+s) && !strings.Contains(s, ".")
 }

@@ -23,8 +23,8 @@ func bmcs(t *testing.T) map[string]int {
 	return all
 }
 
-// TestBesideTheAgent: what a cluster has used so far switches the same BMC, and each sees
-// what the other has done.
+// TestBesideTheAgent: the agent that clusters have used so far switches the same BMC, and
+// each sees what the other has done.
 func TestBesideTheAgent(t *testing.T) {
 	for _, program := range []string{"fence_ipmilan", "ipmitool"} {
 		if _, err := exec.LookPath(program); err != nil {

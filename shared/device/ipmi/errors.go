@@ -17,7 +17,7 @@ const (
 	lowPrivilege    = 0xd4
 	disabledCommand = 0xd6
 
-	// Set Session Privilege Level has two of its own.
+	// Set Session Privilege Level has two codes of its own.
 	levelNotAvailable = 0x80
 	levelTooHigh      = 0x81
 )
@@ -32,7 +32,7 @@ var codes = map[byte]string{
 	0xd5: "not in its present state", 0xff: "unspecified error",
 }
 
-// explain sorts how a request ended into the words that every driver uses.
+// explain sorts the end of a request into the errors that every driver uses.
 func (b *bmc) explain(what string, code byte, err error) error {
 	switch {
 	case err != nil:
@@ -53,7 +53,7 @@ func (b *bmc) explain(what string, code byte, err error) error {
 	return fmt.Errorf("%w: %s of %s: %s (completion code %#02x)", err, what, b.address(), word, code)
 }
 
-// kindOf: nothing came, or what came was no answer.
+// kindOf tells a missing answer from an invalid one.
 func kindOf(err error) error {
 	if errors.Is(err, wire.ErrNotAuthentic) || errors.Is(err, wire.ErrMalformed) {
 		return device.ErrInvalid
@@ -61,14 +61,14 @@ func kindOf(err error) error {
 	return device.ErrUnreachable
 }
 
-// rights are all that the user needs, told at once.
+// rights are all rights that the user needs, named together.
 func (b *bmc) rights() string {
 	return fmt.Sprintf("the user's privilege level is too low: nodefence opens sessions as %s (parameter privilege); "+
 		"reading the power and the System GUID needs user, switching the power (Chassis Control) operator; "+
 		"give the user operator on the BMC's LAN channel, with IPMI over LAN enabled", b.privilege.name)
 }
 
-// noPrivilege is a session that does not get its level.
+// noPrivilege is a session that does not get its privilege level.
 func (b *bmc) noPrivilege(code byte, err error) error {
 	if err == nil && (code == levelNotAvailable || code == levelTooHigh) {
 		code = lowPrivilege
@@ -76,9 +76,9 @@ func (b *bmc) noPrivilege(code byte, err error) error {
 	return b.explain("set the privilege level", code, err)
 }
 
-// noSession tells a BMC that does not answer from one that does not let us in, and both
-// from what is not the BMC. What says no is not authenticated, which costs no more than
-// this one try.
+// noSession tells a BMC that does not answer from a BMC that refuses the login, and both
+// from answers that are not the BMC's. A refusal is not authenticated; a false one costs no
+// more than this one try.
 func (b *bmc) noSession(err error) error {
 	kind, word := kindOf(err), ""
 	var status wire.Status

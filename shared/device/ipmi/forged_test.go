@@ -30,12 +30,12 @@ func behind(t testing.TB, at int, fault string) (number int, play func(string)) 
 	return r.Port(), r.Play
 }
 
-// TestForgedAlone: where forgeries come and the BMC's own answers don't, at any stage of
-// the conversation, nothing is known, and the error says why and of which BMC.
+// TestForgedAlone: if forgeries arrive and the BMC's own answers don't, at any stage of the
+// conversation, nothing is known, and the error says why and for which BMC.
 func TestForgedAlone(t *testing.T) {
 	for name, at := range bmcs(t) {
 		for _, stage := range []wire.Type{wire.OpenResponse, wire.RAKP2, wire.RAKP4, wire.Sealed} {
-			t.Run(name+", in the stead of payload type "+strconv.Itoa(int(stage)), func(t *testing.T) {
+			t.Run(name+", in place of payload type "+strconv.Itoa(int(stage)), func(t *testing.T) {
 				t.Parallel() // it waits
 				r := ipmitest.Serve(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(at)), user, password)
 				r.PlayAlone(ipmitest.Alone(stage))

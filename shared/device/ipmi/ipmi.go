@@ -11,7 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
-// bmc is one machine's.
+// bmc is one machine's BMC.
 type bmc struct {
 	host           string
 	port           int
@@ -20,10 +20,10 @@ type bmc struct {
 	privilege      privilege
 }
 
-// goodbye bounds the end of the conversation, within the caller's time.
+// goodbye is the time for the end of the conversation, within the caller's time.
 const goodbye = 300 * time.Millisecond
 
-// The commands, and what Chassis Control is told.
+// The commands, and the arguments of Chassis Control.
 const (
 	getChassisStatus = 0x01
 	chassisControl   = 0x02
@@ -34,7 +34,7 @@ const (
 	powerUp   = 0x01
 )
 
-// State reads the power, and the machine's GUID where the BMC has one.
+// State reads the power, and the machine's GUID if the BMC has one.
 func (b *bmc) State(ctx context.Context) (device.Reading, error) {
 	var r device.Reading
 	err := b.talk(ctx, func(ctx context.Context, s *rmcp.Session) error {
@@ -61,8 +61,8 @@ func (b *bmc) Off(ctx context.Context) error { return b.control(ctx, powerDown, 
 // On switches it on.
 func (b *bmc) On(ctx context.Context) error { return b.control(ctx, powerUp, device.On) }
 
-// control sends one command, once. A BMC that refuses because the machine is
-// there already is asked, not believed.
+// control sends one command, once. A BMC may refuse because the machine is as wanted
+// already. That is read, and not assumed.
 func (b *bmc) control(ctx context.Context, word byte, goal device.Power) error {
 	return b.talk(ctx, func(ctx context.Context, s *rmcp.Session) error {
 		if err := device.InTime(ctx); err != nil {
@@ -79,8 +79,8 @@ func (b *bmc) control(ctx context.Context, word byte, goal device.Power) error {
 	})
 }
 
-// talk opens a session, does one thing in it, and leaves nothing behind: no
-// socket, no goroutine (S10).
+// talk opens a session, does one thing in it, and leaves nothing behind: no socket, no
+// goroutine (S10: nothing outlives its deadline).
 func (b *bmc) talk(ctx context.Context, do func(context.Context, *rmcp.Session) error) error {
 	short, cancel := device.Shorter(ctx, goodbye)
 	defer cancel()
@@ -118,8 +118,8 @@ func (b *bmc) readPower(ctx context.Context, s *rmcp.Session) (device.Power, err
 	return device.Off, nil
 }
 
-// readGUID is the machine's System GUID. Some BMCs do not have the command, and only
-// what says so counts as no identity (S11).
+// readGUID reads the machine's System GUID. Some BMCs do not have the command. Only an
+// answer that says so means that there is no identity (S11: the device is the node's own).
 func (b *bmc) readGUID(ctx context.Context, s *rmcp.Session) (string, error) {
 	const what = "read the System GUID"
 	code, answer, err := s.Read(ctx, wire.App, getSystemGUID)

@@ -136,8 +136,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestAddressChecks is about the time: what is wrong has to be told when the
-// configuration is read, which asks for the address only.
+// TestAddressChecks is about the time: a fault must be reported when the configuration is
+// read, which asks only for the address.
 func TestAddressChecks(t *testing.T) {
 	for change, want := range map[[2]string]string{
 		{"cipher", "0"}:                   notASuite("0"),

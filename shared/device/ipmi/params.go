@@ -32,9 +32,9 @@ func Kind() device.Kind {
 	}
 }
 
-// address is host:port with the port always there, in lower case. All that is
-// no secret is checked with it, because it is asked for when a configuration is
-// read; open is only called when the machine is down.
+// address is host:port, always with the port, in lower case. All parameters that are not
+// secret are checked here, because the address is asked for when a configuration is read;
+// open is only called when the machine is down.
 func address(p map[string]string) (string, error) {
 	b, err := parse(p)
 	if err != nil {
@@ -54,7 +54,7 @@ func open(p map[string]string) (device.Driver, error) {
 	return b, nil
 }
 
-// privilege is a level, by the number that IPMI has for it.
+// privilege is a level, by IPMI's number for it.
 type privilege struct {
 	name  string
 	level byte
@@ -66,13 +66,13 @@ var privileges = map[string]privilege{
 
 var suites = map[string]wire.Suite{"": wire.Suite3, "3": wire.Suite3, "17": wire.Suite17}
 
-// How long a user's name and password can be in IPMI.
+// The longest user name and password in IPMI.
 const (
 	maxUser     = 16
 	maxPassword = 20
 )
 
-// parse takes all parameters, of which secret ones may be missing yet.
+// parse reads all parameters; secret ones may still be missing.
 func parse(p map[string]string) (*bmc, error) {
 	b := &bmc{user: p["username"], password: p["password"]}
 	var err error
@@ -83,7 +83,7 @@ func parse(p map[string]string) (*bmc, error) {
 		return nil, err
 	}
 	var ok bool
-	// Agents take the word in capitals as well.
+	// Agents accept the word in capitals too.
 	if b.privilege, ok = privileges[strings.ToLower(p["privilege"])]; !ok {
 		return nil, fmt.Errorf("privilege %q is not operator or administrator", p["privilege"])
 	}

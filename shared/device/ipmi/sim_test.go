@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
-// TestSimConformance is the same suite against a BMC that nobody wrote who had
-// a hand in the driver.
+// TestSimConformance is the same suite against a BMC whose authors had no part in the
+// driver.
 func TestSimConformance(t *testing.T) { devicetest.Run(t, simHarness(t)) }
 
 func BenchmarkSimOffRead(b *testing.B) { devicetest.OffRead(b, "ipmi/sim", simHarness(b)) }
@@ -128,10 +128,10 @@ func startSim(t testing.TB, path string) *sim {
 	return s
 }
 
-// await is until it answers.
+// await is until it answers. A BMC in Python takes long to start on a machine that is busy.
 func (s *sim) await() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil && s.refused() {
 	}

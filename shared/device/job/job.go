@@ -13,60 +13,61 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// Name of the driver.
+// Name is the driver's name.
 const Name = "job"
 
-// The parameters that it has besides the agent's.
+// The driver's own parameters, besides the agent's.
 const (
 	AgentName = "agent_name"
 	Image     = "job_image"
 )
 
-// Longest is how long a pod may act, from when its node has accepted it.
+// Longest is how long a pod may act after its node has accepted it.
 const Longest = 20 * time.Second
 
-// Late is how long after a call came back without its pod's end having been seen
-// the pod may still act: its node had accepted it before it was handed the call,
-// and from there it has Longest, by its own node's clock and with nobody's help.
-// The rest is for a node that says that it has accepted a pod and makes its
-// folders a little later.
+// Late is how long the pod may still act after a call returned whose pod was not seen to
+// end. Its node had accepted the pod before the pod got the call, and from then on it has
+// Longest, by its own node's clock and without help. The rest is for a node that says that
+// it has accepted a pod and creates the pod's folders a little later.
 const Late = Longest + 5*time.Second
 
-// Call is one word with one device.
+// Call is one call to one device.
 type Call struct {
-	// Image is what the pod is made of. It is not told to the pod.
+	// Image is the pod's image. It is not told to the pod.
 	Image string `json:"-"`
 	Agent string `json:"agent"`
 	// Action is status, off or on.
 	Action string `json:"action"`
-	// Params have the device's secrets, so that a Call is kept in a Secret and
-	// nowhere else (S29).
+	// Params contain the device's secrets, so a Call is kept in a Secret and nowhere else
+	// (S29: no secret is shown).
 	Params map[string]string `json:"params"`
-	// Limit is how long the pod may act, from when its node has accepted it.
+	// Limit is how long the pod may act after its node has accepted it.
 	Limit time.Duration `json:"limit"`
-	// Left is what of it is of use to whoever waits, from when this was handed over.
+	// Left is how much of that time is of use to the caller, from when the call was handed
+	// over.
 	Left time.Duration `json:"left"`
-	// Delay is how late the device itself takes effect at most, once the pod has ended.
+	// Delay is the longest time until the device itself takes effect, after the pod has
+	// ended.
 	Delay time.Duration `json:"-"`
 }
 
-// End is the end of a call's container, as it was seen.
+// End is the observed end of a call's container.
 type End struct {
 	Code int
-	// Said is what it wrote about its end.
+	// Said is what the container wrote about its end.
 	Said string
 }
 
-// Runner runs a call in a pod on another machine than the one that is fenced,
-// and returns when that has ended. An error says that its end was not seen: then
-// it may act for as long as a Kind's EffectDelay says, and not longer.
+// Runner runs a call in a pod on another machine than the one that is fenced, and returns
+// when the pod has ended. An error means that the end was not seen: then the pod may act
+// for as long as a Kind's EffectDelay says, and not longer.
 type Runner interface {
 	Run(ctx context.Context, c Call) (End, error)
 }
 
-// Kind runs an agent in pods. Images are those that a configuration may name:
-// what runs there is handed a device's credentials, and chosen by whoever
-// installs nodefence. Without a runner it only checks.
+// Kind runs an agent in pods. Images are the images that a configuration may name: they
+// receive a device's credentials, so only the person who installs nodefence chooses them.
+// Without a runner, Kind only checks.
 func Kind(agent device.Kind, images []string, r Runner) device.Kind {
 	k := agent
 	k.Name = Name
@@ -124,12 +125,12 @@ func allowed(images []string, image string) error {
 	return fmt.Errorf("%s %q is none of those that NODEFENCE_JOB_IMAGES allows: %s", Image, image, strings.Join(images, ", "))
 }
 
-// driver is one machine's, by one agent.
+// driver switches one machine, by one agent.
 type driver struct {
 	call   Call
 	at     string
 	runner Runner
-	// secrets are the names of the parameters that are.
+	// secrets are the names of the secret parameters.
 	secrets []string
 }
 
@@ -159,8 +160,8 @@ func (d *driver) control(ctx context.Context, action string) error {
 	return err
 }
 
-// do runs one call and gives what its pod said at its end. The code alone says
-// nothing: an interpreter that can't find the agent ends with that of off.
+// do runs one call and returns what its pod reported at its end. The exit code alone says
+// nothing: an interpreter that can't find the agent exits with the code for off.
 func (d *driver) do(ctx context.Context, action string) (End, answer, error) {
 	if err := ctx.Err(); err != nil {
 		return End{}, answer{}, d.errorf(device.ErrUnreachable, action, "no time is left for it")
@@ -184,7 +185,7 @@ func (d *driver) do(ctx context.Context, action string) (End, answer, error) {
 	return e, a, nil
 }
 
-// mute is for a pod that ended without a word.
+// mute describes a pod that ended without a report.
 func (d *driver) mute(action string, e End) error {
 	if e.Code > 128 {
 		return d.errorf(device.ErrUnreachable, action, fmt.Sprintf("its container was killed by signal %d", e.Code-128))
@@ -192,15 +193,15 @@ func (d *driver) mute(action string, e End) error {
 	return d.errorf(device.ErrUnsupported, action, fmt.Sprintf("its container exits with %d and does not answer; the image must run nodefence, see shared/device/job", e.Code))
 }
 
-// most is how much of what went wrong is kept.
+// most bounds the part of an error that is kept.
 const most = 240
 
 func (d *driver) errorf(kind error, action, why string) error {
 	return fmt.Errorf("%w: %s in a Job, %s of %s: %s", kind, d.call.Agent, action, d.at, device.Line(d.scrub(why), most))
 }
 
-// scrub takes out the secrets, should anybody on the way ever tell one (S29).
-// What the agent says is scrubbed in its pod already.
+// scrub removes the secrets, in case any program on the way shows one (S29: no secret is
+// shown). The pod has already scrubbed the agent's output.
 func (d *driver) scrub(s string) string {
 	for _, name := range d.secrets {
 		s = device.Redacted(s, d.call.Params[name])
@@ -208,13 +209,13 @@ func (d *driver) scrub(s string) string {
 	return s
 }
 
-// kinds are the words of errors, as they go from a pod to us.
+// kinds are the names of errors, for the way from a pod to us.
 var kinds = map[string]error{
 	"unreachable": device.ErrUnreachable, "denied": device.ErrDenied, "unsupported": device.ErrUnsupported,
 	"conflict": device.ErrConflict, "unknown": device.ErrUnknown, "stopping": device.ErrStopping,
 }
 
-// kindOf is the word of an error and what it says besides.
+// kindOf returns the name of an error and its text.
 func kindOf(err error) (word, text string) {
 	for _, w := range slices.Sorted(maps.Keys(kinds)) {
 		if k := kinds[w]; errors.Is(err, k) {

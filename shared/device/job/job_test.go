@@ -27,7 +27,6 @@ const image = "registry.example/agents:1"
 
 // TestMain lets this binary be what runs in a pod: `nodefence agent`.
 func TestMain(m *testing.M) {
-	agent.Supervise()
 	if len(os.Args) == 4 && os.Args[1] == "agent" {
 		pod := os.Args[2]
 		os.Exit(job.Command(job.Paths{
@@ -112,8 +111,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestEnds: what a pod's end comes to. Its code alone is nobody's off: it is also
-// that of an interpreter that can't find the agent (S2).
+// TestEnds: what a pod's end means. Its exit code alone is no off: an interpreter that
+// can't find the agent has the same code (S2).
 func TestEnds(t *testing.T) {
 	const at = ": fence_ours in a Job, status of pdu.example#7: "
 	for name, tc := range map[string]struct {

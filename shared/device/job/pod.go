@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/agent"
 )
 
-// The codes with which a call's container ends: those of the agents themselves.
+// The exit codes of a call's container: those of the agents themselves.
 const (
 	codeDone   = 0
 	codeOn     = 0
@@ -21,21 +21,20 @@ const (
 	codeOff    = 2
 )
 
-// Given is where a pod finds its call, Accepted a folder that its node makes when
-// it accepts the pod, and Said where the pod leaves what came of it, for the
-// kubelet to tell.
+// Given is where a pod finds its call. Accepted is a folder that the node creates when it
+// accepts the pod. Said is where the pod leaves its report, which the kubelet passes on.
 const (
 	Given    = "/nodefence/given/call"
 	Accepted = "/nodefence/accepted"
 	Said     = "/dev/termination-log"
 )
 
-// answer is what a pod says at its end.
+// answer is a pod's report at its end.
 type answer struct {
-	// Action tells it from anything else that a program may leave there.
+	// Action tells the report from anything else that a program may write there.
 	Action string       `json:"action"`
 	Power  device.Power `json:"power,omitempty"`
-	// Kind and Error are why there is no answer, without secrets.
+	// Kind and Error say why there is no result, without secrets.
 	Kind  string `json:"kind,omitempty"`
 	Error string `json:"error,omitempty"`
 }
@@ -47,12 +46,11 @@ func (a answer) kind() error {
 	return device.ErrUnsupported
 }
 
-// Paths are where a pod finds what it needs. Whatever of them is empty is where
-// Jobs have it.
+// Paths are where a pod finds what it needs. An empty path is where Jobs have it.
 type Paths struct{ Given, Accepted, Said, Agents string }
 
-// Command is `nodefence agent`: it makes the one call that it was given, and
-// leaves what came of it. It gives the code to exit with.
+// Command is `nodefence agent`: it makes the one call that it was given, and leaves a
+// report. It returns the exit code.
 func Command(at Paths) int {
 	at.Given, at.Accepted, at.Said = cmp.Or(at.Given, Given), cmp.Or(at.Accepted, Accepted), cmp.Or(at.Said, Said)
 	at.Agents = cmp.Or(at.Agents, "/usr/sbin")
@@ -71,15 +69,15 @@ func Command(at Paths) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "nodefence agent:", err)
-		return codeFailed // what it was is not known to anybody now
+		return codeFailed // nobody knows now what the call was
 	}
 	fmt.Println(string(text))
 	return code
 }
 
-// serve makes the call, if there is time left for it. Its time began when this
-// node accepted the pod, however long it took from there to be handed the call,
-// to pull an image, and to start the container.
+// serve makes the call, if there is time left for it. The time began when this node
+// accepted the pod, however long it then took to receive the call, to pull an image, and to
+// start the container.
 func serve(at Paths) (action string, r device.Reading, err error) {
 	c, err := read(at.Given)
 	if err != nil {
@@ -122,7 +120,7 @@ func read(file string) (c Call, err error) {
 		return c, fmt.Errorf("read the call: %w", err)
 	}
 	if json.Unmarshal(text, &c) != nil {
-		return c, errors.New("the call is not one of nodefence") // its error could show a secret
+		return c, errors.New("the call is not one of nodefence") // the error could show a secret
 	}
 	return c, nil
 }

@@ -12,13 +12,13 @@ type machine struct {
 	cluster device.Cluster
 	// id is its provider ID.
 	id string
-	// cloud is the driver that reads it; instance is nil if there is none. known is
-	// what it calls itself, as far as the provider ID has that.
+	// cloud is the driver that reads the instance; instance is nil if there is none. known
+	// is the instance's own identity, as far as the provider ID contains it.
 	cloud, known string
 	instance     device.Driver
 }
 
-// State reads the instance, and never the object: that is gone before, after or
+// State reads the instance, and never the object: the object may be gone before, after or
 // without the instance's end (S2).
 func (m *machine) State(ctx context.Context) (device.Reading, error) {
 	if m.instance == nil {
@@ -30,15 +30,15 @@ func (m *machine) State(ctx context.Context) (device.Reading, error) {
 	}
 	switch {
 	case m.known == "":
-		r.Identity = "" // the provider ID does not say what it calls itself
+		r.Identity = "" // the provider ID does not contain the identity
 	case device.SameIdentity(r.Identity, m.known):
 		r.Identity = m.id
 	}
 	return r, nil
 }
 
-// Off deletes the Machine. Its controller drains the node and ends the instance;
-// what has been deleted already is left to it.
+// Off deletes the Machine. Its controller drains the node and ends the instance. A Machine
+// that is being deleted is left to its controller.
 func (m *machine) Off(ctx context.Context) error {
 	o, err := m.find(ctx)
 	switch {
@@ -58,7 +58,7 @@ func (m *machine) Off(ctx context.Context) error {
 	return nil
 }
 
-// gone is that no Machine has the provider ID: then the instance has to be off.
+// gone: no Machine has the provider ID, so the instance must be off.
 func (m *machine) gone(ctx context.Context) error {
 	if m.instance != nil {
 		if r, err := m.State(ctx); err == nil && r.Power == device.Off {
@@ -68,5 +68,5 @@ func (m *machine) gone(ctx context.Context) error {
 	return m.errorf(device.ErrUnknown, "no Machine has it as its spec.providerID")
 }
 
-// On is refused, for ever.
+// On is always refused.
 func (m *machine) On(context.Context) error { return m.errorf(device.ErrUnsupported, noOn) }

@@ -10,22 +10,21 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// kinds are where Machines stand, by their groups; of one group the first version
-// that is served counts.
+// kinds are the places of Machines, by API group. For each group the first version that is
+// served is used.
 var kinds = [][]string{
 	{"/apis/machine.openshift.io/v1beta1"},
 	{"/apis/cluster.x-k8s.io/v1beta2", "/apis/cluster.x-k8s.io/v1beta1"},
 }
 
-// handsOff are annotations with which somebody says that a Machine is theirs for
-// now, whatever their value.
+// handsOff are annotations by which somebody reserves a Machine, with any value.
 var handsOff = []string{"cluster.x-k8s.io/skip-remediation", "cluster.x-k8s.io/paused"}
 
-// byPower is with what OpenShift says that a Machine is remediated by its power, and
+// byPower has OpenShift's annotation for a Machine that is remediated by its power, and
 // never by deletion.
 const byPower, external = "machine.openshift.io/remediation-strategy", "external-baremetal"
 
-// object is as much of a Machine as is looked at.
+// object is the part of a Machine that is used.
 type object struct {
 	Meta struct {
 		Name        string            `json:"name"`
@@ -47,7 +46,7 @@ type object struct {
 	path string
 }
 
-// find is the one Machine of the instance; nil if there is none.
+// find returns the one Machine of the instance; nil if there is none.
 func (m *machine) find(ctx context.Context) (*object, error) {
 	var found []*object
 	for _, versions := range kinds {
@@ -76,7 +75,7 @@ func (m *machine) find(ctx context.Context) (*object, error) {
 	return nil, m.errorf(device.ErrConflict, fmt.Sprintf("%d Machines have it, %s and %s among them; two readings are refused", len(found), found[0].path, found[1].path))
 }
 
-// among are those of a list that are the instance's.
+// among returns the Machines in a list that belong to the instance.
 func (m *machine) among(raw []byte, at string) ([]*object, error) {
 	var all struct {
 		Items []*object `json:"items"`

@@ -12,11 +12,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// noOn is why nothing is switched on (S12).
+// noOn is why nothing is switched on (S12: only what we switched off is switched on).
 const noOn = "a machine that was deleted is not switched on: its owner makes another one in its place"
 
-// Kind declares the driver: it deletes objects of the cluster, and reads instances
-// by those of the clouds' drivers that know a provider ID.
+// Kind declares the driver: it deletes objects of the cluster, and reads instances by the
+// clouds' drivers that know a provider ID.
 func Kind(cluster device.Cluster, clouds ...device.Kind) device.Kind {
 	all := ofClouds(clouds)
 	return device.Kind{
@@ -24,8 +24,8 @@ func Kind(cluster device.Cluster, clouds ...device.Kind) device.Kind {
 		Params: append([]device.Param{
 			{Name: idParam, Required: true, Machine: true, Doc: "provider ID of the instance; that with which the node was enrolled if not given"},
 		}, all.params()...),
-		// The call says only that the object is to go. However late its controller
-		// ends the instance, no power-on of ours can come before or after it.
+		// A call only says that the object is to be deleted. However late its controller
+		// ends the instance, no power-on of ours can come before or after that.
 		EffectDelay: 30 * time.Second,
 		Lead:        device.AtOnce,
 		NoOn:        noOn,
@@ -42,7 +42,7 @@ func Kind(cluster device.Cluster, clouds ...device.Kind) device.Kind {
 	}
 }
 
-// idParam says which instance is meant.
+// idParam chooses the instance.
 const idParam = "provider_id"
 
 // clouds are the drivers that may know an instance.
@@ -52,7 +52,7 @@ func ofClouds(kinds []device.Kind) clouds {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k device.Kind) bool { return k.Cloud == nil || k.Scope != device.ScopePower || k.NoOn != "" })
 }
 
-// of is the cloud of a provider ID, and what that says of the instance.
+// of returns the cloud of a provider ID, and the parameters that the ID stands for.
 func (c clouds) of(id string) (device.Kind, map[string]string, bool) {
 	for _, k := range c {
 		if p, ok := k.Cloud(id); ok {
@@ -62,9 +62,9 @@ func (c clouds) of(id string) (device.Kind, map[string]string, bool) {
 	return device.Kind{}, nil, false
 }
 
-// params are the clouds' own, but for those that say which machine is meant: that
-// is the provider ID's to say. None is required, because each is one cloud's only,
-// and the defaults are filled in when it is known which.
+// params are the clouds' parameters, except those that choose the machine: the provider ID
+// does that. None is required, because each belongs to one cloud only, and the defaults are
+// filled in when the cloud is known.
 func (c clouds) params() []device.Param {
 	var out []device.Param
 	for _, k := range c {
@@ -83,7 +83,7 @@ func (c clouds) params() []device.Param {
 	return out
 }
 
-// address is machine:<provider ID>, in small letters: some clouds make no difference.
+// address is machine:<provider ID>, in small letters, because some clouds ignore case.
 func (c clouds) address(p map[string]string) (string, error) {
 	id := p[idParam]
 	switch {
@@ -100,7 +100,8 @@ func (c clouds) address(p map[string]string) (string, error) {
 	return "machine:" + strings.ToLower(id), nil
 }
 
-// given are a cloud's parameters: of two readings one would be another machine's.
+// given returns a cloud's parameters. It refuses two readings, because one would be another
+// machine's.
 func given(k device.Kind, own, p map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, d := range k.Params {
@@ -119,7 +120,7 @@ func given(k device.Kind, own, p map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// hosts are the cloud's by which the instance is read.
+// hosts are the hosts of the cloud that reads the instance.
 func (c clouds) hosts(p map[string]string) ([]string, error) {
 	k, own, ok := c.of(p[idParam])
 	if !ok || k.Hosts == nil {
@@ -142,7 +143,7 @@ func (c clouds) open(p map[string]string, cluster device.Cluster) (device.Driver
 	m := &machine{cluster: cluster, id: p[idParam]}
 	k, own, ok := c.of(m.id)
 	if !ok {
-		return m, nil // State says so
+		return m, nil // State returns the error
 	}
 	params, err := given(k, own, p)
 	if err != nil {

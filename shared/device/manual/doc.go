@@ -1,6 +1,7 @@
 // Package manual stands for a machine that only a named person can switch.
 //
-// What a reader must not get wrong: it never knows the power. The proof that such
-// a machine is off is the word of a person whom Kubernetes lets give it
-// (spec.requests.confirmOff), and never an answer of this driver (S1).
+// What a reader must not get wrong: it never knows the power. The proof that such a machine
+// is off is the confirmation of a person who has the right to give it
+// (spec.requests.confirmOff), and never an answer of this driver (S1: no release without a
+// proof).
 package manual

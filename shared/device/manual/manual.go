@@ -23,11 +23,11 @@ func Kind() device.Kind {
 	}
 }
 
-// machine is one, as people call it.
+// machine is a machine, by the name that people use.
 type machine struct{ name, contact string }
 
-// address is manual:<machine> in small letters and with single blanks, so that
-// two nodes with one place are seen.
+// address is manual:<machine> in small letters and with single blanks, so that two nodes
+// with one machine are noticed.
 func address(p map[string]string) (string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -38,7 +38,7 @@ func address(p map[string]string) (string, error) {
 
 func open(p map[string]string) (device.Driver, error) { return parse(p) }
 
-// longest is more than a place's or a person's name needs.
+// longest is more than the name of a place or person needs.
 const longest = 120
 
 func parse(p map[string]string) (*machine, error) {
@@ -55,7 +55,7 @@ func parse(p map[string]string) (*machine, error) {
 	return m, nil
 }
 
-// say is what to do, for whoever reads the record.
+// say tells the reader of the record what to do.
 func (m *machine) say(what string) error {
 	who := "nobody but a person can"
 	if m.contact != "" {
@@ -69,8 +69,8 @@ func (m *machine) State(context.Context) (device.Reading, error) {
 	return device.Reading{}, m.say("tell whether it is off: switch it off by hand, see that it is, and say so in spec.requests.confirmOff")
 }
 
-// Off is for a person.
+// Off is for a person to do.
 func (m *machine) Off(context.Context) error { return m.say("switch it off") }
 
-// On is for a person.
+// On is for a person to do.
 func (m *machine) On(context.Context) error { return m.say("switch it on") }

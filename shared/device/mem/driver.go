@@ -9,7 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// driver is the way to one machine's device.
+// driver calls one machine's device.
 type driver struct {
 	rack *Rack
 	name string
@@ -41,7 +41,7 @@ func (d *driver) control(ctx context.Context, goal device.Power) error {
 	})
 }
 
-// talk is one conversation with the device, which may not let us have it.
+// talk is one conversation with the device, which may refuse it.
 func (d *driver) talk(ctx context.Context, do func(*machine, time.Time) error) error {
 	d.rack.mu.Lock()
 	defer d.rack.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// machine is one, with its device.
+// machine is one machine with its device.
 type machine struct {
 	fault    string
 	commands []string
 	lost     bool
 	isOff    bool
-	// offAt is when the power goes, if it is going to.
+	// offAt is when the power will go off; zero if it will not.
 	offAt time.Time
-	// says is what the device pretends, if it does.
+	// says is the power that the device pretends, if it does.
 	says device.Power
 }
 
@@ -38,7 +38,7 @@ func (m *machine) reading(name string, now time.Time) device.Reading {
 	return r
 }
 
-// control is one off or on, with the effect that the fault lets it have.
+// control is one off or on, with the effect that the fault allows.
 func (m *machine) control(goal device.Power, now time.Time) error {
 	is := m.reading("", now).Power
 	if m.fault == "refuse" {
@@ -75,5 +75,5 @@ func (m *machine) off(now time.Time) {
 	}
 }
 
-// errAlready is what a device says that has conflicts.
+// errAlready is the error of a device that refuses a command with no effect.
 var errAlready = fmt.Errorf("%w: it is so already", device.ErrConflict)

@@ -12,11 +12,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// Delay is how long a slow device takes to cut the power, and how much too soon
-// an early one says that it has.
+// Delay is how long a slow device takes to cut the power, and how much too soon an early
+// device says that the power is off.
 const Delay = 5 * time.Second
 
-// faults are the ways to misbehave, as the names of machines begin.
+// faults are the ways to misbehave, as prefixes of the machines' names.
 var faults = []string{
 	"hang",          // never answers
 	"refuse",        // switches nothing
@@ -32,7 +32,7 @@ var faults = []string{
 	"other",         // tells another machine's identity
 }
 
-// Rack is some machines. Each is there, and on, as soon as it is named.
+// Rack is a set of machines. Each exists, and is on, as soon as it is named.
 type Rack struct {
 	now func() time.Time
 
@@ -40,13 +40,13 @@ type Rack struct {
 	machines map[string]*machine
 }
 
-// NewRack makes one that lives by this clock.
+// NewRack makes a rack with this clock.
 func NewRack(now func() time.Time) *Rack {
 	return &Rack{now: now, machines: map[string]*machine{}}
 }
 
-// Kind declares the driver for the rack's machines. It takes any password: who
-// is let in is a matter of the name.
+// Kind declares the driver for the rack's machines. It accepts any password: the name
+// decides who is let in.
 func (r *Rack) Kind() device.Kind {
 	return device.Kind{
 		Name: "mem",
@@ -78,22 +78,22 @@ func address(params map[string]string) (string, error) {
 	return name, nil
 }
 
-// On tells whether the machine really is on.
+// On reports whether the machine really is on.
 func (r *Rack) On(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.machine(name).on(r.now())
 }
 
-// Commands are what the machine's device accepted, in order.
+// Commands are the commands that the machine's device accepted, in order.
 func (r *Rack) Commands(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.machine(name).commands)
 }
 
-// SetFault makes a machine's device misbehave otherwise than its name says.
-// Anything but a known fault makes it honest.
+// SetFault makes a machine's device misbehave in another way than its name says. An unknown
+// fault makes it honest.
 func (r *Rack) SetFault(name, fault string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *Rack) SetFault(name, fault string) {
 	m.fault, m.says = fault, device.Unknown
 }
 
-// machine is the one of that name. The lock is held.
+// machine is the machine of that name. The caller holds the lock.
 func (r *Rack) machine(name string) *machine {
 	m, ok := r.machines[name]
 	if !ok {

@@ -7,12 +7,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// State reads what the storage has done, as csi-addons writes it into the object.
+// State reads from the object what the storage has done, as csi-addons writes it.
 func (f *fence) State(ctx context.Context) (device.Reading, error) {
 	return device.Arrived(ctx, f.look)
 }
 
-// look is one look. No object is no wish, and access.
+// look is one read. Without an object there is no request, and the machine has access.
 func (f *fence) look(ctx context.Context) (device.Reading, error) {
 	o, err := f.read(ctx)
 	switch {
@@ -41,8 +41,8 @@ func (f *fence) doubt(o *object) error {
 	return f.errorf(device.ErrStopping, "it is "+fenced+", and csi-addons has not carried it out yet")
 }
 
-// Off wishes the machine cut off. An object that is left of an earlier fence goes
-// first: only a new one's status is about this wish.
+// Off requests that the machine is cut off. An object that is left of an earlier fence is
+// deleted first: only a new object's status is about this request.
 func (f *fence) Off(ctx context.Context) error {
 	o, err := f.read(ctx)
 	switch {
@@ -69,9 +69,9 @@ func (f *fence) Off(ctx context.Context) error {
 	return f.errorf(device.ErrConflict, "one of an earlier fence is being deleted; when csi-addons has taken its finalizer off, a new one is made")
 }
 
-// On wishes access again, sees that the storage gave it, and takes the object
-// away. If the caller's time ends before, the object stays until the next Off, and
-// State tells.
+// On requests access again, waits until the storage gave it, and deletes the object. If the
+// caller's time ends before that, the object stays until the next Off, and State tells its
+// state.
 func (f *fence) On(ctx context.Context) error {
 	o, err := f.read(ctx)
 	if err != nil || o == nil {
@@ -93,14 +93,14 @@ func (f *fence) On(ctx context.Context) error {
 }
 
 const (
-	// again is between two looks at a wish that is being carried out.
+	// again is the pause between two reads of a request that is being carried out.
 	again = time.Second
-	// rest is what a look and a deletion may take, kept back of the caller's time.
+	// rest is how long a read and a deletion may take, reserved from the caller's time.
 	rest = 3 * time.Second
 )
 
-// given waits until the storage has given access again; nil if it has not within
-// the caller's time.
+// given waits until the storage has given access again; nil if it has not within the
+// caller's time.
 func (f *fence) given(ctx context.Context) (*object, error) {
 	for {
 		o, err := f.read(ctx)

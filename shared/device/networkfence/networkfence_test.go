@@ -189,8 +189,8 @@ func TestOnWaits(t *testing.T) {
 	}
 }
 
-// TestNotServed: a cluster without csi-addons cuts nothing off, is not read as one in
-// which nothing is cut off, and says so.
+// TestNotServed: a cluster without csi-addons cuts nothing off. The driver says so, and
+// does not read it as a cluster in which nothing is cut off.
 func TestNotServed(t *testing.T) { // S2
 	s := serve(t)
 	s.Kinds = nil

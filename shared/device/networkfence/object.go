@@ -19,14 +19,14 @@ const (
 	ownerLabel, owner = "app.kubernetes.io/managed-by", "nodefence"
 )
 
-// The words of the API.
+// The values of the API.
 const (
 	fenced    = "Fenced"
 	unfenced  = "Unfenced"
 	succeeded = "Succeeded"
 	failed    = "Failed"
-	// undone is what csi-addons says of an unfencing that succeeded; of a fencing
-	// it says "fencing operation successful".
+	// undone is csi-addons' message for an unfencing that succeeded; for a fencing the
+	// message is "fencing operation successful".
 	undone = "unfencing operation successful"
 )
 
@@ -58,7 +58,7 @@ type object struct {
 	Meta       metadata `json:"metadata"`
 	Spec       spec     `json:"spec"`
 	Status     *status  `json:"status,omitempty"`
-	// raw is the document as it was read: what others wrote in it stays.
+	// raw is the document as it was read, so that fields of others stay.
 	raw []byte
 }
 
@@ -69,8 +69,8 @@ type status struct {
 
 func (f *fence) path() string { return collection + "/" + f.spec.object() }
 
-// read gives the machine's NetworkFence; nil if there is none. One of this name
-// that is somebody else's, or about something else, is not ours to read or change.
+// read returns the machine's NetworkFence; nil if there is none. An object of this name
+// that is somebody else's, or about something else, is neither used nor changed.
 func (f *fence) read(ctx context.Context) (*object, error) {
 	raw, err := f.cluster.Get(ctx, f.path())
 	if err != nil || raw == nil {
@@ -93,18 +93,19 @@ func (f *fence) read(ctx context.Context) (*object, error) {
 	return o, nil
 }
 
-// is tells what the object's status says of its wish.
+// is says what the object's status tells about its request.
 func (o *object) is(state, result string) bool {
 	return o.Spec.State == state && o.Status.Result == result
 }
 
 // cut: the storage was told to cut the machine off, and did. An object of a later
-// generation may still show the result of an earlier wish (S2).
+// generation may still show the result of an earlier request (S2: what is unknown is never
+// taken for off).
 func (o *object) cut() bool { return o.is(fenced, succeeded) && o.untouched() }
 
 func (o *object) untouched() bool { return o.Meta.Generation == 1 && o.Meta.Deleted == nil }
 
-// back: the storage was told to let the machine in again, and did.
+// back: the storage was told to give the machine access again, and did.
 func (o *object) back() bool { return o.is(unfenced, succeeded) && o.Status.Message == undone }
 
 func (f *fence) create(ctx context.Context) error {
@@ -118,7 +119,7 @@ func (f *fence) create(ctx context.Context) error {
 	return f.explain("create", f.cluster.Create(ctx, collection, doc))
 }
 
-// unfence changes the one word, and leaves the rest as it is.
+// unfence changes the one field, and leaves the rest as it is.
 func (f *fence) unfence(ctx context.Context, o *object) error {
 	var doc, inner map[string]json.RawMessage
 	err := json.Unmarshal(o.raw, &doc)
@@ -147,7 +148,7 @@ func (f *fence) errorf(word error, why string) error {
 	return fmt.Errorf("%w: NetworkFence %s: %s", word, f.spec.object(), device.Line(why, longest))
 }
 
-// explain says what was done; the word is in the error already.
+// explain adds what was tried; the error itself has the reason.
 func (f *fence) explain(verb string, err error) error {
 	if err == nil {
 		return nil
@@ -158,5 +159,5 @@ func (f *fence) explain(verb string, err error) error {
 	return fmt.Errorf("%s NetworkFence %s: %w", verb, f.spec.object(), err)
 }
 
-// longest is how much of a foreign message is kept.
+// longest bounds the part of a foreign message that is kept.
 const longest = 240

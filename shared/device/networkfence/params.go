@@ -21,16 +21,16 @@ func Kind(cluster device.Cluster) device.Kind {
 		Scope: device.ScopeStorage,
 		Params: []device.Param{
 			{Name: "cidrs", Required: true, Machine: true, Doc: "addresses from which the machine speaks with the storage, separated by commas"},
-			// Not marked as required, or they could be looked for in a Secret, where
-			// the address could not have them.
+			// Not marked as required: a required parameter could be put into a Secret,
+			// where the address could not read it.
 			{Name: "driver", Doc: "name of the CSI driver, such as rook-ceph.rbd.csi.ceph.com"},
 			{Name: "cluster_id", Doc: "clusterID of the storage cluster, as its StorageClass has it"},
 			{Name: "csi_secret_name", Doc: "name of the Secret with which the CSI driver does it"},
 			{Name: "csi_secret_namespace", Doc: "namespace of that Secret"},
 		},
-		// An Off that was made is a wish that the next On takes back in the same object.
-		// One whose call gave up may still be made: what is on its way to the API server
-		// lands within seconds, or not at all.
+		// An Off that was carried out is a request that the next On reverses in the same
+		// object. An Off whose call gave up may still be carried out: a request on its way
+		// to the API server arrives within seconds, or not at all.
 		EffectDelay: 15 * time.Second,
 		Lead:        device.AtOnce,
 		Address:     address,
@@ -45,8 +45,8 @@ type fence struct {
 	spec    spec
 }
 
-// address is networkfence:<driver>/<cluster>#<addresses>. All is checked with it,
-// because it is asked for when a configuration is read; open is only called when
+// address is networkfence:<driver>/<cluster>#<addresses>. All parameters are checked here,
+// because the address is asked for when a configuration is read; open is only called when
 // the machine is to be cut off.
 func address(p map[string]string) (string, error) {
 	s, err := parse(p)
@@ -68,7 +68,7 @@ func open(p map[string]string, cluster device.Cluster) (device.Driver, error) {
 }
 
 var (
-	// name is what Kubernetes takes as an object's.
+	// name is a name that Kubernetes accepts for an object.
 	name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 	// id is any word without a blank.
 	id = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._]{0,126}[A-Za-z0-9])?$`)
@@ -91,7 +91,7 @@ func parse(p map[string]string) (spec, error) {
 	case (secret.Name == "") != (secret.Namespace == ""):
 		return s, errors.New("csi_secret_name and csi_secret_namespace belong together; give both or none")
 	case secret.Name != "" && (!name.MatchString(secret.Name) || !name.MatchString(secret.Namespace)):
-		// Not shown: it may be the secret itself (S29).
+		// Not shown: it may be the secret itself (S29: no secret is shown).
 		return s, errors.New("csi_secret_name and csi_secret_namespace are not the names of a Secret and its namespace")
 	}
 	if secret.Name != "" {
@@ -103,8 +103,8 @@ func parse(p map[string]string) (spec, error) {
 	return s, nil
 }
 
-// addresses are single ones: a wider block would cut off the neighbors as well
-// (S11).
+// addresses are single addresses: a wider block would cut off neighbors too (S11: the
+// device is the node's own).
 func addresses(text string) ([]string, error) {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -135,8 +135,8 @@ func (s spec) address() string {
 	return "networkfence:" + s.Driver + "/" + s.Parameters["clusterID"] + "#" + strings.Join(s.Cidrs, ",")
 }
 
-// each names every address of its own. Drivers of one storage cluster, such as
-// those of Ceph's blocks and files, cut off by one and the same list.
+// each returns every address by itself. Drivers of one storage cluster, such as those of
+// Ceph's blocks and files, use one and the same blocklist.
 func each(address string) []string {
 	where, cidrs, _ := strings.Cut(strings.TrimPrefix(address, "networkfence:"), "#")
 	if driver, cluster, _ := strings.Cut(where, "/"); cluster != "" {
@@ -151,8 +151,8 @@ func each(address string) []string {
 	return out
 }
 
-// object is the name of the machine's NetworkFence: its first address, for people,
-// and all that it is about in short, so that no two are one.
+// object is the name of the machine's NetworkFence: its first address, for people, and a
+// hash of everything that it is about, so that no two are the same.
 func (s spec) object() string {
 	sum := sha256.Sum256([]byte(s.address()))
 	first, _, _ := strings.Cut(s.Cidrs[0], "/")

@@ -15,7 +15,7 @@ import (
 // server tells the status of its host.
 const version = "2.16"
 
-// conversation is one call's words about one server.
+// conversation is one call's conversation about one server.
 type conversation struct {
 	*rest.Talk
 	m    *machine
@@ -55,15 +55,16 @@ func (c *conversation) state(ctx context.Context) (device.Reading, error) {
 	return device.Reading{Power: p, Identity: s.ID}, nil
 }
 
-// Off stops it. Nova asks the system on it to shut down first, for as long as
+// Off stops the server. Nova first asks the operating system to shut down, for as long as
 // the operator of the cloud has set, and then cuts the power.
 func (m *machine) Off(ctx context.Context) error { return m.change(ctx, "os-stop", device.Off) }
 
-// On starts it.
+// On starts the server.
 func (m *machine) On(ctx context.Context) error { return m.change(ctx, "os-start", device.On) }
 
-// change sends one command, once; none to a server that is so already (S9), and
-// none that nobody would carry out: it would wait in a queue for the host.
+// change sends one command, once. It sends none to a server that is as wanted already (S9:
+// read first, then act), and none that nobody would carry out: it would wait in a queue for
+// the host.
 func (m *machine) change(ctx context.Context, action string, goal device.Power) error {
 	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		s, err := c.get(ctx)
@@ -84,15 +85,15 @@ func (m *machine) change(ctx context.Context, action string, goal device.Power) 
 	})
 }
 
-// server is what of one matters here.
+// server is the part of a server that is used.
 type server struct {
 	ID, Status string
 	Task       *string `json:"OS-EXT-STS:task_state"`
-	// Power is the hypervisor's word, as Nova last heard it.
+	// Power is the hypervisor's state, as Nova last heard it.
 	Power *int `json:"OS-EXT-STS:power_state"`
-	// HostStatus is UP, UNKNOWN, DOWN, MAINTENANCE or empty, for those who may see it.
+	// HostStatus is UP, UNKNOWN, DOWN, MAINTENANCE or empty, for accounts that may see it.
 	HostStatus *string `json:"host_status"`
-	// Host is the name of its compute service, for those who may see it.
+	// Host is the name of its compute service, for accounts that may see it.
 	Host string `json:"OS-EXT-SRV-ATTR:host"`
 }
 
@@ -108,14 +109,14 @@ func (c *conversation) get(ctx context.Context) (server, error) {
 	return got.Server, err
 }
 
-// The hypervisor's words.
+// The hypervisor's states.
 const (
 	running  = 1
 	shutdown = 4
 )
 
-// power takes Nova's word where its host is connected, no task is under way, and
-// Nova and the hypervisor say the same.
+// power accepts Nova's answer if its host is connected, no task is under way, and Nova and
+// the hypervisor say the same.
 func (c *conversation) power(ctx context.Context, s server) (device.Power, error) {
 	if err := c.connected(ctx, s); err != nil {
 		return device.Unknown, err
@@ -137,15 +138,15 @@ func (c *conversation) power(ctx context.Context, s server) (device.Power, error
 	case s.Status == "SHUTOFF" && power == shutdown:
 		return device.Off, nil
 	case s.Status == "ACTIVE" && power == running, s.Status == "PAUSED", s.Status == "SUSPENDED", s.Status == "RESCUE", s.Status == "PASSWORD":
-		return device.On, nil // what is paused or suspended goes on where it was (S2)
+		return device.On, nil // a paused or suspended server continues where it was (S2)
 	case s.Status == "SHUTOFF", s.Status == "ACTIVE":
 		return device.Unknown, c.Errorf(device.ErrUnreachable, "Nova calls it %s, and the hypervisor's word is power state %d; nobody knows whether it runs", s.Status, power)
 	}
 	return device.Unknown, c.Errorf(device.ErrUnsupported, "it is %s, which is neither on nor off", rest.Line(s.Status))
 }
 
-// connected is that the compute service of the server's host is up now. Who may
-// see it on the server need not ask for the services.
+// connected reports whether the compute service of the server's host is up now. An account
+// that can see this in the server's status need not ask for the services.
 func (c *conversation) connected(ctx context.Context, s server) error {
 	const memory = "; what is known of it is a memory"
 	switch {
@@ -178,8 +179,8 @@ func (c *conversation) connected(ctx context.Context, s server) error {
 	return nil
 }
 
-// said reads the answers of Nova and Keystone: one member with a message,
-// whatever its name.
+// said reads the error answers of Nova and Keystone: one member with a message, whatever
+// its name.
 func said(body []byte) (code, text string) {
 	var a map[string]struct {
 		Title, Message string

@@ -34,8 +34,8 @@ func harness() devicetest.Harness {
 
 const at = ": server " + uuid + ": "
 
-// TestStates: Nova's word, and what it is worth. Off and on are sent where
-// somebody is there to carry them out.
+// TestStates: Nova's answer, and whether it counts. Off and on are sent if there is a host
+// to carry them out.
 func TestStates(t *testing.T) {
 	const (
 		away, memory = "device unreachable" + at, "; what is known of it is a memory"
@@ -122,7 +122,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestErrors: each answer in the one word that tells an operator what to mend.
+// TestErrors: each answer in the one error that tells an operator what to correct.
 func TestErrors(t *testing.T) {
 	nova := `{"aFault":{"code":1,"message":"words of\nNova"}}`
 	for name, tc := range map[string]struct {

@@ -28,8 +28,8 @@ func Kind() device.Kind {
 			{Name: "username", Required: true, Doc: "the user"},
 			{Name: "password", Required: true, Secret: true, Doc: "the user's password"},
 		}, trust.Params()),
-		// Nova takes one task of a server at a time, and does not start one that is
-		// being stopped. What is left is its queue.
+		// Nova carries out one task of a server at a time, and does not start a server that
+		// is being stopped. What is left is its queue.
 		EffectDelay: 60 * time.Second,
 		Lead:        device.AtOnce,
 		Address:     address,
@@ -48,9 +48,9 @@ type machine struct {
 	tls                        *tls.Config
 }
 
-// address is openstack:<UUID>, by whichever URL it is reached. All that is no
-// secret is checked with it, because it is asked for when a configuration is
-// read; open is only called when the machine is down.
+// address is openstack:<UUID>, whichever URL is used. All parameters that are not secret
+// are checked here, because the address is asked for when a configuration is read; open is
+// only called when the machine is down.
 func address(p map[string]string) (string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -59,7 +59,8 @@ func address(p map[string]string) (string, error) {
 	return "openstack:" + m.uuid, nil
 }
 
-// hosts is Keystone's. Nova's comes from Keystone's own answer, and gets a token.
+// hosts is Keystone's host. Nova's host comes from Keystone's own answer, and receives a
+// token.
 func hosts(p map[string]string) ([]string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -79,7 +80,7 @@ func open(p map[string]string) (device.Driver, error) {
 	return m, nil
 }
 
-// parse takes all parameters, of which those from a Secret may be missing yet.
+// parse reads all parameters; those from a Secret may still be missing.
 func parse(p map[string]string) (*machine, error) {
 	m := &machine{
 		region: p["region"], project: p["project_name"], domain: p["user_domain_name"], ofProject: p["project_domain_name"],

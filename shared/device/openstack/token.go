@@ -11,13 +11,13 @@ import (
 	"github.com/nodefence/nodefence/shared/device/rest"
 )
 
-// named is a name in a domain, as Keystone has them.
+// named is a name in a domain, in Keystone's form.
 func named(name, domain string) map[string]any {
 	return map[string]any{"name": name, "domain": map[string]string{"name": domain}}
 }
 
-// enter gets a token, and where Nova is. What is no success is a no to who
-// asked, unless nobody answered.
+// enter gets a token, and Nova's URL. Any answer but a success is a refusal of the account,
+// unless nobody answered.
 func (c *conversation) enter(ctx context.Context) error {
 	user := named(c.m.user, c.m.domain)
 	user["password"] = c.m.password
@@ -49,13 +49,13 @@ func (c *conversation) enter(ctx context.Context) error {
 	return err
 }
 
-// service is one of the catalog.
+// service is an entry of the catalog.
 type service struct {
 	Type      string
 	Endpoints []struct{ Interface, Region, URL string }
 }
 
-// find is Nova's public URL. Of two regions none is meant.
+// find returns Nova's public URL. If there are two regions, neither is used.
 func (c *conversation) find(catalog []service) (string, error) {
 	found := ""
 	for _, s := range catalog {
@@ -75,7 +75,7 @@ func (c *conversation) find(catalog []service) (string, error) {
 	return c.trusted(found)
 }
 
-// trusted is an endpoint with TLS, as Keystone's is: the token goes there.
+// trusted is an endpoint with TLS, as Keystone's is: the token is sent there.
 func (c *conversation) trusted(s string) (string, error) {
 	s, err := rest.Endpoint("the catalog's compute URL", s, "")
 	if err != nil {

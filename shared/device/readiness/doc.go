@@ -1,7 +1,7 @@
-// Package readiness reads the devices of healthy nodes, and says in their FenceTargets
+// Package readiness reads the devices of healthy nodes, and writes in their FenceTargets
 // whether the nodes could be fenced today.
 //
-// What a reader must not get wrong: a device is read in a turn that stands in the
-// ledger, under a claim on the FenceTarget, and never beside a fence (S7). Nobody
-// decides by what comes of it.
+// What a reader must not get wrong: a device is read only in a turn that is in the ledger,
+// under a claim on the FenceTarget, and never during a fence (S7: one device call at a
+// time). No decision uses the result.
 package readiness

@@ -8,8 +8,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// hand gives the turn to who speaks with that device. It is saved before the event is
-// sent, so that one which nobody answers does not keep the others from their turns.
+// hand passes the turn to the function that calls that device. It is saved before the event
+// is sent, so that an event which nobody answers does not keep the other devices from their
+// turns.
 func (c *checking) hand(ctx context.Context, i int) (*event.Event, error) {
 	now := c.now()
 	c.target.Status.Devices[i].LastAsked = &now
@@ -21,7 +22,7 @@ func (c *checking) hand(ctx context.Context, i int) (*event.Event, error) {
 	return &e, nil
 }
 
-// handed reads the device for which the turn was handed over, if it is still bound.
+// handed reads the device for which the turn was passed on, if it is still bound.
 func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
 	st := &c.target.Status
 	st.Devices = devicesOf(bound, st.Devices)

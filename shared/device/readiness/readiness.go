@@ -20,39 +20,40 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// longest is how long a check may keep a device to itself: as long as a fence's own
-// call, so that a device which is too slow for a fence shows.
+// longest is how long a check may keep a device to itself: as long as a fence's own call,
+// so that a device which is too slow for a fence is noticed.
 const longest = 20 * time.Second
 
-// clocksDiffer is more than two ideas of the API server's time do: a call is over
-// by so much before its claim is.
+// clocksDiffer is more than two estimates of the API server's time differ: a call ends by
+// so much before its claim does.
 const clocksDiffer = 2 * time.Second
 
-// Checker is one function's part in it.
+// Checker is one function's part in the checks.
 type Checker struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
 	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
-	// Devices are those of a node: of its levels, in order, and then of its isolation;
-	// what is wrong in its configuration is an Unfit.
+	// Devices returns a node's devices: those of its levels, in order, and then those of
+	// its isolation. A fault in the configuration is an Unfit.
 	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
 	// Whose is the node that was enrolled as this machine; empty if none was.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
-	// DeniedRest is how long a device is left alone that has refused the account, so that
-	// no check locks it.
+	// DeniedRest is how long a device is left alone after it has refused the account, so
+	// that checks do not lock the account.
 	DeniedRest time.Duration
-	// Function is the one that this is part of, and Me names one invocation of it.
+	// Function is the function that this is part of; Me names one invocation of it.
 	Function string
 	Me       func() string
 	Source   events.Source
 	Reporter report.Reporter
-	// Cuts: it speaks with what cuts off storage and network, where the other one, which
-	// speaks with what switches machines, has handed it the node's turn.
+	// Cuts: this function calls the devices that cut off storage and network. The other
+	// function, which calls the devices that switch machines, has passed the node's turn on
+	// to it.
 	Cuts bool
 }
 
-// Unfit is why a node has no device: what is wrong in its configuration, with the
-// object and the key to mend.
+// Unfit is why a node has no device: the fault in its configuration, with the object and
+// the key to correct.
 type Unfit struct {
 	Reason api.Reason
 	Err    error
@@ -60,18 +61,19 @@ type Unfit struct {
 
 func (u *Unfit) Error() string { return u.Err.Error() }
 
-// Unwrap gives the configuration's own error.
+// Unwrap returns the configuration's own error.
 func (u *Unfit) Unwrap() error { return u.Err }
 
-// Asks: the event is of a node's turn to be checked.
+// Asks reports whether the event is a node's turn to be checked.
 func Asks(e event.Event) bool {
 	return e.Type() == events.NodeCheck || e.Type() == events.NodeCheckIsolation
 }
 
-// Handle reads one device of a healthy node, or replies with the event by which the
-// turn goes on to who speaks with that device. The event is a hint: the read is made
-// only in a turn that stands in the ledger, under a claim on the FenceTarget, and only
-// if no fence of the node is open once the claim stands (S7; see gate's reading).
+// Handle reads one device of a healthy node, or replies with the event that passes the turn
+// on to the function that calls this device. The event is a hint: the read is made only in
+// a turn that is in the ledger, under a claim on the FenceTarget, and only if no fence of
+// the node is open after the claim is saved (S7: one device call at a time; see gate's
+// reading).
 func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*event.Event, error) {
 	led, err := k.Client.Ledger(ctx)
 	if err != nil {
@@ -79,7 +81,7 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 	}
 	now := k.Client.Clock().Now()
 	turn, ok := led.Status.Turn(node)
-	if !ok || now.Add(longest).After(turn.Time) { // in less time, a slow device would look like none
+	if !ok || now.Add(longest).After(turn.Time) { // in less time, a slow device would look like a missing one
 		k.Reporter.Ignored(ctx, k.Function, e, "NoTurn")
 		return nil, nil
 	}
@@ -92,14 +94,14 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 		return nil, err
 	}
 	if t != nil && t.Status.Claim != nil && now.Before(t.Status.Claim.NotAfter.Time) {
-		return nil, nil // somebody else is at it
+		return nil, nil // another process is reading
 	}
 	c := checking{Checker: k, node: n, target: targetOf(t, n), began: turn.Add(-api.CheckTurn - clocksDiffer), until: turn.Time, cause: e}
 	c.before = c.target.DeepCopy()
 	c.target.Status.Claim = nil
 	reply, err := c.run(ctx)
 	if errors.Is(err, kube.ErrConflict) {
-		return nil, nil // somebody else was quicker
+		return nil, nil // another process was quicker
 	}
 	return reply, err
 }
@@ -110,15 +112,15 @@ type checking struct {
 	node   *corev1.Node
 	before *api.FenceTarget
 	target *api.FenceTarget
-	// began is from when what was seen is of this turn, until when it lasts.
+	// began is the start of the turn; until is its end.
 	began, until time.Time
 	cause        event.Event
-	// holder of the claim that this check has saved; empty before.
+	// holder is the claim that this check has saved; empty before.
 	holder string
 }
 
-// targetOf is the FenceTarget as it stands; what was seen of another Node object
-// of the name counts for nothing.
+// targetOf returns the present FenceTarget. Observations of another Node object of the same
+// name do not count.
 func targetOf(t *api.FenceTarget, n *corev1.Node) *api.FenceTarget {
 	if t == nil {
 		t = &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
@@ -130,7 +132,7 @@ func targetOf(t *api.FenceTarget, n *corev1.Node) *api.FenceTarget {
 	return t
 }
 
-// run binds the node's devices, and reads the one whose turn it is.
+// run binds the node's devices, and reads the device whose turn it is.
 func (c *checking) run(ctx context.Context) (*event.Event, error) {
 	bound, err := c.Devices(ctx, c.node)
 	var unfit *Unfit
@@ -155,17 +157,17 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 	}
 	switch last := asked(st.Devices[i]); {
 	case last != nil && !last.Time.Before(c.began):
-		return nil, c.conclude(ctx, nil) // it had its turn
+		return nil, c.conclude(ctx, nil) // this device had its turn
 	case bound[i].Role.Cuts():
 		return c.hand(ctx, i)
 	}
 	return nil, c.read(ctx, i, &bound[i])
 }
 
-// read claims the node's devices, reads the one, and tells.
+// read claims the node's devices, reads one of them, and reports.
 func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
 	now := c.now()
-	summarise(c.target, nil, now) // which stands where a fence comes between
+	summarise(c.target, nil, now) // this stays if a fence begins meanwhile
 	c.target.Status.Claim = &api.TargetClaim{Holder: c.Me(), At: now, NotAfter: metav1.NewMicroTime(now.Add(longest))}
 	if err := c.save(ctx); err != nil {
 		return err
@@ -179,8 +181,8 @@ func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
 	return c.conclude(ctx, nil)
 }
 
-// readOne reads a device under the claim that has just been saved, unless a fence
-// is open: that comes first, and speaks with the device itself.
+// readOne reads a device under the claim that has just been saved, unless a fence is open:
+// the fence comes first, and calls the device itself.
 func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read bool, err error) {
 	f, err := c.Client.Fence(ctx, c.node.Name)
 	if err != nil {
@@ -200,7 +202,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	d := &c.target.Status.Devices[i]
 	at := c.now()
 	*d = verdict(*d, b, r, err, look.NodeFrom(c.node, "").Ready())
-	d.LastChecked, d.LastAsked = &at, nil // not compared: they are of two processes' clocks (S30)
+	d.LastChecked, d.LastAsked = &at, nil // not compared: they are from the clocks of two processes (S30: one clock)
 	if d.Reason == api.WrongMachine && c.Whose != nil {
 		other, enrolled, err := c.Whose(ctx, r.Identity)
 		if err != nil {
@@ -215,8 +217,8 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	return true, nil
 }
 
-// conclude writes what came of it, where that is news or nothing was written in
-// this turn yet, and tells.
+// conclude writes the result, if it is new or if nothing was written in this turn yet, and
+// reports.
 func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
 	now := c.now()
 	st := &c.target.Status

@@ -23,21 +23,22 @@ func (c *checking) save(ctx context.Context) error {
 	return nil
 }
 
-// saveAgain is for a FenceTarget to which somebody has written while its device was read,
-// such as the wish to have that done. While the claim is ours, so is its status, but for
-// what the source says there.
+// saveAgain is for a FenceTarget that somebody has written while its device was read, for
+// example a request to read it. While we have the claim, the status is ours too, except for
+// the source's fields.
 func (c *checking) saveAgain(ctx context.Context, conflict error) (*api.FenceTarget, error) {
 	t, err := c.Client.Target(ctx, c.node.Name)
 	if err != nil || t == nil || t.UID != c.target.UID || t.Status.Claim == nil || t.Status.Claim.Holder != c.holder {
 		return nil, errors.Join(conflict, err)
 	}
-	hostHA := t.Status.HostHA // the source writes that, at any time
+	hostHA := t.Status.HostHA // the source writes this, at any time
 	t.Status = c.target.Status
 	t.Status.HostHA = hostHA
 	return c.Client.SaveTarget(ctx, t)
 }
 
-// The longest texts that the schema takes: what a device says of itself may be of any length.
+// The longest texts that the schema accepts: a device's name for itself may have any
+// length.
 const (
 	longestIdentity = 4096
 	longestMessage  = 1024

@@ -19,10 +19,10 @@ import (
 	"github.com/nodefence/nodefence/shared/device/call"
 )
 
-// manualDriver is the one whose devices are people.
+// manualDriver is the driver whose devices are people.
 const manualDriver = "manual"
 
-// errCredentials is that a device could not be opened: its Secret or a parameter.
+// errCredentials: a device could not be opened, because of its Secret or a parameter.
 var errCredentials = errors.New("it can't be spoken with")
 
 // readDevice is one State call.
@@ -35,7 +35,7 @@ func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Dura
 	}
 	r, err := d.State(ctx)
 	if !errors.Is(err, device.ErrDenied) && (err != nil || strange(b, r)) {
-		return r, err // of another machine no rights are asked for
+		return r, err // no rights are asked for on another machine
 	}
 	if lacks := lacking(ctx, d); len(lacks) > 0 {
 		return device.Reading{}, fmt.Errorf("%w: its account lacks the right to %s", device.ErrDenied, strings.Join(lacks, ", "))
@@ -43,8 +43,8 @@ func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Dura
 	return r, err
 }
 
-// lacking are all the rights that a device's account is known to lack: whoever mends one
-// after the other learns of the last one by a fence that fails.
+// lacking returns all rights that a device's account is known to lack. If only one were
+// named at a time, a person would learn of the last one by a failed fence.
 func lacking(ctx context.Context, d device.Driver) []string {
 	rights, can := d.(device.Rights)
 	if !can {
@@ -52,17 +52,17 @@ func lacking(ctx context.Context, d device.Driver) []string {
 	}
 	lacks, err := rights.Lacking(ctx)
 	if err != nil {
-		return nil // nobody knows
+		return nil // unknown
 	}
 	return lacks
 }
 
-// strange: it answers for another machine than the one enrolled.
+// strange: the device answers for another machine than the enrolled one.
 func strange(b *api.Binding, r device.Reading) bool {
 	return b.Identity != "" && r.Identity != "" && !device.SameIdentity(b.Identity, r.Identity)
 }
 
-// notLearnt: the API server did not answer for the credentials. Nothing is known
+// notLearnt: the API server did not answer when the credentials were read. Nothing is known
 // of the device then, and the check is tried again.
 func notLearnt(err error) bool {
 	var status apierrors.APIStatus
@@ -70,15 +70,15 @@ func notLearnt(err error) bool {
 	return errors.Is(err, errCredentials) && (errors.As(err, &status) || errors.As(err, &request))
 }
 
-// devicesOf are the devices of all levels and of the isolation, with what is known of
-// each from before.
+// devicesOf returns the devices of all levels and of the isolation, with the earlier
+// results for each.
 func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice {
 	all := make([]api.TargetDevice, 0, len(bound))
 	for i := range bound {
 		b := &bound[i]
 		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Role: b.Role, Enrolled: b.Identity, Reason: api.NotCheckedYet}
 		for _, k := range known {
-			// What it said was held against what was enrolled then.
+			// Its identity was compared with the enrolled one at that time.
 			if k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Enrolled {
 				d = k
 			}
@@ -88,9 +88,9 @@ func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice
 	return all
 }
 
-// oldest is the device that had no turn for longest, without those that have refused the
-// account since; false if all of them have. One that has done so before a person asked for
-// a check is among them: it was mended, or so that person thinks.
+// oldest is the device whose last turn is longest ago. It leaves out devices that have
+// refused the account; false if all of them have. A device that refused before a person
+// asked for a check counts: that person may have corrected the account.
 func oldest(st *api.FenceTargetStatus, since time.Time) (first int, ok bool) {
 	all, wish := st.Devices, st.CheckNow
 	for i := range all {
@@ -106,7 +106,7 @@ func oldest(st *api.FenceTargetStatus, since time.Time) (first int, ok bool) {
 	return first, ok
 }
 
-// asked is when a device had its last turn. One that came to nothing was one too.
+// asked is when a device had its last turn. A turn without a result counts too.
 func asked(d api.TargetDevice) *api.Time {
 	if d.LastAsked != nil {
 		return d.LastAsked
@@ -114,7 +114,7 @@ func asked(d api.TargetDevice) *api.Time {
 	return d.LastChecked
 }
 
-// heeded notes that each device had its turn since a person asked for it.
+// heeded notes that each device had its turn since a person asked for a check.
 func heeded(st *api.FenceTargetStatus, now api.Time) {
 	if wish := st.CheckNow; wish != nil && wish.DoneAt == nil && !slices.ContainsFunc(st.Devices, func(d api.TargetDevice) bool {
 		last := asked(d)
@@ -124,7 +124,7 @@ func heeded(st *api.FenceTargetStatus, now api.Time) {
 	}
 }
 
-// verdict is what one read comes to.
+// verdict is the result of one read.
 func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
 	d.Identity, d.State, d.Reason, d.Message = r.Identity, api.StateOf(string(r.Power)), api.DeviceAnswers, ""
 	if err != nil {
@@ -139,7 +139,7 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	}
 	switch {
 	case b.Identity != "" && r.Identity == "" && d.Tells:
-		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11
+		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11: the device is the node's own
 	case b.Identity != "" && r.Identity != "" && !mine:
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+call.Mend(b) // S11
 	case r.Power == device.Unknown:
@@ -152,7 +152,7 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 	return d
 }
 
-// has is what a device that reads on says of its machine.
+// has describes a machine whose device reads on.
 func has(b *api.Binding) string {
 	if b.Role.Cuts() {
 		return "has access"
@@ -160,7 +160,7 @@ func has(b *api.Binding) string {
 	return "is on"
 }
 
-// whyNot says in one word and one sentence what is wrong with a device.
+// whyNot describes in one word and one sentence what is wrong with a device.
 func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	var network net.Error
 	switch {
@@ -184,8 +184,8 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	return api.DeviceFailed, call.Words(err)
 }
 
-// summarise says of the whole node what was seen of its devices: the first that is
-// not in order has the word, also where another level could take its place.
+// summarise describes the whole node by its devices: the first device that is not in order
+// gives the reason, also if another level could take its place.
 func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	st := &t.Status
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
@@ -213,8 +213,8 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	meta.SetStatusCondition(&st.Conditions, c)
 }
 
-// place says which of the node's devices one is: of the levels, which stand first, or
-// of the isolation.
+// place says which of the node's devices a device is. The levels come first, and then the
+// isolation.
 func place(all []api.TargetDevice, i int) string {
 	levels := 0
 	for _, d := range all {

@@ -25,8 +25,8 @@ type refusal struct {
 func (r *refusal) Error() string { return r.kind.Error() + ": " + r.text }
 func (r *refusal) Unwrap() error { return r.kind }
 
-// kinds are the words for statuses. Any other is the BMC's no to this system as
-// it is now, or a broken BMC from 500 on.
+// kinds are the errors for statuses. Any other status means that the BMC refuses to do it
+// now, or from 500 on that the BMC is broken.
 var kinds = map[int]error{
 	http.StatusUnauthorized:         device.ErrDenied,
 	http.StatusForbidden:            device.ErrDenied,
@@ -40,14 +40,14 @@ var kinds = map[int]error{
 	http.StatusUnsupportedMediaType: device.ErrUnsupported,
 }
 
-// unable are the message IDs, without registry and version, that say of a 400
-// that it is not about the moment.
+// unable are the message IDs, without registry and version, with which a 400 is a refusal
+// for good.
 var unable = []string{
 	"ActionNotSupported", "ActionParameterNotSupported", "ActionParameterUnknown", "ActionParameterValueNotInList",
 	"ActionParameterValueFormatError", "PropertyValueNotInList", "PropertyUnknown", "QueryNotSupported",
 }
 
-// refused sorts an answer into the words that every driver uses.
+// refused sorts an answer into the errors that every driver uses.
 func (c *conversation) refused(what, method string, a answer) error {
 	id, text := said(a.body)
 	kind, ok := kinds[a.status]
@@ -85,7 +85,7 @@ func (c *conversation) refused(what, method string, a answer) error {
 	return &refusal{kind, a.status, c.m.at() + ": " + words}
 }
 
-// message is one of Redfish's. Many BMCs leave Message out, as DSP0266 lets them: then
+// message is a Redfish message. Many BMCs leave Message out, as DSP0266 allows: then
 // MessageId and Resolution are all that they say.
 type message struct {
 	ID         string `json:"MessageId"`
@@ -93,8 +93,8 @@ type message struct {
 	Resolution string `json:"Resolution"`
 }
 
-// said is the first message of an answer that says anything, of which the extended ones
-// say more.
+// said is the first message of an answer that has a text. Extended messages come first,
+// because they say more.
 func said(body []byte) (id, text string) {
 	var a struct {
 		Error struct {
@@ -104,7 +104,7 @@ func said(body []byte) (id, text string) {
 		} `json:"error"`
 	}
 	if json.Unmarshal(body, &a) != nil {
-		return "", "" // not in Redfish's words; the status has to do
+		return "", "" // no Redfish message; only the status is known
 	}
 	for _, m := range a.Error.Extended {
 		if text := cmp.Or(m.Text, m.Resolution); m.ID != "" || text != "" {
@@ -114,13 +114,13 @@ func said(body []byte) (id, text string) {
 	return a.Error.Code, a.Error.Text
 }
 
-// lost is a request without an answer. Whether a command took effect is for the
-// next read to tell.
+// lost is a request without an answer. Whether a command took effect is for the next read
+// to tell.
 func (c *conversation) lost(what string, err error) error {
 	return c.errorf(device.ErrUnreachable, "%s: %s", what, trust.Lost(err))
 }
 
-// scrub takes out whatever an answer had of the credentials (S29).
+// scrub removes credentials from an answer (S29: no secret is shown).
 func (c *conversation) scrub(s string) string {
 	return device.Redacted(s, c.m.password, c.token, base64.StdEncoding.EncodeToString([]byte(c.m.user+":"+c.m.password)))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/redfish/redfishtest"
 )
 
-// TestErrors: each status in the one word that tells an operator what to mend,
-// with one command and no more.
+// TestErrors: each status in the one error that tells an operator what to correct, with one
+// command and no more.
 func TestErrors(t *testing.T) {
 	const words = "Base.1.8.X: words of it"
 	const noBasic = "; if user and password are right, the BMC may take no basic authentication: write auth=session"

@@ -8,7 +8,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// system reads the one that is meant.
+// system reads the intended system.
 func (c *conversation) system(ctx context.Context) (*system, error) {
 	if c.m.uri != "" {
 		return c.byURI(ctx)
@@ -16,7 +16,7 @@ func (c *conversation) system(ctx context.Context) (*system, error) {
 	return c.byUUID(ctx)
 }
 
-// byURI holds the system to its UUID as well, if that was given.
+// byURI also compares the system's UUID, if one was given.
 func (c *conversation) byURI(ctx context.Context) (*system, error) {
 	s, err := c.read(ctx, c.m.uri)
 	if err != nil {
@@ -31,8 +31,8 @@ func (c *conversation) byURI(ctx context.Context) (*system, error) {
 // most bounds a search: so many systems, and so many pages of their list.
 const most = 64
 
-// byUUID reads all systems, because of two with one UUID neither is meant. What
-// can't be read might be the second.
+// byUUID reads all systems, because with two systems of one UUID neither is accepted. A
+// system that can't be read might be the second.
 func (c *conversation) byUUID(ctx context.Context) (*system, error) {
 	uris, err := c.list(ctx)
 	if err != nil {
@@ -57,12 +57,12 @@ func (c *conversation) byUUID(ctx context.Context) (*system, error) {
 	return found, nil
 }
 
-// link is how one resource names another.
+// link is how one resource refers to another.
 type link struct {
 	ID string `json:"@odata.id"`
 }
 
-// list gives the URIs of all systems.
+// list returns the URIs of all systems.
 func (c *conversation) list(ctx context.Context) ([]string, error) {
 	var service struct{ Systems link }
 	if err := c.get(ctx, "read the service", root+"/", &service); err != nil {
@@ -92,8 +92,7 @@ func (c *conversation) list(ctx context.Context) ([]string, error) {
 	return uris, nil
 }
 
-// read is one system, and nothing else that has a power state too, such as a
-// chassis.
+// read reads one system. It refuses other resources with a power state, such as a chassis.
 func (c *conversation) read(ctx context.Context, uri string) (*system, error) {
 	s := &system{uri: uri}
 	if err := c.get(ctx, "read system "+uri, uri, s); err != nil {

@@ -30,8 +30,8 @@ func Kind() device.Kind {
 			{Name: "auth", Default: "basic", Doc: "basic, or session"},
 			{Name: "redfish_uri", Doc: "/redfish/v1, which is the only one that there is"},
 		}, trust.Params()),
-		// A BMC answers at once, or with 202 for what it does later. Nothing that
-		// releases work waits for this, only a power-on.
+		// A BMC carries a command out at once, or answers 202 and does so later. No release
+		// waits for this time, only a power-on does.
 		EffectDelay: 30 * time.Second,
 		Address:     address,
 		Hosts:       host.In("ip"),
@@ -43,17 +43,17 @@ func Kind() device.Kind {
 type machine struct {
 	host string
 	port int
-	// uri or uuid is empty, or both are given and have to agree.
+	// One of uri and uuid may be empty. If both are given, they must agree.
 	uri, uuid      string
 	user, password string
 	sessions       bool
 	tls            *tls.Config
 }
 
-// address is redfish:host:port and the system, in lower case: a BMC that makes
-// no difference of capitals would have one machine under two names. All that is
-// no secret is checked with it, because it is asked for when a configuration is
-// read; open is only called when the machine is down.
+// address is redfish:host:port and the system, in lower case: otherwise, with a BMC that
+// ignores case, one machine would have two addresses. All parameters that are not secret
+// are checked here, because the address is asked for when a configuration is read; open is
+// only called when the machine is down.
 func address(p map[string]string) (string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -81,7 +81,7 @@ const root = "/redfish/v1"
 // resource is a path with one spelling: no dots, no empty parts, nothing encoded.
 var resource = regexp.MustCompile(`^` + root + `(/[A-Za-z0-9_~:@=+-][A-Za-z0-9._~:@=+-]*)+$`)
 
-// parse takes all parameters, of which those from a Secret may be missing yet.
+// parse reads all parameters; those from a Secret may still be missing.
 func parse(p map[string]string) (*machine, error) {
 	m := &machine{user: p["username"], password: p["password"]}
 	var err error
@@ -111,8 +111,8 @@ func parse(p map[string]string) (*machine, error) {
 	return m, err
 }
 
-// choose says which system is meant. A BMC may have several, and the one that it
-// lists last, or alone today, is nobody's choice (S11).
+// choose reads which system is meant. It never defaults to the system that a BMC lists
+// last, or alone (S11: the device is the node's own).
 func (m *machine) choose(uri, uuid string) error {
 	m.uri = strings.TrimSuffix(strings.TrimSpace(uri), "/")
 	switch {
@@ -131,5 +131,5 @@ func (m *machine) choose(uri, uuid string) error {
 	return err
 }
 
-// at is host and port, as a URL has them.
+// at is host and port, in the form of URLs.
 func (m *machine) at() string { return net.JoinHostPort(m.host, strconv.Itoa(m.port)) }

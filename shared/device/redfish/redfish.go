@@ -42,8 +42,9 @@ func (m *machine) Off(ctx context.Context) error { return m.reset(ctx, "ForceOff
 // On switches it on.
 func (m *machine) On(ctx context.Context) error { return m.reset(ctx, "On", device.On) }
 
-// reset sends one command, once; none to a system that is so already (S9). One
-// that refuses because it is so is asked, not believed.
+// reset sends one command, once. It sends none to a system that is as wanted already (S9:
+// read first, then act). A BMC may refuse because the system is as wanted. That is read,
+// and not assumed.
 func (m *machine) reset(ctx context.Context, word string, goal device.Power) error {
 	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		s, err := c.system(ctx)
@@ -69,7 +70,7 @@ func (m *machine) reset(ctx context.Context, word string, goal device.Power) err
 	})
 }
 
-// system is what of a ComputerSystem matters here.
+// system is the part of a ComputerSystem that is used.
 type system struct {
 	Type       string `json:"@odata.type"`
 	UUID       string
@@ -85,9 +86,9 @@ type system struct {
 	uri string
 }
 
-// powers are those that states stand for. Whatever is about to run is on, or a
-// system that hangs while it starts could never be switched off; one that is
-// paused keeps its memory and goes on where it was (S2).
+// powers are the powers of states. A state that leads to running is on; otherwise a system
+// that hangs while it starts could never be switched off. A paused system keeps its memory
+// and continues where it was (S2).
 var powers = map[string]device.Power{
 	"On":         device.On,
 	"PoweringOn": device.On,
@@ -95,8 +96,8 @@ var powers = map[string]device.Power{
 	"Off":        device.Off,
 }
 
-// away are the states of a system to which the service has no connection now.
-// What it says of its power is a memory (S2).
+// away are the states of a system to which the service has no connection now. Its power
+// state is then only remembered (S2).
 var away = []string{"Absent", "UnavailableOffline"}
 
 func (c *conversation) power(s *system) (device.Power, error) {
@@ -104,7 +105,7 @@ func (c *conversation) power(s *system) (device.Power, error) {
 	switch {
 	case slices.Contains(away, s.Status.State):
 		return device.Unknown, c.errorf(device.ErrUnreachable, "the BMC calls system %s %s; its power can't be known", s.uri, s.Status.State)
-	case s.PowerState == "PoweringOff": // whoever asked for it (S12), and still running (S2)
+	case s.PowerState == "PoweringOff": // whoever asked for it (S12), the system still runs (S2)
 		return device.Unknown, c.errorf(device.ErrStopping, "system %s is PoweringOff", s.uri)
 	case s.PowerState == "":
 		return device.Unknown, c.errorf(device.ErrUnsupported, "the BMC does not tell the power state of system %s", s.uri)
@@ -114,8 +115,8 @@ func (c *conversation) power(s *system) (device.Power, error) {
 	return p, nil
 }
 
-// there are the states in which nothing is left to be said. A system that is
-// powering off may be shutting down in its own time.
+// there are the states in which no command is needed. A system that is powering off may
+// still be shutting down slowly.
 var there = map[device.Power][]string{device.Off: {"Off"}, device.On: {"On", "PoweringOn"}}
 
 func (c *conversation) settled(s *system, goal device.Power) bool {
@@ -123,7 +124,7 @@ func (c *conversation) settled(s *system, goal device.Power) bool {
 	return err == nil && slices.Contains(there[goal], s.PowerState)
 }
 
-// target is where the command is sent. A system that does not list it would do
+// target is where the command is sent. A system that does not list the command would do
 // something else, or nothing.
 func (c *conversation) target(s *system, word string) (string, error) {
 	reset := s.Actions.Reset

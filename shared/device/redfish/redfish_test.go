@@ -163,8 +163,8 @@ func TestWhatIsNotOffered(t *testing.T) {
 	}
 }
 
-// TestRefusedWhenSo: that it is so already counts if the state says so, and not
-// by the status alone (S2, S9).
+// TestRefusedWhenSo: a refusal because the system is as wanted counts only if the state
+// confirms it (S2, S9).
 func TestRefusedWhenSo(t *testing.T) {
 	already := redfishtest.Refusal{Status: 409, MessageID: "IDRAC.2.8.PSU501", Message: "Server is already powered OFF."}
 	for name, tc := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// sessions is where they are made, in every service.
+// sessions is the path where sessions are made, in every service.
 const sessions = root + "/SessionService/Sessions"
 
 func (c *conversation) logIn(ctx context.Context) error {
@@ -17,7 +17,7 @@ func (c *conversation) logIn(ctx context.Context) error {
 	var no *refusal
 	switch {
 	case errors.As(err, &no) && no.status == http.StatusBadRequest:
-		// Some say so of a wrong password.
+		// Some BMCs answer so to a wrong password.
 		return &refusal{device.ErrDenied, no.status, no.text}
 	case errors.As(err, &no) && (no.status == http.StatusNotFound || no.status == http.StatusMethodNotAllowed):
 		return &refusal{device.ErrUnsupported, no.status, no.text + "; if it has no sessions, write auth=basic"}
@@ -31,8 +31,8 @@ func (c *conversation) logIn(ctx context.Context) error {
 	return nil
 }
 
-// place is where a session stands on its BMC: some name themselves in Location by
-// another name or scheme, behind a proxy or by a name that only they know.
+// place is a session's path on its BMC. Some BMCs give themselves another host name or
+// scheme in Location, behind a proxy or by a name that only they know.
 func place(location string) string {
 	u, err := url.Parse(location)
 	if err != nil {
@@ -41,13 +41,13 @@ func place(location string) string {
 	return u.EscapedPath()
 }
 
-// logOut takes no longer than the caller has, but does not end with a cancelled
-// call: a BMC has few sessions, and one that is left may take half an hour.
+// logOut takes no longer than the caller's time, but does not end with a cancelled call: a
+// BMC has few sessions, and an abandoned one may take half an hour to end.
 func (c *conversation) logOut(ctx context.Context) {
 	if c.session == "" {
 		return
 	}
 	ctx, cancel := device.Goodbye(ctx, goodbye)
 	defer cancel()
-	_, _ = c.do(ctx, "end the session", http.MethodDelete, c.session, nil) // the BMC ends an abandoned one by itself
+	_, _ = c.do(ctx, "end the session", http.MethodDelete, c.session, nil) // the BMC ends an abandoned session by itself
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
-// conversation is one call's words with the BMC.
+// conversation is one call's conversation with the BMC.
 type conversation struct {
 	m    *machine
 	base *url.URL
@@ -26,15 +26,16 @@ type conversation struct {
 }
 
 const (
-	// longest is more than any resource that is read here has.
+	// longest is more than any resource that is read here.
 	longest = 1 << 20
-	// redirects are those of one request, all of them on this BMC.
+	// redirects are the redirects of one request, all of them on this BMC.
 	redirects = 3
-	// goodbye bounds the end of a session, within the caller's time.
+	// goodbye is the time for the end of a session, within the caller's time.
 	goodbye = time.Second
 )
 
-// talk does one thing and leaves nothing behind: no session, no connection (S10).
+// talk does one thing and leaves nothing behind: no session, no connection (S10: nothing
+// outlives its deadline).
 func (m *machine) talk(ctx context.Context, do func(context.Context, *conversation) error) error {
 	transport := trust.Transport(m.tls)
 	defer transport.CloseIdleConnections()
@@ -57,8 +58,8 @@ func (m *machine) talk(ctx context.Context, do func(context.Context, *conversati
 	return do(short, c)
 }
 
-// stay follows a redirect of a read on the same BMC. The caller's password is
-// for no other, and a command that was redirected arrives as something else.
+// stay follows a redirect of a read on the same BMC. The caller's password must go to no
+// other host, and a redirected command would arrive as another request.
 func (m *machine) stay(r *http.Request, via []*http.Request) error {
 	if len(via) > redirects || via[0].Method != http.MethodGet || !m.is(r.URL) {
 		return http.ErrUseLastResponse
@@ -66,20 +67,20 @@ func (m *machine) stay(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// is tells whether a URL is of this BMC.
+// is reports whether a URL is on this BMC.
 func (m *machine) is(u *url.URL) bool {
 	port, err := host.Port("port", u.Port(), 443)
 	return err == nil && u.Scheme == "https" && u.User == nil && strings.EqualFold(u.Hostname(), m.host) && port == m.port
 }
 
-// answer is one, with its body.
+// answer is an answer with its body.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do sends one request, once, and is an error for any answer but a success.
+// do sends one request, once, and returns an error for any answer but a success.
 func (c *conversation) do(ctx context.Context, what, method, uri string, body any) (answer, error) {
 	to, err := c.here(uri)
 	if err != nil {
@@ -104,7 +105,7 @@ func (c *conversation) do(ctx context.Context, what, method, uri string, body an
 	switch {
 	case err != nil:
 		return answer{}, c.lost(what, err)
-	case ctx.Err() != nil: // it came while we were hanging up
+	case ctx.Err() != nil: // the answer came while the connection was being closed
 		return answer{}, c.lost(what, ctx.Err())
 	case len(text) > longest:
 		return answer{}, c.errorf(device.ErrUnsupported, "%s: the answer is longer than %d bytes", what, longest)
@@ -114,7 +115,7 @@ func (c *conversation) do(ctx context.Context, what, method, uri string, body an
 	return a, nil
 }
 
-// request has no way to be sent again: its body can be read once.
+// request can't be sent again: its body can be read once.
 func (c *conversation) request(ctx context.Context, method string, to *url.URL, body any) (*http.Request, error) {
 	var text io.Reader
 	length := 0

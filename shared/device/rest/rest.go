@@ -18,26 +18,26 @@ import (
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
-// Talk is one call's words with an API.
+// Talk is one call's conversation with an API.
 type Talk struct {
-	// About names the machine in errors, such as "instance 7".
+	// About names the machine in errors, for example "instance 7".
 	About string
-	// Said reads an API's own code and message in an answer that is no success.
+	// Said reads an API's own code and message from an answer that is no success.
 	Said func(body []byte) (code, text string)
-	// Kinds are the words for an API's own codes, where the status does not do.
+	// Kinds are the errors for an API's own codes, if the status does not say enough.
 	Kinds map[string]error
-	// Header is what each request has besides, such as a token.
+	// Header is sent with each request, for example a token.
 	Header http.Header
-	// Direct is a host, with its port, that is asked past every proxy: one that stands
-	// for the machine's metadata server. It is set before Open.
+	// Direct is a host, with its port, that is called without any proxy: it replaces the
+	// machine's metadata server. Set it before Open.
 	Direct string
 
 	http    *http.Client
 	secrets []string
 }
 
-// Open begins one; End has to follow. Proxies of the environment count, as they
-// do for every tool of a cloud, but not for what only this machine is told of itself.
+// Open begins a conversation; End must follow. Proxies of the environment are used, as by
+// every tool of a cloud, but not for the machine's own metadata server.
 func (t *Talk) Open(cfg *tls.Config) {
 	transport := trust.Transport(cfg)
 	transport.Proxy = t.proxy
@@ -45,8 +45,9 @@ func (t *Talk) Open(cfg *tls.Config) {
 	t.Header = http.Header{}
 }
 
-// proxy is the environment's. A cloud's metadata server answers with a token for
-// whoever asks it: behind a proxy that is the proxy's machine, and it reads ours (S29).
+// proxy is the environment's proxy. A cloud's metadata server answers with a token for the
+// machine that asks: behind a proxy that would be the proxy's machine, and the proxy could
+// read our token (S29: no secret is shown).
 func (t *Talk) proxy(r *http.Request) (*url.URL, error) {
 	if t.Direct != "" && strings.EqualFold(r.URL.Host, t.Direct) {
 		return nil, nil
@@ -58,7 +59,7 @@ func (t *Talk) proxy(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// End leaves no connection behind (S10).
+// End closes all connections (S10: nothing outlives its deadline).
 func (t *Talk) End() { t.http.CloseIdleConnections() }
 
 // Hide keeps a secret out of errors (S29).
@@ -66,19 +67,19 @@ func (t *Talk) Hide(secrets ...string) { t.secrets = append(t.secrets, secrets..
 
 // Request is one.
 type Request struct {
-	// What is done by it, in words, for errors.
+	// What describes the request, for errors.
 	What        string
 	Method, URL string
-	// Form or Body is sent, if there is one.
+	// Form or Body is sent, if set.
 	Form url.Values
 	Body any
 }
 
-// longest is more than any answer that is read here has.
+// longest is more than any answer that is read here.
 const longest = 4 << 20
 
-// Do sends a request, once, and reads a success into a value. A value of nil
-// takes any. The answer's headers come with it.
+// Do sends a request, once, and decodes a success into a value. With a value of nil, any
+// success will do. It returns the answer's headers.
 func (t *Talk) Do(ctx context.Context, r Request, into any) (http.Header, error) {
 	err := ctx.Err()
 	if r.Method != http.MethodGet {
@@ -100,7 +101,7 @@ func (t *Talk) Do(ctx context.Context, r Request, into any) (http.Header, error)
 	switch {
 	case err != nil:
 		return nil, t.lost(r.What, err)
-	case ctx.Err() != nil: // it came while we were hanging up
+	case ctx.Err() != nil: // the answer came while the connection was being closed
 		return nil, t.lost(r.What, ctx.Err())
 	case len(body) > longest:
 		return nil, t.Errorf(device.ErrUnsupported, "%s: the answer is longer than %d bytes", r.What, longest)
@@ -115,7 +116,7 @@ func (t *Talk) Do(ctx context.Context, r Request, into any) (http.Header, error)
 	return resp.Header, nil
 }
 
-// request has no way to be sent again: its body can be read once.
+// request can't be sent again: its body can be read once.
 func (t *Talk) request(ctx context.Context, r Request) (*http.Request, error) {
 	var body io.Reader
 	kind := ""
@@ -131,7 +132,7 @@ func (t *Talk) request(ctx context.Context, r Request) (*http.Request, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
 	if err != nil {
-		return nil, errors.New("the URL is none") // not shown: it may hold a secret
+		return nil, errors.New("the URL is none") // not shown: it may contain a secret
 	}
 	req.GetBody = nil
 	for name, values := range t.Header {
@@ -145,8 +146,8 @@ func (t *Talk) request(ctx context.Context, r Request) (*http.Request, error) {
 	return req, nil
 }
 
-// statuses are the words for them. Any other is the API's no to this machine as
-// it is now, or a broken API from 500 on.
+// statuses are the errors for HTTP statuses. Any other status means that the API refuses to
+// do it now, or from 500 on that the API is broken.
 var statuses = map[int]error{
 	http.StatusUnauthorized:         device.ErrDenied,
 	http.StatusForbidden:            device.ErrDenied,
@@ -190,7 +191,7 @@ func (t *Talk) refused(what string, resp *http.Response, body []byte) error {
 	return t.Errorf(kind, "%s", strings.Join(parts, ": "))
 }
 
-// Busy is what an API asks for that has too much to do, by its Retry-After.
+// Busy is the wait that a busy API asks for, by its Retry-After.
 func Busy(after string) string {
 	switch n, err := strconv.ParseUint(after, 10, 31); {
 	case after == "":
@@ -201,8 +202,8 @@ func Busy(after string) string {
 	return "busy, asks to wait until " + after
 }
 
-// lost is a request without an answer. Whether a command took effect is for the
-// next read to tell.
+// lost is a request without an answer. Whether a command took effect is for the next read
+// to tell.
 func (t *Talk) lost(what string, err error) error {
 	return t.Errorf(device.ErrUnreachable, "%s: %s", what, trust.Lost(err))
 }
@@ -212,8 +213,8 @@ func (t *Talk) Errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", kind, t.About, Line(device.Redacted(fmt.Sprintf(format, args...), t.secrets...)))
 }
 
-// Failed is a command that was taken and failed later, by the API's own code; one
-// without a word is the API's no to this machine as it is now.
+// Failed is a command that was accepted and failed later, with the API's own code. An
+// unknown code means that the API refuses to do it now.
 func (t *Talk) Failed(code, format string, args ...any) error {
 	kind := t.Kinds[code]
 	if kind == nil {
@@ -222,7 +223,7 @@ func (t *Talk) Failed(code, format string, args ...any) error {
 	return t.Errorf(kind, format, args...)
 }
 
-// As is an error of this package as one of another kind.
+// As turns an error of this package into one of another kind.
 func As(kind, err error) error {
 	text := err.Error()
 	for _, k := range []error{device.ErrUnreachable, device.ErrDenied, device.ErrUnsupported, device.ErrConflict, device.ErrUnknown, device.ErrStopping} {
@@ -231,17 +232,17 @@ func As(kind, err error) error {
 	return fmt.Errorf("%w: %s", kind, text)
 }
 
-// longestLine is how much of a foreign message is kept.
+// longestLine bounds the part of a foreign message that is kept.
 const longestLine = 300
 
-// Line is one line of a foreign text.
+// Line is the first line of a foreign text.
 func Line(s string) string {
 	return device.Line(s, longestLine)
 }
 
-// Endpoint is the URL of an API, without a slash at its end; the usual one if
-// none is given. Tokens go there, and so it has TLS, except on this very machine.
-// What is wrong is not shown: it may hold a credential (S29).
+// Endpoint is the URL of an API, without a slash at its end; the usual one if none is
+// given. Tokens are sent there, so it must use TLS, except on this very machine. An invalid
+// URL is not shown: it may contain a credential (S29).
 func Endpoint(param, s, usual string) (string, error) {
 	s = strings.TrimRight(strings.TrimSpace(s), "/")
 	if s == "" {
@@ -261,8 +262,8 @@ func Endpoint(param, s, usual string) (string, error) {
 	return s, nil
 }
 
-// Bearer gets a token, and sends it with the requests that follow. What is no
-// success is a no to who asked, unless nobody answered.
+// Bearer gets a token, and sends it with the requests that follow. Any answer but a success
+// is a refusal of the account, unless nobody answered.
 func (t *Talk) Bearer(ctx context.Context, r Request) error {
 	var got struct {
 		Token string `json:"access_token"`
@@ -281,8 +282,8 @@ func (t *Talk) Bearer(ctx context.Context, r Request) error {
 	return nil
 }
 
-// Refused reads an answer whose member error is a word of who gives out tokens (RFC
-// 6749), or else an object of the API's own.
+// Refused reads an answer whose member error is a code of the token server (RFC 6749), or
+// else an object of the API's own.
 func Refused(body []byte, own func(object json.RawMessage) (code, text string)) (code, text string) {
 	var a struct {
 		Error       json.RawMessage `json:"error"`
@@ -298,8 +299,9 @@ func Refused(body []byte, own func(object json.RawMessage) (code, text string)) 
 	return own(a.Error)
 }
 
-// Told is how a command ended. A machine that can't be told may be so already: it
-// is asked, not believed (S9).
+// Told is the result of a command. If the API says that the machine can't be switched, the
+// machine may be as wanted already. That is read from the machine, and not assumed (S9:
+// read first, then act).
 func Told(err error, goal device.Power, state func() (device.Reading, error)) error {
 	if !errors.Is(err, device.ErrConflict) {
 		return err

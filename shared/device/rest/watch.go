@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// patience is how long an accepted command is watched for a refusal. Whether
-	// it has the effect is what State reads later, and not for here.
+	// patience is how long an accepted command is watched for a refusal. Whether the
+	// command has its effect is read later by State.
 	patience = 2 * time.Second
-	// pause is between two looks.
+	// pause is the time between two looks.
 	pause = 200 * time.Millisecond
 )
 
-// Watch asks how an accepted command goes on until it is done, or has failed,
-// or enough of the caller's time has gone by.
+// Watch reads the progress of an accepted command until it is done, or has failed, or
+// enough of the caller's time has passed.
 func Watch(ctx context.Context, look func(context.Context) (done bool, err error)) error {
 	until := time.Now().Add(patience)
 	if end, ok := ctx.Deadline(); ok && time.Until(end)/2 < patience {
@@ -31,7 +31,7 @@ func Watch(ctx context.Context, look func(context.Context) (done bool, err error
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return nil // it was accepted, and who asked has gone
+			return nil // the command was accepted, and the caller has gone
 		case <-t.C:
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // Member is one device of a set.
 type Member struct {
-	// Name tells it from the others in errors.
+	// Name tells the member from the others in errors.
 	Name string
-	// Identity is what it must answer for, where it can tell; empty if that is
-	// not known.
+	// Identity is the machine that the member must answer for, if it can tell; empty if
+	// that is not known.
 	Identity string
 	device.Driver
 }
@@ -35,12 +35,13 @@ func New(members ...Member) (device.Driver, error) {
 	return driver(members), nil
 }
 
-// driver speaks with the members one after the other.
+// driver calls the members one after the other.
 type driver []Member
 
-// State reads every member. On if any is on, so that the others are cut with it, and
-// with the first that is not seen on, so that an On is asked for again; off only if all
-// are; else it is not known, and the error names the member.
+// State reads every member. The set is on if any member is on, so that the others are cut
+// too. It then also names the first member that is not seen on, so that On is called again.
+// The set is off only if all members are off. Otherwise it is unknown, and the error names
+// the member.
 func (d driver) State(ctx context.Context) (device.Reading, error) {
 	var sum device.Reading
 	var first error
@@ -56,13 +57,14 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 			power, why = device.On, ""
 		case r.Power != device.Off:
 			why = "does not know its power"
-			first = cmp.Or(first, fmt.Errorf("device %s of the set: its power is not known", m.Name)) // S2
+			first = cmp.Or(first, fmt.Errorf("device %s of the set: its power is not known", m.Name)) // S2: what is unknown is never taken for off
 		}
 		if why != "" && lacks == "" {
 			lacks = "device " + m.Name + " of the set " + why
 		}
 		if strange(m, r) {
-			// The caller refuses it, and must hear it (S11).
+			// The caller refuses this machine, and must see it (S11: the device is the
+			// node's own).
 			return device.Reading{Power: r.Power, Identity: r.Identity}, nil
 		}
 		if sum.Identity == "" {
@@ -78,15 +80,15 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 	return sum, nil
 }
 
-// Off cuts every member that reads on. One that fails does not keep the others on;
-// the first failure is what is told.
+// Off cuts every member that reads on. A member that fails does not keep the others from
+// being cut; the first failure is returned.
 func (d driver) Off(ctx context.Context) error { return d.each(ctx, device.Off, device.Driver.Off) }
 
 // On switches on every member that reads off.
 func (d driver) On(ctx context.Context) error { return d.each(ctx, device.On, device.Driver.On) }
 
-// Lacking are the rights that any member's account lacks, with the member's name. Of a
-// member of which nobody knows nothing is said.
+// Lacking returns the rights that any member's account lacks, with the member's name. It
+// leaves out members whose rights are unknown.
 func (d driver) Lacking(ctx context.Context) ([]string, error) {
 	var all []string
 	var unknown error
@@ -125,9 +127,10 @@ func (d driver) each(ctx context.Context, goal device.Power, call func(device.Dr
 	return first
 }
 
-// one reads a member and switches it if it must be (S9). A member that was not read gets
-// no command: it may be off by somebody else's hand, and what is sent an Off is switched
-// on again later (S12).
+// one reads a member and switches it if needed (S9: read first, then act). A member that
+// can't be read gets no command: somebody else may have switched it off, and a member that
+// is sent an Off is switched on again later (S12: only what we switched off is switched
+// on).
 func (d driver) one(ctx context.Context, i int, goal device.Power, call func(device.Driver, context.Context) error) error {
 	ctx, cancel := d.share(ctx, i)
 	defer cancel()
@@ -136,7 +139,7 @@ func (d driver) one(ctx context.Context, i int, goal device.Power, call func(dev
 	case err != nil:
 		return fmt.Errorf("no command was sent, as it can't be read: %w", err)
 	case strange(d[i], r):
-		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, d[i].Identity) // S11
+		return fmt.Errorf("%w: it answers for %s, enrolled is %s", device.ErrUnknown, r.Identity, d[i].Identity) // S11: the device is the node's own
 	case r.Power == goal:
 		return nil
 	case r.Power == device.Unknown:
@@ -151,8 +154,8 @@ func (d driver) read(ctx context.Context, i int) (device.Reading, error) {
 	return d[i].State(ctx)
 }
 
-// share is a member's part of the time that is left: one that hangs leaves
-// enough for those after it.
+// share is a member's part of the remaining time, so that a member that hangs leaves enough
+// for those after it.
 func (d driver) share(ctx context.Context, i int) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

@@ -128,8 +128,9 @@ func TestOneMember(t *testing.T) {
 	}
 }
 
-// TestOneMemberIsNotSwitchedOn with the others: the set is on, so that it is cut again if
-// it must be, and says what it lacks, until an On has reached every member (S25).
+// TestOneMemberIsNotSwitchedOn with the others: the set counts as on, so that it is cut
+// again if needed, and names the missing supply, until an On has reached every member
+// (S25).
 func TestOneMemberIsNotSwitchedOn(t *testing.T) {
 	type seen struct {
 		On      error
@@ -267,7 +268,7 @@ func (silent) State(context.Context) (device.Reading, error) { return device.Rea
 func (silent) Off(context.Context) error                     { return nil }
 func (silent) On(context.Context) error                      { return nil }
 
-// TestAMemberThatIsNotReadIsNotSwitched: it may be off by somebody else's hand, and an On
+// TestAMemberThatIsNotReadIsNotSwitched: somebody else may have switched it off, and an On
 // after our Off would undo that (S9, S12). The other member is switched all the same.
 func TestAMemberThatIsNotReadIsNotSwitched(t *testing.T) {
 	for name, tc := range map[string]struct{ answers, want error }{

@@ -1,7 +1,7 @@
-// Package trust is by which certificate a device is believed, where it is
-// spoken to by HTTPS.
+// Package trust says by which certificate a device is trusted, if the device is called over
+// HTTPS.
 //
-// What a reader must not get wrong: who answers in a device's place can say that
-// a machine is off. Without a check of the certificate nothing that is said is
-// proof; only the operator's own explicit word turns it off.
+// What a reader must not get wrong: a stranger who answers in a device's place can say that
+// a machine is off. Without a check of the certificate no answer is proof. Only the
+// operator's own explicit setting turns the check off.
 package trust

@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// Params are what a driver takes for it, in the words that agents have.
+// Params are a driver's parameters for this, with the names that agents use.
 func Params() []device.Param {
 	return []device.Param{
 		{Name: "ca", Doc: "certificates to believe, PEM in one line; the system's own if not given"},
@@ -46,7 +46,7 @@ func Config(p map[string]string) (*tls.Config, error) {
 	case p["ca"] != "" && insecure:
 		return nil, errors.New("ca has no meaning with ssl_insecure; delete one of them")
 	case p["ca"] == "":
-		return &tls.Config{InsecureSkipVerify: insecure}, nil // the operator's explicit word
+		return &tls.Config{InsecureSkipVerify: insecure}, nil // the operator's explicit setting
 	}
 	pool, err := pool(p["ca"])
 	if err != nil {
@@ -67,8 +67,8 @@ func flag(name, s string) (bool, error) {
 
 const begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
-// pool takes PEM whose line breaks may have become blanks, \n or nothing: a
-// line of a ConfigMap holds one line.
+// pool reads PEM whose line breaks may have become blanks, \n or nothing: a line of a
+// ConfigMap holds one line.
 func pool(text string) (*x509.CertPool, error) {
 	all := x509.NewCertPool()
 	rest := strings.Join(strings.Fields(strings.NewReplacer(`\r`, " ", `\n`, " ").Replace(text)), " ")
@@ -95,15 +95,15 @@ func pool(text string) (*x509.CertPool, error) {
 // maxHeader bounds what is read before a body.
 const maxHeader = 64 << 10
 
-// Transport speaks to a device directly, whatever proxy the environment names,
-// and by HTTP/1, in which a command is never sent again by the library.
+// Transport calls a device directly, whatever proxy the environment names, and by HTTP/1,
+// in which the library never repeats a command.
 func Transport(cfg *tls.Config) *http.Transport {
 	t := &http.Transport{TLSClientConfig: cfg.Clone(), MaxResponseHeaderBytes: maxHeader, Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP1(true)
 	return t
 }
 
-// Lost says in words why a request has no answer.
+// Lost describes why a request has no answer.
 func Lost(err error) string {
 	var about *url.Error
 	if errors.As(err, &about) {
@@ -115,8 +115,7 @@ func Lost(err error) string {
 	return err.Error()
 }
 
-// why says in words what is wrong with a certificate, if that is what an error
-// is about.
+// why describes what is wrong with a certificate, if the error is about one.
 func why(err error) (string, bool) {
 	var (
 		unknown x509.UnknownAuthorityError

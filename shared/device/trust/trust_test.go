@@ -9,7 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
 )
 
-// TestConfig: nothing but the operator's explicit word believes any certificate.
+// TestConfig: only the operator's explicit setting makes the driver trust any certificate.
 func TestConfig(t *testing.T) {
 	const notPEM = "ca is not PEM: -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----, as often as there are certificates, and nothing else"
 	pem := trusttest.New(t).PEM

@@ -1,6 +1,6 @@
 // Package vsphere switches virtual machines by vCenter or an ESXi host.
 //
-// What a reader must not get wrong: vCenter answers for machines on hosts that
-// it has lost, from memory. Its word counts only while the machine's host is
-// connected to it, and so is the machine (S2).
+// What a reader must not get wrong: for machines on hosts that vCenter has lost, it answers
+// from memory. Its answer counts only while the machine and the machine's host are
+// connected to it (S2: what is unknown is never taken for off).
 package vsphere

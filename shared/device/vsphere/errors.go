@@ -12,8 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
-// kinds are the words for vSphere's faults. Any other is its no to this machine
-// as it is now.
+// kinds are the errors for vSphere's faults. Any other fault means that it refuses to do it
+// now.
 var kinds = map[string]error{
 	"InvalidLogin":          device.ErrDenied,
 	"NoPermission":          device.ErrDenied,
@@ -31,10 +31,10 @@ var kinds = map[string]error{
 	"MethodNotFound":        device.ErrUnsupported,
 	"InvalidRequest":        device.ErrUnsupported,
 	"InvalidType":           device.ErrUnsupported,
-	"RestrictedVersion":     device.ErrUnsupported, // a licence by which the API only reads
+	"RestrictedVersion":     device.ErrUnsupported, // a licence with which the API only reads
 }
 
-// statuses are the words for what is no SOAP at all.
+// statuses are the errors for answers that are no SOAP at all.
 var statuses = map[int]error{
 	http.StatusUnauthorized:     device.ErrDenied,
 	http.StatusForbidden:        device.ErrDenied,
@@ -45,7 +45,7 @@ var statuses = map[int]error{
 	http.StatusRequestTimeout:   device.ErrUnreachable,
 }
 
-// explain sorts what went wrong into the words that every driver uses.
+// explain sorts failures into the errors that every driver uses.
 func (c *conversation) explain(what string, err error) error {
 	if err == nil {
 		return nil
@@ -73,13 +73,13 @@ func (c *conversation) explain(what string, err error) error {
 	return c.errorf(kind, "%s: %s", what, trust.Lost(err))
 }
 
-// faulty is a no in vSphere's own words.
+// faulty is a refusal in vSphere's own words.
 func (c *conversation) faulty(what string, f *fault) error {
 	name, text := f.name, f.text
 	kind, ok := kinds[name]
 	switch {
 	case ok:
-	case name == "": // it says that something went wrong, and not what
+	case name == "": // the fault says that something went wrong, and not what
 		kind, name = device.ErrUnreachable, "a fault without a name"
 	default:
 		kind = device.ErrConflict
@@ -98,7 +98,7 @@ func (c *conversation) errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", kind, c.m.at(), rest.Line(c.scrub(fmt.Sprintf(format, args...))))
 }
 
-// scrub takes out whatever an answer had of the credentials (S29).
+// scrub removes credentials from an answer (S29: no secret is shown).
 func (c *conversation) scrub(s string) string {
 	return device.Redacted(s, append(slices.Collect(maps.Values(c.cookies)), c.m.password, esc(c.m.password), c.session)...)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// virtual is what of a virtual machine matters here, in vSphere's words.
+// virtual is the part of a virtual machine that is used, with vSphere's names.
 type virtual struct {
 	ref                     ref
 	uuid, power, connection string
@@ -14,12 +14,12 @@ type virtual struct {
 	hostConnection          string
 }
 
-// name is the one that never changes. People's names for machines do, and are
-// somebody else's text.
+// name is the name that never changes. People's names for machines change, and are somebody
+// else's text.
 func (vm *virtual) name() string { return vm.ref.value }
 
-// find reads the machine of the UUID. Of two with one UUID, such as copies that
-// kept it, neither is meant.
+// find reads the machine with the UUID. If two have it, for example a copy that kept it,
+// neither is accepted.
 func (c *conversation) find(ctx context.Context) (*virtual, error) {
 	const what = "look for the machine"
 	dc, err := c.datacenter(ctx)
@@ -55,7 +55,7 @@ func (c *conversation) datacenter(ctx context.Context) (string, error) {
 	return dc.as("datacenter"), nil
 }
 
-// read asks for the machine first, and for its host as it is after that.
+// read reads the machine first, and then its host.
 func (c *conversation) read(ctx context.Context, at ref) (*virtual, error) {
 	p, err := c.properties(ctx, at, "config.uuid", "runtime.powerState", "runtime.connectionState", "runtime.host")
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *conversation) read(ctx context.Context, at ref) (*virtual, error) {
 		ref: at, uuid: p["config.uuid"].text(), power: p["runtime.powerState"].text(),
 		connection: p["runtime.connectionState"].text(), host: p["runtime.host"].ref(),
 	}
-	// One whose host can't read its files tells no UUID, and is not connected.
+	// A machine whose host can't read its files tells no UUID, and is not connected.
 	if vm.uuid != "" && !device.SameIdentity(vm.uuid, c.m.uuid) {
 		return nil, c.errorf(device.ErrUnknown, "machine %s has BIOS UUID %s, asked for was %s", vm.name(), vm.uuid, c.m.uuid)
 	}
@@ -79,8 +79,8 @@ func (c *conversation) read(ctx context.Context, at ref) (*virtual, error) {
 	return vm, nil
 }
 
-// properties are those of one object. One that may not be read is an error and
-// not missing.
+// properties are those of one object. A property that may not be read is an error and not
+// missing.
 func (c *conversation) properties(ctx context.Context, of ref, names ...string) (map[string]element, error) {
 	what := "read " + of.value
 	spec := "<specSet><propSet>" + with("type", of.kind) + with("all", "false")

@@ -19,8 +19,8 @@ func Kind() device.Kind {
 	return device.Kind{
 		Name: "vsphere",
 		Params: slices.Concat([]device.Param{
-			// Not marked as required, or it could be looked for in a Secret, where
-			// the address could not have it.
+			// Not marked as required: a required parameter could be put into a Secret,
+			// where the address could not read it.
 			{Name: "server", Doc: "address or name of the vCenter, or of the ESXi host"},
 			{Name: "ipport", Default: "443", Doc: "its TCP port"},
 			{Name: "uuid", Required: true, Machine: true, Doc: "BIOS UUID of the virtual machine"},
@@ -28,8 +28,8 @@ func Kind() device.Kind {
 			{Name: "username", Required: true, Doc: "user of the vCenter, such as fence@vsphere.local"},
 			{Name: "password", Required: true, Secret: true, Doc: "the user's password"},
 		}, trust.Params()),
-		// One power operation of a machine at a time: a power-on is refused while
-		// a power-off is under way, so that no off can come after an on. What is
+		// vSphere carries out one power operation of a machine at a time. A power-on is
+		// refused during a power-off, so that no off can take effect after an on. What is
 		// left is that vCenter shows changes late.
 		EffectDelay: 30 * time.Second,
 		Lead:        device.AtOnce,
@@ -46,14 +46,14 @@ type machine struct {
 	uuid, datacenter string
 	user, password   string
 	tls              *tls.Config
-	// shut is that the last login was refused.
+	// shut: the last login was refused.
 	shut error
 }
 
-// address is vsphere:<UUID>, whichever vCenter or host knows it: two nodes with
-// one machine are seen even if they name two of them. All that is no secret is
-// checked with it, because it is asked for when a configuration is read; open is
-// only called when the machine is down.
+// address is vsphere:<UUID>, whichever vCenter or host knows it: two nodes with one machine
+// are noticed even if they name two vCenters. All parameters that are not secret are
+// checked here, because the address is asked for when a configuration is read; open is only
+// called when the machine is down.
 func address(p map[string]string) (string, error) {
 	m, err := parse(p)
 	if err != nil {
@@ -73,9 +73,9 @@ func open(p map[string]string) (device.Driver, error) {
 	return m, nil
 }
 
-// parse takes all parameters, of which those from a Secret may be missing yet.
-// A machine's name is refused: it is not unique, and whoever may rename machines
-// could choose which one is switched (S11).
+// parse reads all parameters; those from a Secret may still be missing. It refuses a
+// machine's name: the name is not unique, and a user who may rename machines could choose
+// which machine is switched (S11: the device is the node's own).
 func parse(p map[string]string) (*machine, error) {
 	m := &machine{user: p["username"], password: p["password"], datacenter: strings.TrimSpace(p["datacenter"])}
 	var err error
@@ -92,5 +92,5 @@ func parse(p map[string]string) (*machine, error) {
 	return m, err
 }
 
-// at is host and port, as a URL has them.
+// at is host and port, in the form of URLs.
 func (m *machine) at() string { return net.JoinHostPort(m.server, strconv.Itoa(m.port)) }

@@ -7,12 +7,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// needed are the privileges on a machine by which it is switched. Who may not see it
-// finds no machine.
+// needed are the privileges on a machine that are needed to switch it. An account that may
+// not see it finds no machine.
 var needed = []string{"VirtualMachine.Interact.PowerOff", "VirtualMachine.Interact.PowerOn"}
 
-// Lacking asks which of them this very session has on the machine. Who was not let in
-// just now does not try again, or the account may be locked.
+// Lacking asks which of these privileges this session lacks. If a login has just been
+// refused, it does not try again: the account might be locked.
 func (m *machine) Lacking(ctx context.Context) (lacks []string, err error) {
 	if m.shut != nil {
 		return nil, m.shut

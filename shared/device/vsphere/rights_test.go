@@ -41,8 +41,8 @@ func (r *rights) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPr
 	return all
 }
 
-// TestNoSecondLogin: who was not let in does not try again to ask for rights, since the
-// second try counts at a vCenter that locks accounts.
+// TestNoSecondLogin: after a refused login the driver does not try again to ask for rights,
+// because a vCenter that locks accounts counts the second try.
 func TestNoSecondLogin(t *testing.T) {
 	s := serve(t)
 	s.setFault(devicetest.WrongPassword)

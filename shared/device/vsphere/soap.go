@@ -25,11 +25,11 @@ func with(name, text string) string { return "<" + name + ">" + esc(text) + "</"
 
 func esc(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder accepts every write
 	return b.String()
 }
 
-// element is one of an answer, with all that is in it.
+// element is one element of an answer, with everything in it.
 type element struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -48,7 +48,7 @@ func (e element) attr(name string) string {
 	return ""
 }
 
-// all are the elements of a name right below.
+// all returns the direct children of a name.
 func (e element) all(name string) []element {
 	var all []element
 	for _, i := range e.Inner {
@@ -59,7 +59,7 @@ func (e element) all(name string) []element {
 	return all
 }
 
-// at goes down by first elements; one that is not there is empty.
+// at follows first children by name; a missing element is empty.
 func (e element) at(path ...string) element {
 	for _, name := range path {
 		found := e.all(name)
@@ -78,17 +78,17 @@ func (e element) ref() ref { return ref{e.attr("type"), e.text()} }
 
 const xsi = "http://www.w3.org/2001/XMLSchema-instance"
 
-// fault is a no in vSphere's own words.
+// fault is a refusal in vSphere's own words.
 type fault struct {
-	// name is that of the fault's type, such as NoPermission.
+	// name is that of the fault's type, for example NoPermission.
 	name, text string
-	// privilege and existing are of the faults that have them.
+	// privilege and existing are set in the faults that have them.
 	privilege, existing string
 }
 
 func (f *fault) Error() string { return f.name + ": " + f.text }
 
-// faultOf reads a fault's element, whose type an attribute tells, or its name.
+// faultOf reads a fault's element. An attribute, or its name, tells its type.
 func faultOf(e element, text string) *fault {
 	name := strings.TrimSuffix(e.name(), "Fault")
 	for _, a := range e.Attrs {
@@ -101,17 +101,17 @@ func faultOf(e element, text string) *fault {
 
 const envelope = xml.Header + `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`
 
-// errNotSOAP is an answer that vSphere does not give.
+// errNotSOAP: vSphere does not give such an answer.
 var errNotSOAP = errors.New("the answer is not what vSphere has")
 
-// call sends one request, once, and gives the answer's element back.
+// call sends one request, once, and returns the answer's element.
 func (c *conversation) call(ctx context.Context, method string, this ref, args ...string) (element, error) {
 	body := envelope + "<" + method + ` xmlns="urn:vim25">` + this.as("_this") + strings.Join(args, "") + "</" + method + "></Body></Envelope>"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+c.m.at()+"/sdk", strings.NewReader(body))
 	if err != nil {
 		return element{}, err
 	}
-	req.GetBody = nil // it can't be sent again
+	req.GetBody = nil // the request can't be sent again
 	req.Header.Set("Content-Type", `text/xml; charset="utf-8"`)
 	req.Header.Set("SOAPAction", "urn:vim25/"+version)
 	req.Header.Set("User-Agent", "nodefence")
@@ -145,7 +145,7 @@ func (c *conversation) take(ctx context.Context, resp *http.Response) ([]byte, e
 	switch {
 	case err != nil:
 		return nil, err
-	case ctx.Err() != nil: // it came while we were hanging up
+	case ctx.Err() != nil: // the answer came while the connection was being closed
 		return nil, ctx.Err()
 	case len(text) > longest:
 		return nil, fmt.Errorf("%w: it is longer than %d bytes", errNotSOAP, longest)

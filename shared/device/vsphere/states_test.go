@@ -33,7 +33,7 @@ func (s *served) sent() []string {
 	return out
 }
 
-// TestStates: what vCenter's word is worth in each state of machine and host.
+// TestStates: whether vCenter's answer counts in each state of machine and host.
 func TestStates(t *testing.T) {
 	const (
 		on, off, suspended = types.VirtualMachinePowerStatePoweredOn, types.VirtualMachinePowerStatePoweredOff, types.VirtualMachinePowerStateSuspended
@@ -168,8 +168,8 @@ func (s *served) second() interface {
 	return nil
 }
 
-// TestErrors: each fault in the one word that tells an operator what to mend,
-// with one command and no more.
+// TestErrors: each fault in the one error that tells an operator what to correct, with one
+// command and no more.
 func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		no   types.BaseMethodFault

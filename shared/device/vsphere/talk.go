@@ -12,28 +12,29 @@ import (
 	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
-// conversation is one call's words with the vCenter.
+// conversation is one call's conversation with the vCenter.
 type conversation struct {
 	m    *machine
 	http *http.Client
-	// cookies are the session.
+	// cookies hold the session.
 	cookies map[string]string
-	// service's own objects.
+	// the service's own objects
 	sessions, search, collector, rights ref
-	// session is its key.
+	// session is the session's key.
 	session string
 }
 
 const (
-	// goodbye bounds the end of a session, within the caller's time.
+	// goodbye is the time for the end of a session, within the caller's time.
 	goodbye = time.Second
-	// longest is more than any answer that is read here has.
+	// longest is more than any answer that is read here.
 	longest = 4 << 20
-	// version of the API that is spoken, which newer ones still answer.
+	// version is the version of the API that is used, which newer servers still answer.
 	version = "6.5"
 )
 
-// talk does one thing and leaves nothing behind: no session, no connection (S10).
+// talk does one thing and leaves nothing behind: no session, no connection (S10: nothing
+// outlives its deadline).
 func (m *machine) talk(ctx context.Context, do func(context.Context, *conversation) error) error {
 	transport := trust.Transport(m.tls)
 	defer transport.CloseIdleConnections()
@@ -72,15 +73,15 @@ func (c *conversation) logIn(ctx context.Context) error {
 	return c.explain("log in", err)
 }
 
-// logOut takes no longer than the caller has, but does not end with a cancelled
-// call: sessions are few, and one that is left stays for half an hour.
+// logOut takes no longer than the caller's time, but does not end with a cancelled call:
+// sessions are few, and an abandoned one stays for half an hour.
 func (c *conversation) logOut(ctx context.Context) {
 	ctx, cancel := device.Goodbye(ctx, goodbye)
 	defer cancel()
-	_, _ = c.call(ctx, "Logout", c.sessions) // it ends an abandoned one by itself
+	_, _ = c.call(ctx, "Logout", c.sessions) // the server ends an abandoned session by itself
 }
 
-// status is an answer with one that SOAP does not have.
+// status is an answer with an HTTP status that SOAP does not use.
 type status struct {
 	code  int
 	after string

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// patience is how long an accepted command is watched for a refusal. Whether
-	// it has the effect is what State reads later, and not for here.
+	// patience is how long an accepted command is watched for a refusal. Whether the
+	// command has its effect is read later by State.
 	patience = 2 * time.Second
-	// pause is between two looks at a task.
+	// pause is the time between two looks at a task.
 	pause = 100 * time.Millisecond
 )
 
-// wait gives back why a task failed, if it does so soon.
+// wait returns why a task failed, if it fails soon.
 func (c *conversation) wait(ctx context.Context, what string, task ref) error {
 	until := time.Now().Add(patience)
 	if end, ok := ctx.Deadline(); ok && time.Until(end)/2 < patience {

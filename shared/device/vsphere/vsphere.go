@@ -25,25 +25,26 @@ func (m *machine) State(ctx context.Context) (device.Reading, error) {
 	return r, nil
 }
 
-// vSphere's words for a machine's power.
+// vSphere's names for a machine's power.
 const (
 	poweredOn  = "poweredOn"
 	poweredOff = "poweredOff"
 	suspended  = "suspended"
 )
 
-// Off cuts the power at once; the system on it is not asked.
+// Off cuts the power at once, without asking the operating system.
 func (m *machine) Off(ctx context.Context) error {
 	return m.change(ctx, "power off", poweredOff, "PowerOffVM_Task")
 }
 
-// On switches it on.
+// On switches the machine on.
 func (m *machine) On(ctx context.Context) error {
 	return m.change(ctx, "power on", poweredOn, "PowerOnVM_Task")
 }
 
-// change sends one command, once; none to a machine that is so already (S9), and
-// none to one whose host is not connected: nobody would know when it is done.
+// change sends one command, once. It sends none to a machine that is as wanted already (S9:
+// read first, then act), and none to a machine whose host is not connected: nobody would
+// know when the command is carried out.
 func (m *machine) change(ctx context.Context, what, goal, method string) error {
 	return m.talk(ctx, func(ctx context.Context, c *conversation) error {
 		vm, err := c.find(ctx)
@@ -66,7 +67,8 @@ func (m *machine) change(ctx context.Context, what, goal, method string) error {
 		if !errors.Is(err, device.ErrConflict) {
 			return err
 		}
-		// It can't: because it is so already? It is asked, not believed.
+		// vSphere may refuse because the machine is as wanted already. That is read, and
+		// not assumed.
 		if now, rerr := c.find(ctx); rerr == nil && c.settled(now, goal) {
 			return nil
 		}
@@ -74,14 +76,14 @@ func (m *machine) change(ctx context.Context, what, goal, method string) error {
 	})
 }
 
-// powers are those that states stand for. A suspended machine keeps its memory
-// and goes on where it was (S2).
+// powers are the powers of states. A suspended machine keeps its memory and continues where
+// it was (S2).
 var powers = map[string]device.Power{poweredOn: device.On, suspended: device.On, poweredOff: device.Off}
 
-// connected is vSphere's word for a host, and for a machine, that it hears.
+// connected is vSphere's value for a host, and for a machine, with a connection.
 const connected = "connected"
 
-// reachable is that somebody is connected to the machine's host now.
+// reachable: the machine's host is connected now.
 func (c *conversation) reachable(vm *virtual) error {
 	if vm.hostConnection != connected {
 		return c.errorf(device.ErrUnreachable, "host %s of machine %s is %s; what is known of the machine is a memory", vm.host.value, vm.name(), told(vm.hostConnection))
@@ -108,7 +110,7 @@ func (c *conversation) settled(vm *virtual, goal string) bool {
 	return err == nil && vm.power == goal
 }
 
-// told is a word of vSphere's, of which there may be none.
+// told is a value of vSphere's, which may be missing.
 func told(s string) string {
 	if s == "" {
 		return "in a state that is not told"

@@ -1,5 +1,5 @@
-// Package brokentest breaks the disk under a broker of this process.
+// Package brokentest breaks the disk under a broker in this process.
 //
-// What a reader must not get wrong: the broker's files are as they were; it is the
-// process's own handles of them that refuse every write.
+// What a reader must not get wrong: the broker's files stay as they were. Only the handles
+// that this process has open refuse every write.
 package brokentest

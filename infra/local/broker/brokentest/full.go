@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Full has each file below dir that this process has open refuse every write, as a
-// full disk does. Whatever opens a file anew can write. It tells how many it spoilt.
+// Full makes every file below dir that this process has open refuse every write, as a full
+// disk does. A file that is opened later can be written. Full returns the number of files.
 func Full(dir string) (spoilt int, err error) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {

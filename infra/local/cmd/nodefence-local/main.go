@@ -19,7 +19,6 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/program"
@@ -49,7 +48,6 @@ flags:
 const name = "nodefence-local"
 
 func main() {
-	agent.Supervise()
 	program.Main(name, start)
 }
 
@@ -93,8 +91,8 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, s, log, *dir, *listen, *triggers)
 }
 
-// self is the node that this process runs on, empty for none (S13). A Node has its
-// machine's host name unless somebody chose another; a pod has a host name of its own.
+// self is the node that this process runs on, empty if there is none (S13: never its own
+// machine). A Node usually has its machine's host name; a pod has a host name of its own.
 func self(given, host string, inPod bool) (string, error) {
 	switch {
 	case given == functions.NoNode:

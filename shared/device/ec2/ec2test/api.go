@@ -12,8 +12,8 @@ type Refusal struct {
 	Code, Message string
 }
 
-// Refuse has every request of this name fail from now on, unseen by any
-// instance; a zero Refusal ends it.
+// Refuse makes every request of this name fail from now on, without reaching any instance;
+// a zero Refusal ends this.
 func (c *Cloud) Refuse(name string, with Refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,7 +25,7 @@ func (c *Cloud) Refuse(name string, with Refusal) {
 
 var wellFormed = regexp.MustCompile(`^i-([0-9a-f]{8}|[0-9a-f]{17})$`)
 
-// The API's own words for what it refuses.
+// The API's own texts for refusals.
 func notFound(id string) Refusal {
 	return Refusal{http.StatusBadRequest, "InvalidInstanceID.NotFound", "The instance ID '" + id + "' does not exist"}
 }
@@ -39,14 +39,14 @@ func wrongState(id, done string) Refusal {
 		"This instance '" + id + "' is not in a state from which it can be " + done + "."}
 }
 
-// dryRun is what who may do it is told in place of an answer.
+// dryRun is the answer to a trial by a caller who has the right.
 var dryRun = Refusal{http.StatusPreconditionFailed, "DryRunOperation", "Request would have succeeded, but DryRun flag is set."}
 
-// change is what a stop or start answers.
+// change is the answer to a stop or start.
 type change struct{ was, is Instance }
 
-// do carries out one request about one instance, and says in the log what came
-// of it. What it returns last is called without the lock.
+// do carries out one request about one instance, and logs the result. Call the function
+// that it returns last without the lock.
 func (c *Cloud) do(a Action) (change, Refusal, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

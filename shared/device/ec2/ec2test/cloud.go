@@ -19,23 +19,23 @@ const (
 	Stopped      State = "stopped"
 )
 
-// codes are the numbers that the API has for the states.
+// codes are the API's numbers for the states.
 var codes = map[State]int{Pending: 0, Running: 16, ShuttingDown: 32, Terminated: 48, Stopping: 64, Stopped: 80}
 
-// goals are where a state leads to by itself.
+// goals are the states to which a state leads by itself.
 var goals = map[State]State{Pending: Running, Stopping: Stopped, ShuttingDown: Terminated}
 
-// Instance is one, as it is or as it is shown.
+// Instance is an instance, as it is or as it is shown.
 type Instance struct {
 	ID    string
 	State State
-	// Reason is the code of the reason for its state; empty if none is told.
+	// Reason is the code of the reason for its state; empty if there is none.
 	Reason string
-	// Hibernates: it was launched to.
+	// Hibernates: it was launched with hibernation.
 	Hibernates bool
 	// Zone is the availability zone.
 	Zone string
-	// Interfaces are how it is on the network.
+	// Interfaces are its network interfaces.
 	Interfaces []Interface
 	Tags       map[string]string
 }
@@ -44,7 +44,7 @@ type Instance struct {
 type Interface struct {
 	ID     string
 	Groups []string
-	// Next are those that it will have at Settle, if it is held.
+	// Next are the groups that it will have at Settle, if the change is held.
 	Next []string
 }
 
@@ -54,12 +54,11 @@ type Action struct {
 	// Name is the API's word, such as StopInstances.
 	Name     string
 	Instance string
-	// DryRun is that it was to be judged only.
+	// DryRun: the request was only to be judged.
 	DryRun bool
 	// Force and SkipOsShutdown are parameters of a stop.
 	Force, SkipOsShutdown bool
-	// Interface and Groups are those of a change of security groups, Tags of one of
-	// tags.
+	// Interface and Groups belong to a change of security groups, Tags to a change of tags.
 	Interface string
 	Groups    []string
 	Tags      map[string]string
@@ -74,10 +73,10 @@ type Cloud struct {
 	// OnStop is called when an instance has just been stopped or terminated, and
 	// OnStart when it runs; not with any lock held.
 	OnStop, OnStart func(instanceID string)
-	// Secrets are the secret keys of those who are let in, by access key ID. If
-	// there are none everybody is, unsigned too.
+	// Secrets are the secret keys of the accounts that are let in, by access key ID.
+	// Without any, every request is let in, unsigned ones too.
 	Secrets map[string]string
-	// Deaf is an API that knows no DryRun, and carries out what comes with it.
+	// Deaf makes the API ignore DryRun and carry the request out.
 	Deaf bool
 	// Show changes what a DescribeInstances tells of an instance.
 	Show func(Instance) Instance
@@ -87,17 +86,17 @@ type Cloud struct {
 	actions   []Action
 	refusals  map[string]Refusal
 	held      bool
-	hooks     sync.WaitGroup // OnStop and OnStart under way
+	hooks     sync.WaitGroup // OnStop and OnStart that are running
 }
 
 // life is an instance, and what is about to happen to it.
 type life struct {
 	Instance
-	// turn counts its changes, so that an earlier one's timer is known by it.
+	// turn counts its changes, so that the timer of an earlier change is recognised.
 	turn int
 }
 
-// Put adds instances, or takes them to a state at once and without a hook.
+// Put adds instances, or sets their state at once and without a hook.
 func (c *Cloud) Put(all ...Instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +113,7 @@ func (c *Cloud) Put(all ...Instance) {
 	}
 }
 
-// StateOf is how an instance really is; empty if there is none.
+// StateOf is an instance's true state; empty if there is none.
 func (c *Cloud) StateOf(id string) State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,22 +123,22 @@ func (c *Cloud) StateOf(id string) State {
 	return ""
 }
 
-// Actions are all that came.
+// Actions are all requests that came.
 func (c *Cloud) Actions() []Action {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.actions)
 }
 
-// Hold keeps instances on their way, such as stopping, until Settle.
+// Hold keeps instances in states such as stopping until Settle.
 func (c *Cloud) Hold(held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = held
 }
 
-// Settle brings all that are on their way to where they go, and waits until those
-// have arrived whose time had come already.
+// Settle moves all such instances to their final states, and waits until the instances
+// whose time had already come have arrived.
 func (c *Cloud) Settle() {
 	c.mu.Lock()
 	var all []*life
@@ -154,7 +153,7 @@ func (c *Cloud) Settle() {
 	c.hooks.Wait()
 }
 
-// Terminate is what somebody else does, or an Auto Scaling group.
+// Terminate is what another program does, for example an Auto Scaling group.
 func (c *Cloud) Terminate(id string) {
 	c.mu.Lock()
 	l := c.instances[id]
@@ -167,8 +166,8 @@ func (c *Cloud) Terminate(id string) {
 	then()
 }
 
-// leave sets out to where a state leads. What it returns is to be called when
-// the lock has been given up.
+// leave starts a change of state. Call the function that it returns after the lock has been
+// released.
 func (c *Cloud) leave(l *life, via State) func() {
 	l.State, l.turn = via, l.turn+1
 	turn, takes := l.turn, c.StopTakes
@@ -185,7 +184,7 @@ func (c *Cloud) leave(l *life, via State) func() {
 	return func() { c.arrive(l, turn) }
 }
 
-// arrive ends the way of one turn, or whichever there is if that is negative.
+// arrive ends the change of one turn, or any change if the turn is negative.
 func (c *Cloud) arrive(l *life, turn int) {
 	c.mu.Lock()
 	goal, under := goals[l.State]

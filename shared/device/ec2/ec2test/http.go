@@ -13,11 +13,11 @@ import (
 // version is that of the API.
 const version = "2016-11-15"
 
-// maxBody is more than any request of these has.
+// maxBody is more than any of these requests has.
 const maxBody = 1 << 16
 
-// ServeHTTP is the Query API: a form goes in, XML comes out. It takes requests
-// about one instance only.
+// ServeHTTP is the Query API: a form goes in, XML comes out. It accepts requests about one
+// instance only.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
@@ -59,10 +59,10 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// names are the requests that are taken.
+// names are the accepted requests.
 var names = []string{"DescribeInstances", "StopInstances", "StartInstances", "ModifyNetworkInterfaceAttribute", "CreateTags", "DeleteTags"}
 
-// requestID is always this one: nothing here is looked for by it.
+// requestID is constant: nothing here searches for it.
 const requestID = "59dbff89-35bd-4eac-99ed-be587EXAMPLE"
 
 const namespace = "http://ec2.amazonaws.com/doc/" + version + "/"
@@ -140,5 +140,5 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "text/xml;charset=UTF-8")
 	w.Header().Set("X-Amzn-Requestid", requestID)
 	w.WriteHeader(status)
-	_, _ = w.Write(append([]byte(xml.Header), text...)) // who went away hears nothing
+	_, _ = w.Write(append([]byte(xml.Header), text...)) // a client that has gone hears nothing
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// network takes the parameters of the requests about a network or about tags.
+// network reads the parameters of the requests about a network or about tags.
 func (a *Action) network(form url.Values) {
 	a.Interface = form.Get("NetworkInterfaceId")
 	for i := 1; form.Has(fmt.Sprint("SecurityGroupId.", i)); i++ {
@@ -36,7 +36,7 @@ func (c *Cloud) modify(a Action) Refusal {
 		if i < 0 {
 			continue
 		}
-		// What was shown to somebody stays as it was.
+		// A copy that was shown before must not change.
 		l.Interfaces = slices.Clone(l.Interfaces)
 		l.Interfaces[i].Next = a.Groups
 		if !c.held {
@@ -47,7 +47,7 @@ func (c *Cloud) modify(a Action) Refusal {
 	return Refusal{http.StatusBadRequest, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '" + a.Interface + "' does not exist"}
 }
 
-// rewire has the groups that were held back.
+// rewire sets the groups that were held back.
 func (c *Cloud) rewire(l *life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Cloud) rewire(l *life) {
 	}
 }
 
-// tag adds tags, or takes them away.
+// tag adds or removes tags.
 func (l *life) tag(a Action) {
 	tags := maps.Clone(l.Tags)
 	if tags == nil {

@@ -14,8 +14,8 @@ import (
 
 var authFailure = Refusal{http.StatusUnauthorized, "AuthFailure", "AWS was not able to validate the provided access credentials"}
 
-// unsigned tells what is wrong with a request's signature. It is made anew with
-// AWS's own signer, and has to come out the same.
+// unsigned says what is wrong with a request's signature. It signs the request again with
+// AWS's own signer, and compares.
 func (c *Cloud) unsigned(r *http.Request, body io.Reader) Refusal {
 	if len(c.Secrets) == 0 {
 		return Refusal{}

@@ -1,6 +1,6 @@
 // Package ipmitest stands between a driver and any BMC, and misbehaves in the BMC's name.
 //
 // What a reader must not get wrong: the relay knows the password, and so the keys of each
-// session. Its forgeries are right in all but the one thing that each is about, so that
-// each is believed by who does not check that one thing.
+// session. Each of its forgeries is wrong in exactly one property, so that a driver which
+// does not check that property believes it.
 package ipmitest

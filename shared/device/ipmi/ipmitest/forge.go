@@ -7,7 +7,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
-// lie is an answer to the same request that says the contrary: on for off, another GUID,
+// lie is an answer to the same request with the contrary meaning: on for off, another GUID,
 // no for yes.
 func (c *conversation) lie() wire.Message {
 	m := *c.answer
@@ -25,7 +25,7 @@ func (c *conversation) lie() wire.Message {
 	return m
 }
 
-// The commands of which a lie is worth something.
+// The commands whose answers are worth forging.
 const (
 	status = 0x01
 	guid   = 0x37
@@ -62,12 +62,12 @@ func (c *conversation) forgeries(answer []byte) map[string][]byte {
 		"without a completion code":      c.seal(wire.Message{NetFn: m.NetFn, Command: m.Command, Sequence: m.Sequence}.Response()),
 	}
 	if last > 1 {
-		all["a replayed sequence"] = c.numbered(last-1, said) // the last is the genuine answer's
+		all["a replayed sequence"] = c.numbered(last-1, said) // the last one is the genuine answer's
 	}
 	return all
 }
 
-// ofLogin are lies about an answer of a login, which end it if they are believed.
+// ofLogin are lies about an answer of a login, which end the login if they are believed.
 func (c *conversation) ofLogin(answer []byte) map[string][]byte {
 	all := map[string][]byte{
 		"to another message":  flip(slices.Clone(answer), 16),
@@ -79,7 +79,7 @@ func (c *conversation) ofLogin(answer []byte) map[string][]byte {
 	switch c.kind {
 	case wire.OpenResponse:
 		for name, b := range all {
-			all[name] = flip(b, 24) // as if it were another session's
+			all[name] = flip(b, 24) // as if from another session
 		}
 	case wire.RAKP2:
 		for name, b := range all {
@@ -106,14 +106,14 @@ func (c *conversation) of(session uint32, payload []byte) []byte {
 
 func (c *conversation) numbered(n uint32, payload []byte) []byte {
 	p := c.packet(payload)
-	c.sent-- // it was not used
+	c.sent-- // the number was not used
 	p.Sequence = n
 	return c.keys.Seal(p, iv)
 }
 
-// unsigned is encrypted, and nothing else.
+// unsigned is encrypted, and not authenticated.
 func (c *conversation) unsigned(payload []byte) []byte {
-	p, _, _ := wire.Parse(c.seal(payload)) // it is one of ours
+	p, _, _ := wire.Parse(c.seal(payload)) // it is one of our types
 	p.Type = wire.IPMI | wire.Encrypted
 	return p.Append(nil)
 }
@@ -125,7 +125,7 @@ func (c *conversation) code() int {
 	return 12
 }
 
-// flip changes one byte, counted from the end where i is below 0.
+// flip changes one byte, counted from the end if i is negative.
 func flip(b []byte, i int) []byte {
 	if i < 0 {
 		i += len(b)

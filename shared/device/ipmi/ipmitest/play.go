@@ -9,15 +9,15 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
-// Alone is Forged without the genuine answer, at one stage of a conversation: all before
-// are honest.
+// Alone is Forged without the genuine answer, at one stage of a conversation: all earlier
+// stages are honest.
 type Alone wire.Type
 
 // Play misbehaves from now on: devicetest.Forged, Downgrade, Nameless or Short. Any other
 // fault is for the BMC itself.
 func (r *Relay) Play(fault string) { r.set(plays[fault]) }
 
-// PlayAlone plays forgeries in the stead of the answers of this type.
+// PlayAlone sends forgeries in place of the answers of this type.
 func (r *Relay) PlayAlone(stage Alone) {
 	r.set(func(c *conversation, answer []byte) [][]byte {
 		if c.kind != wire.Type(stage) {
@@ -46,7 +46,7 @@ var plays = map[string]func(*conversation, []byte) [][]byte{
 
 func honest(_ *conversation, answer []byte) [][]byte { return [][]byte{answer} }
 
-// again is the genuine answer, numbered after all that was said in its stead.
+// again is the genuine answer, numbered after everything that was sent in its place.
 func (c *conversation) again(answer []byte) []byte {
 	if c.answer == nil {
 		return answer
@@ -62,7 +62,8 @@ func sorted(all map[string][]byte) [][]byte {
 	return out
 }
 
-// downgrade has weaker algorithms in Open Session than were asked for, one by one and all.
+// downgrade answers Open Session with weaker algorithms than were requested, one by one and
+// all.
 func downgrade(c *conversation, answer []byte) [][]byte {
 	if c.kind != wire.OpenResponse {
 		return honest(c, answer)
@@ -79,7 +80,7 @@ func downgrade(c *conversation, answer []byte) [][]byte {
 	return out
 }
 
-// nameless answers the question for the GUID with an error that does not say that the BMC
+// nameless answers the request for the GUID with an error that does not say that the BMC
 // has none.
 func nameless(c *conversation, answer []byte) [][]byte {
 	if c.answer == nil || c.answer.Command != guid {
@@ -90,8 +91,8 @@ func nameless(c *conversation, answer []byte) [][]byte {
 	return [][]byte{c.seal(m.Response())}
 }
 
-// short sends each answer in every length up to the whole, sealed in every length, and
-// some garbage; and then as it is.
+// short sends each answer in every length up to the whole, sealed in every length, and some
+// garbage; and then the whole answer.
 func short(c *conversation, answer []byte) [][]byte {
 	var out [][]byte
 	for n := range answer {
@@ -115,7 +116,7 @@ func short(c *conversation, answer []byte) [][]byte {
 		for n := range whole {
 			out = append(out, c.seal(whole[:n]))
 		}
-		p, _, _ := wire.Parse(c.seal(whole)) // it is one of ours
+		p, _, _ := wire.Parse(c.seal(whole)) // it is one of our types
 		for n := range p.Payload {
 			out = append(out, c.keys.Sign(c.packet(p.Payload[:n])))
 		}

@@ -39,18 +39,18 @@ func Serve(t testing.TB, bmc, user, password string) *Relay {
 	return r
 }
 
-// Port is its own.
+// Port is the relay's port.
 func (r *Relay) Port() int { return r.front.LocalAddr().(*net.UDPAddr).Port }
 
-// end ends the conversation that is under way. It is called with the lock held.
+// end ends the conversation that is under way. The caller holds the lock.
 func (r *Relay) end() {
 	if r.now != nil {
 		_ = r.now.back.Close()
 	}
 }
 
-// forward takes what the drivers send. Each of their sockets is a conversation of its own,
-// and ends the one before.
+// forward passes on what the drivers send. Each of their sockets is a conversation of its
+// own, and ends the one before.
 func (r *Relay) forward(all *sync.WaitGroup) {
 	b := make([]byte, wire.Most)
 	for {
@@ -83,7 +83,7 @@ func (r *Relay) begin(from *net.UDPAddr) *conversation {
 	return r.now
 }
 
-// backward sends what the BMC says, or what is made of it.
+// backward passes on what the BMC sends, or forgeries of it.
 func (r *Relay) backward(c *conversation) {
 	b := make([]byte, wire.Most)
 	for {
@@ -108,9 +108,9 @@ type conversation struct {
 	back   net.Conn
 	login  wire.Login
 	keys   wire.Keys
-	// request is the driver's last in the session.
+	// request is the driver's last request in the session.
 	request wire.Message
-	// answer is the BMC's last in the session, of which sealed makes a packet.
+	// answer is the BMC's last answer in the session, from which sealed makes a packet.
 	answer *wire.Message
 	kind   wire.Type
 	sent   uint32
@@ -134,13 +134,13 @@ func (c *conversation) hears(b []byte) {
 		l.Tag = p.Payload[0]
 	case p.Type == wire.Sealed:
 		if p, err := c.keys.Unseal(b, l.BMC); err == nil {
-			c.request, _ = wire.ParseMessage(p.Payload) // of a driver that seals what is none, nothing is asked
+			c.request, _ = wire.ParseMessage(p.Payload) // a driver that seals something else asks for nothing
 		}
 	}
 }
 
-// tells learns from what the BMC sends, and gives what the driver is to hear: in the
-// session it has the relay's own numbers, so that there is room between them.
+// tells learns from what the BMC sends, and returns what the driver is to receive. In the
+// session it uses the relay's own numbers, so that there is room between them.
 func (c *conversation) tells(b []byte) []byte {
 	c.answer = nil
 	p, _, err := wire.Parse(b)
@@ -171,7 +171,7 @@ func (c *conversation) tells(b []byte) []byte {
 	return append([]byte{}, b...)
 }
 
-// seal makes a packet of the session that is right in everything.
+// seal makes a packet of the session that is valid in everything.
 func (c *conversation) seal(payload []byte) []byte { return c.keys.Seal(c.packet(payload), iv) }
 
 func (c *conversation) packet(payload []byte) wire.Packet {
@@ -179,7 +179,7 @@ func (c *conversation) packet(payload []byte) wire.Packet {
 	return wire.Packet{Type: wire.Sealed, Session: c.login.Console, Sequence: c.sent, Payload: payload}
 }
 
-// iv need not be random where nothing is to be hidden.
+// iv need not be random, because nothing has to be hidden.
 var iv = [16]byte{0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a}
 
 func le(b []byte) uint32 {

@@ -12,8 +12,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
-// TestSentAgain: a login that failed because one of its messages was sent again is no wrong
-// password. A wrong password is one login, or two of which the BMC counts one.
+// TestSentAgain: a login that failed because one of its messages was sent again is not
+// reported as a wrong password. A wrong password costs one login, or two of which the BMC
+// counts one.
 func TestSentAgain(t *testing.T) {
 	var all sync.WaitGroup
 	for name, tc := range map[string]struct {

@@ -59,8 +59,8 @@ func (p *peer) open() func(string) {
 	}
 }
 
-// TestPortUnreachableEndsNothing: anybody can send an ICMP message, and a BMC that starts
-// anew has its port closed for a while. The exchange goes on for its own time.
+// TestPortUnreachableEndsNothing: anybody can send an ICMP message, and a BMC that restarts
+// has its port closed for a while. The exchange goes on until its own time is over.
 func TestPortUnreachableEndsNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pace pace

@@ -16,36 +16,36 @@ import (
 const (
 	// packet is how long one answer may take before the request is sent again.
 	packet = time.Second
-	// resend is how often what changes nothing is sent again on a lossy network.
+	// resend is how often a request that changes nothing is sent again on a lossy network.
 	resend = 2
-	// grace is how long a valid answer is waited for after one that says no and that
-	// anybody could have sent.
+	// grace is how long a valid answer is waited for after a refusal that anybody could
+	// have sent.
 	grace = 250 * time.Millisecond
-	// bounces is how often one packet is sent again that could not leave for what ICMP said
-	// of an earlier one.
+	// bounces is how often one packet is sent again that could not leave because of an ICMP
+	// message about an earlier one.
 	bounces = 3
 )
 
-// pace is how often a request is sent, and how long each of them waits.
+// pace is how often a request is sent, and how long each try waits.
 type pace struct {
 	tries int
 	wait  time.Duration
 }
 
 var (
-	// brisk is for what may be sent again.
+	// brisk is for requests that may be sent again.
 	brisk = pace{1 + resend, packet}
-	// once is for what may not.
+	// once is for requests that may not be.
 	once = pace{1, packet}
-	// patient is once, and as long as brisk.
+	// patient sends once, and waits as long as brisk does in all.
 	patient = pace{1, (1 + resend) * packet}
 )
 
-// ErrSilent is that nothing came.
+// ErrSilent: no answer came.
 var ErrSilent = errors.New("no answer")
 
-// exchange sends a request and waits for an answer that is taken. What is not taken is
-// dropped; the first of it is the error if nothing else comes.
+// exchange sends a request and waits for an answer that take accepts. Other datagrams are
+// dropped; the first of them is the error if no answer is accepted.
 func exchange(ctx context.Context, conn net.Conn, p pace, request func() []byte, take func([]byte) error) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -68,8 +68,8 @@ func exchange(ctx context.Context, conn net.Conn, p pace, request func() []byte,
 	return silence(dropped, bounce, ctx.Err())
 }
 
-// send sends one packet. What ICMP has said of an earlier one is told in place of sending:
-// then it is sent again.
+// send sends one packet. An ICMP message about an earlier packet is reported as a failure
+// to send: then the packet is sent again.
 func send(conn net.Conn, b []byte, bounce *error) error {
 	for range 1 + bounces {
 		_, err := conn.Write(b)
@@ -80,8 +80,9 @@ func send(conn net.Conn, b []byte, bounce *error) error {
 	return nil // lost, as on any network
 }
 
-// bounced: an ICMP message says that a packet did not arrive. Anybody can send those, and
-// a BMC that starts has its port closed for a while: they end nothing.
+// bounced: an ICMP message says that a packet did not arrive. Anybody can send such
+// messages, and a BMC that is starting has its port closed for a while, so they end
+// nothing.
 func bounced(err error, why *error) bool {
 	var no syscall.Errno
 	if !errors.As(err, &no) || !slices.Contains(icmp, no) {
@@ -91,13 +92,13 @@ func bounced(err error, why *error) bool {
 	return true
 }
 
-// icmp are the errors that such messages become, on a socket that is connected.
+// icmp are the errors that such messages cause on a connected socket.
 var icmp = []syscall.Errno{
 	syscall.ECONNREFUSED, syscall.ENOPROTOOPT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 	syscall.EHOSTDOWN, syscall.EOPNOTSUPP, syscall.EPROTO, syscall.EMSGSIZE, syscall.ECONNRESET,
 }
 
-// await reads until something is taken, or the time is over.
+// await reads until a datagram is accepted, or the time is over.
 func await(caller context.Context, conn net.Conn, limit time.Duration, dropped, bounce *error, take func([]byte) error) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
@@ -131,8 +132,8 @@ func await(caller context.Context, conn net.Conn, limit time.Duration, dropped, 
 	return false, nil
 }
 
-// saysNo: an answer that says no, though nothing proves who has sent it. That is enough
-// to end a login, and no more than whoever keeps the BMC's answers back can do.
+// saysNo: an answer refuses, though nothing proves who sent it. That is enough to end a
+// login. It gives an attacker no more than holding back the BMC's answers would.
 func saysNo(err error) bool {
 	var status wire.Status
 	var weaker *wire.Weaker

@@ -21,27 +21,28 @@ type Config struct {
 	Privilege byte
 }
 
-// Session is one that is open, with its socket.
+// Session is an open session, with its socket.
 type Session struct {
 	conn         net.Conn
 	keys         wire.Keys
 	console, bmc uint32
 	sent         uint32
 	got          window
-	// requests is the sequence number of the last one, of six bits.
+	// requests is the sequence number of the last request, of six bits.
 	requests byte
 }
 
-// Dial logs in. A message of a login has a state of its BMC behind it: one that is sent
-// again may begin another session there, or draw another random number, and then what fits
-// the first answer does not fit the BMC any more. Some say so in the words for a wrong
-// password. A login that may have failed by that is begun anew: once, from a socket and
-// with numbers of its own, and with each message sent once, so that its error is what it
-// says. Forged answers can make it two logins, and no more. Where nothing was sent again
-// the error stands at once: a BMC may lock an account for a few wrong passwords.
+// Dial logs in. The BMC keeps state for each message of a login. A message that is sent
+// again may begin another session there, or draw another random number; then what fits the
+// first answer does not fit the BMC any more, and some BMCs report this as a wrong
+// password. A login that may have failed for this reason is tried again, once, from a new
+// socket and with new numbers. This time each message is sent once, so that an error means
+// what it says. Forged answers can cause two logins, and no more. If no message was sent
+// again, the error is returned at once: a BMC may lock an account after a few wrong
+// passwords.
 //
-// A new tag for what is sent again would not do in its stead: a BMC that always answers
-// later than that could not be logged in to at all.
+// A new tag for repeated messages would not help: a BMC that always answers later than the
+// repetition could then not be logged in to at all.
 func Dial(ctx context.Context, c Config) (*Session, error) {
 	s := &Session{}
 	doubtful, err := s.dial(ctx, c, brisk)
@@ -60,13 +61,13 @@ func (s *Session) dial(ctx context.Context, c Config, p pace) (doubtful bool, er
 		return false, err
 	}
 	if doubtful, err = s.login(ctx, c, p); err != nil {
-		_ = s.conn.Close() // a socket without a peer has nothing to tell
+		_ = s.conn.Close() // a socket without a peer has nothing to report
 	}
 	return doubtful, err
 }
 
-// login is Open Session and RAKP 1 to 4. It is doubtful if it may have failed for a message
-// that was sent again.
+// login is Open Session and RAKP 1 to 4. It is doubtful if it may have failed because a
+// message was sent again.
 func (s *Session) login(ctx context.Context, c Config, p pace) (doubtful bool, err error) {
 	l := &wire.Login{Suite: c.Suite, User: c.User, Password: c.Password, Privilege: c.Privilege, Console: number()}
 	_, _ = rand.Read(l.Mine[:]) // it never fails
@@ -86,8 +87,8 @@ func (s *Session) login(ctx context.Context, c Config, p pace) (doubtful bool, e
 		return doubtful, err
 	}
 	if err := step("RAKP 1", l.RAKP1, l.RAKP2); err != nil {
-		// Some BMCs count it as a wrong password, so it is not said in doubt: they forget the
-		// login by themselves, later.
+		// Some BMCs count it as a wrong password, so it is not sent in doubt: they forget
+		// the login by themselves later.
 		if errors.Is(err, wire.ErrWrongCode) && !doubtful {
 			_, _ = s.conn.Write(l.GiveUp().Append(nil))
 		}
@@ -104,8 +105,9 @@ func (s *Session) login(ctx context.Context, c Config, p pace) (doubtful bool, e
 }
 
 // doubt: some message of the login was sent again, and the BMC does not know the session,
-// or has other numbers for it. If it was one before this one, the BMC may also drop what
-// does not fit, so that any end without a no is in doubt. Another no is what it says.
+// or has other numbers for it. If an earlier message was sent again, the BMC may also drop
+// what does not fit, so every failure without a refusal is in doubt. Any other refusal
+// means what it says.
 func doubt(err error, before, again bool) bool {
 	var status wire.Status
 	switch {
@@ -117,19 +119,19 @@ func doubt(err error, before, again bool) bool {
 	return before
 }
 
-// number is a session's own that nobody guesses.
+// number is a session number that nobody can guess.
 func number() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return max(1, binary.LittleEndian.Uint32(b[:]))
 }
 
-// Read sends a request that changes nothing, again if its answer does not come.
+// Read sends a request that changes nothing, and sends it again if no answer comes.
 func (s *Session) Read(ctx context.Context, netFn, command byte, data ...byte) (code byte, answer []byte, err error) {
 	return s.do(ctx, brisk, netFn, command, data)
 }
 
-// Send sends a request once. Without an answer nobody knows whether it took effect.
+// Send sends a request once. Without an answer it is unknown whether it took effect.
 func (s *Session) Send(ctx context.Context, netFn, command byte, data ...byte) (code byte, answer []byte, err error) {
 	return s.do(ctx, once, netFn, command, data)
 }
@@ -146,7 +148,7 @@ func (s *Session) do(ctx context.Context, p pace, netFn, command byte, data []by
 	return code, answer, err
 }
 
-// seal numbers each packet anew, also one that is sent again.
+// seal gives each packet a new number, also one that is sent again.
 func (s *Session) seal(payload []byte) []byte {
 	s.sent++
 	var iv [16]byte
@@ -154,7 +156,7 @@ func (s *Session) seal(payload []byte) []byte {
 	return s.keys.Seal(wire.Packet{Type: wire.Sealed, Session: s.bmc, Sequence: s.sent, Payload: payload}, iv)
 }
 
-// take is the way from a datagram to an answer.
+// take decodes a datagram to an answer.
 func (s *Session) take(b []byte, request wire.Message) (code byte, answer []byte, err error) {
 	p, err := s.keys.Unseal(b, s.console)
 	if err != nil {
@@ -172,7 +174,8 @@ func (s *Session) take(b []byte, request wire.Message) (code byte, answer []byte
 
 const closeSession = 0x3c
 
-// Close ends the session. A BMC ends one by itself that is left, and has few of them.
+// Close ends the session. A BMC has few sessions, and ends an abandoned one only after a
+// while.
 func (s *Session) Close(ctx context.Context) {
 	var id [4]byte
 	binary.LittleEndian.PutUint32(id[:], s.bmc)

@@ -6,17 +6,17 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi/wire"
 )
 
-// The window of sequence numbers around the highest that was taken. UDP may lose some
-// answers and swap others; in one conversation there are not many.
+// The window of sequence numbers around the highest accepted one. UDP may lose some answers
+// and reorder others; one conversation has few of them.
 const (
 	ahead  = 64
 	behind = 16
 )
 
-// window takes each sequence number of the BMC once.
+// window accepts each sequence number of the BMC once.
 type window struct {
 	highest uint32
-	// seen has a bit for the highest and for each before it.
+	// seen has a bit for the highest number and for each before it.
 	seen uint32
 }
 
@@ -24,7 +24,7 @@ func (w *window) take(n uint32) error {
 	switch {
 	case n == 0:
 		return fmt.Errorf("%w: sequence 0", wire.ErrNotAuthentic)
-	case w.seen == 0, n > w.highest && n-w.highest <= ahead: // the first one says where the BMC begins to count
+	case w.seen == 0, n > w.highest && n-w.highest <= ahead: // the first number says where the BMC begins to count
 		w.seen = w.seen<<(n-w.highest) | 1
 		w.highest = n
 		return nil

@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// Login is what both ends know of a login. What is random is given by who makes one.
+// Login is what both ends know of a login. The caller supplies the random values.
 type Login struct {
 	Suite
 	User, Password string
 	// Privilege is the highest level of the session.
 	Privilege byte
-	// Tag is in each message of the login and in the answer to it.
+	// Tag is in each message of the login and in its answer.
 	Tag byte
 	// Console and BMC are the session's number at each end.
 	Console, BMC uint32
@@ -22,10 +22,10 @@ type Login struct {
 	GUID         [16]byte
 }
 
-// byName has the BMC look for the user by name only, and not by name and level.
+// byName makes the BMC look for the user by name only, and not by name and level.
 const byName = 0x10
 
-// Status is how a BMC refuses a login. Nothing authenticates it.
+// Status is the reason with which a BMC refuses a login. It is not authenticated.
 type Status byte
 
 func (s Status) Error() string {
@@ -35,7 +35,7 @@ func (s Status) Error() string {
 	return fmt.Sprintf("RMCP+ status %#02x", byte(s))
 }
 
-// The statuses that tell what to mend.
+// The statuses that say what to correct.
 const (
 	Full        Status = 0x01
 	BadSession  Status = 0x02
@@ -68,7 +68,7 @@ func (l *Login) Open() Packet {
 	return Packet{Type: OpenRequest, Payload: l.algorithms(b)}
 }
 
-// algorithms writes the suite as both messages of Open Session have it.
+// algorithms writes the suite in the form of both messages of Open Session.
 func (l *Login) algorithms(b []byte) []byte {
 	for i, a := range []byte{l.Authentication, l.Integrity, l.Confidentiality} {
 		b = append(b, byte(i), 0, 0, 8, a, 0, 0, 0)
@@ -76,7 +76,8 @@ func (l *Login) algorithms(b []byte) []byte {
 	return b
 }
 
-// answer checks what all answers of a login have, and gives the rest of the payload.
+// answer checks the fields common to all answers of a login, and returns the rest of the
+// payload.
 func (l *Login) answer(b []byte, want Type, length int) ([]byte, error) {
 	p, trailer, err := Parse(b)
 	switch {
@@ -100,18 +101,18 @@ func (l *Login) answer(b []byte, want Type, length int) ([]byte, error) {
 	return p.Payload[8:], nil
 }
 
-// Weaker is an Open Session Response with other algorithms than were asked for.
+// Weaker is an Open Session Response with other algorithms than were requested.
 type Weaker struct{ Asked, Offered Algorithms }
 
 func (w *Weaker) Error() string {
 	return fmt.Sprintf("%s: it has %s; cipher suite asks for %s", ErrNotAuthentic, w.Offered, w.Asked)
 }
 
-// Unwrap says what it is.
+// Unwrap returns the kind of this error.
 func (w *Weaker) Unwrap() error { return ErrNotAuthentic }
 
-// Opened takes the answer to Open. One that has other algorithms than were asked for
-// would leave what follows without a proof of who sends it.
+// Opened reads the answer to Open. An answer with other algorithms than were requested is
+// refused, because nothing would prove who sends the messages that follow.
 func (l *Login) Opened(b []byte) error {
 	rest, err := l.answer(b, OpenResponse, 36)
 	if err != nil {
@@ -149,7 +150,7 @@ func (l *Login) name() []byte {
 	return append([]byte{l.role(), byte(len(l.User))}, l.User...)
 }
 
-// RAKP2 takes the BMC's random number, if who sends it knows the password.
+// RAKP2 reads the BMC's random number, if its sender knows the password.
 func (l *Login) RAKP2(b []byte) error {
 	rest, err := l.answer(b, RAKP2, 8+16+16+l.hash().Size())
 	if err != nil {
@@ -176,12 +177,12 @@ func (l *Login) RAKP3() Packet {
 	return Packet{Type: RAKP3, Payload: append(b, l.mac([]byte(l.Password), l.Theirs[:], le(l.Console), l.name())...)}
 }
 
-// GiveUp is a RAKP 3 that says so, for a BMC to forget the login.
+// GiveUp is a RAKP 3 that gives up, so that the BMC forgets the login.
 func (l *Login) GiveUp() Packet {
 	return Packet{Type: RAKP3, Payload: binary.LittleEndian.AppendUint32([]byte{l.Tag, byte(BadCode), 0, 0}, l.BMC)}
 }
 
-// RAKP4 takes the BMC's word that the session is open, if it has the keys.
+// RAKP4 reads the BMC's confirmation that the session is open, if its sender has the keys.
 func (l *Login) RAKP4(b []byte) (Keys, error) {
 	rest, err := l.answer(b, RAKP4, 8+l.code)
 	if err != nil {
@@ -202,7 +203,7 @@ func (l *Login) sik() []byte {
 	return l.mac([]byte(l.Password), l.Mine[:], l.Theirs[:], l.name())
 }
 
-// Keys are those of the session that the login has opened.
+// Keys returns the keys of the session that the login has opened.
 func (l *Login) Keys() Keys {
 	constant := func(b byte) []byte { return l.mac(l.sik(), bytes.Repeat([]byte{b}, 20)) }
 	return Keys{suite: l.Suite, k1: constant(1), k2: constant(2)}

@@ -2,11 +2,11 @@ package wire
 
 import "fmt"
 
-// Message is one request to a BMC, or one answer of it, whose first byte of data is the
-// completion code.
+// Message is one request to a BMC, or one answer of the BMC, whose first byte of data is
+// the completion code.
 type Message struct {
 	NetFn, Command byte
-	// Sequence is the requester's, of six bits.
+	// Sequence is the requester's number, of six bits.
 	Sequence byte
 	Data     []byte
 }
@@ -20,7 +20,7 @@ const (
 const (
 	bmcAddress     = 0x20
 	consoleAddress = 0x81
-	// shortest is a message without data.
+	// shortest is the length of a message without data.
 	shortest = 7
 )
 
@@ -37,7 +37,7 @@ func (m Message) between(to, from byte) []byte {
 	return append(b, checksum(b[3:]))
 }
 
-// ParseMessage reads one, of either direction.
+// ParseMessage reads a message in either direction.
 func ParseMessage(b []byte) (Message, error) {
 	switch {
 	case len(b) < shortest:
@@ -50,7 +50,7 @@ func ParseMessage(b []byte) (Message, error) {
 	return Message{NetFn: b[1] >> 2, Sequence: b[4] >> 2, Command: b[5], Data: b[6 : len(b)-1]}, nil
 }
 
-// Answers checks that an answer is this request's, and gives its completion code and
+// Answers checks that a message answers this request, and returns its completion code and
 // its data.
 func (m Message) Answers(request Message) (code byte, data []byte, err error) {
 	switch {
@@ -62,7 +62,7 @@ func (m Message) Answers(request Message) (code byte, data []byte, err error) {
 	return m.Data[0], m.Data[1:], nil
 }
 
-// checksum is what makes the sum of all bytes 0.
+// checksum is the byte that makes the sum of all bytes 0.
 func checksum(b []byte) byte {
 	var sum byte
 	for _, x := range b {

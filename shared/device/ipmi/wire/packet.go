@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// The two ways in which a datagram is no answer.
+// The two reasons why a datagram is no answer.
 var (
-	// ErrNotAuthentic is for what anybody could have sent.
+	// ErrNotAuthentic: anybody could have sent the datagram.
 	ErrNotAuthentic = errors.New("answer not authenticated")
-	// ErrMalformed is for what breaks the format.
+	// ErrMalformed: the datagram breaks the format.
 	ErrMalformed = errors.New("malformed answer")
 )
 
-// ErrOther is for an authentic answer to another request, such as the second answer to
-// one that was sent twice.
+// ErrOther: an authentic answer to another request, for example the second answer to a
+// request that was sent twice.
 var ErrOther = errors.New("answer to another request")
 
 // Type is a payload type, with its bits for an encrypted and an authenticated payload.
@@ -33,7 +33,7 @@ const (
 
 	Authenticated Type = 0x40
 	Encrypted     Type = 0x80
-	// Sealed is the only type that is taken in a session.
+	// Sealed is the only type that is accepted in a session.
 	Sealed = IPMI | Encrypted | Authenticated
 )
 
@@ -64,7 +64,7 @@ func (p Packet) Append(b []byte) []byte {
 	return append(b, p.Payload...)
 }
 
-// Parse reads a packet, and gives what comes after its payload.
+// Parse reads a packet, and returns what follows its payload.
 func Parse(b []byte) (p Packet, trailer []byte, err error) {
 	switch {
 	case len(b) < rmcp+1 || b[0] != magic[0] || b[3] != magic[3]:

@@ -14,17 +14,17 @@ type Keys struct {
 	k1, k2 []byte
 }
 
-// next is the trailer's byte after its pad.
+// next is the trailer's byte after its padding.
 const next = 0x07
 
-// Seal encrypts the payload, which is not changed, with this IV of 16 bytes, and writes
-// the packet with its trailer.
+// Seal encrypts a copy of the payload with this IV of 16 bytes, and writes the packet with
+// its trailer.
 func (k Keys) Seal(p Packet, iv [cryptoaes.BlockSize]byte) []byte {
 	p.Payload = k.encrypt(p.Payload, iv)
 	return k.Sign(p)
 }
 
-// Sign writes the packet with its trailer, and leaves the payload as it is.
+// Sign writes the packet with its trailer, and does not encrypt the payload.
 func (k Keys) Sign(p Packet) []byte {
 	b := p.Append(nil)
 	pad := (4 - (len(b)-rmcp+2)%4) % 4
@@ -33,8 +33,8 @@ func (k Keys) Sign(p Packet) []byte {
 	return append(b, k.suite.mac(k.k1, b[rmcp:])[:k.suite.code]...)
 }
 
-// Unseal takes a datagram of this session: all of it is authenticated before any of its
-// payload is looked at.
+// Unseal opens a datagram of this session. It authenticates the whole datagram before it
+// reads any of the payload.
 func (k Keys) Unseal(b []byte, session uint32) (Packet, error) {
 	p, trailer, err := Parse(b)
 	switch {

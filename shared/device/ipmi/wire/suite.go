@@ -8,8 +8,8 @@ import (
 	"hash"
 )
 
-// Algorithms are the numbers of authentication, integrity and confidentiality by which
-// both ends agree on a cipher suite.
+// Algorithms are the numbers of authentication, integrity and confidentiality by which both
+// ends agree on a cipher suite.
 type Algorithms struct{ Authentication, Integrity, Confidentiality byte }
 
 // String is for errors.
@@ -17,7 +17,7 @@ func (a Algorithms) String() string {
 	return fmt.Sprintf("authentication %d, integrity %d, confidentiality %d", a.Authentication, a.Integrity, a.Confidentiality)
 }
 
-// Suite is a cipher suite that authenticates and encrypts all that is said in a session.
+// Suite is a cipher suite that authenticates and encrypts everything in a session.
 type Suite struct {
 	Number int
 	Algorithms
@@ -26,11 +26,11 @@ type Suite struct {
 	code int
 }
 
-// aes is AES-CBC-128, the only confidentiality that is one.
+// aes is AES-CBC-128, the only secure confidentiality algorithm.
 const aes = 1
 
-// The suites. Each other one leaves out authentication, integrity or encryption, or has
-// MD5 or RC4 for it.
+// The suites. Every other suite lacks authentication, integrity or encryption, or uses MD5
+// or RC4.
 var (
 	Suite3  = Suite{3, Algorithms{1, 1, aes}, sha1.New, 12}
 	Suite17 = Suite{17, Algorithms{3, 4, aes}, sha256.New, 16}

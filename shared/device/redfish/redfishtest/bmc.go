@@ -22,16 +22,16 @@ type System struct {
 	ID, UUID string
 	// Power is its power state, State that of its status.
 	Power, State string
-	// Resets are the values that it lists as allowed; it lists none if nil, and
-	// takes all.
+	// Resets are the values that it lists as allowed. If nil, it lists none and accepts
+	// all.
 	Resets []string
 	// Type is shown in place of a ComputerSystem's.
 	Type string
-	// Target is shown in place of where its own resets are sent.
+	// Target is shown in place of the path of its own resets.
 	Target string
 }
 
-// Reset is one that came, in the order of arrival.
+// Reset is one reset that came, in the order of arrival.
 type Reset struct {
 	At       time.Time
 	ID, Type string
@@ -39,24 +39,24 @@ type Reset struct {
 	Status int
 }
 
-// BMC is one service. Its exported fields are set before it is used.
+// BMC is one service. Set its exported fields before it is used.
 type BMC struct {
-	// Users are the passwords of those who are let in.
+	// Users are the passwords of the users who are let in.
 	Users map[string]string
-	// MaxSessions bounds those that are open; 4 if it is 0.
+	// MaxSessions bounds the open sessions; 4 if it is 0.
 	MaxSessions int
 	// PageSize bounds what a list shows at once; 0 shows all.
 	PageSize int
 	// Tasks answers a reset with 202 and a task, as slower services do.
 	Tasks bool
-	// Already refuses a reset of a system that is so already; it is accepted if
-	// the status is 0.
+	// Already is the status that refuses a reset of a system that is as wanted already; if
+	// 0, the reset is accepted.
 	Already Refusal
 	// Show changes what is told of a system.
 	Show func(System) System
-	// Moved stands before the URIs of sessions that are opened, such as another host.
+	// Moved is put before the URIs of opened sessions, for example another host.
 	Moved string
-	// Heard is called for each request, before anything is done about it.
+	// Heard is called for each request, before it is handled.
 	Heard func(*http.Request)
 	// OnPower is called when a system has just been switched; not with any lock held.
 	OnPower func(id string, on bool)
@@ -74,7 +74,7 @@ type BMC struct {
 	gone      chan struct{}
 }
 
-// Put adds systems, or sets them as they are now, without a hook.
+// Put adds systems, or replaces them, without a hook.
 func (b *BMC) Put(all ...System) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *BMC) Put(all ...System) {
 	}
 }
 
-// PowerOf is how a system really is; empty if there is none.
+// PowerOf is a system's true power state; empty if there is none.
 func (b *BMC) PowerOf(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *BMC) PowerOf(id string) string {
 	return ""
 }
 
-// Resets are all that came.
+// Resets are all resets that came.
 func (b *BMC) Resets() []Reset {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,14 +116,14 @@ func (b *BMC) Sessions() (open, ever int) {
 	return len(b.sessions), b.opened
 }
 
-// Hold keeps systems on their way, such as PoweringOff, until Settle.
+// Hold keeps systems in states such as PoweringOff until Settle.
 func (b *BMC) Hold(held bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = held
 }
 
-// Settle brings all that are on their way to where they go.
+// Settle moves all such systems to their final states.
 func (b *BMC) Settle() {
 	b.mu.Lock()
 	var moved []string
@@ -157,8 +157,8 @@ func (b *BMC) tell(ids ...string) {
 	}
 }
 
-// ways are the states by which a reset goes. A restart is on again at once: who
-// polls never sees it off.
+// ways are the states that a reset passes through. A restart is on again at once: a client
+// that polls never sees it off.
 var ways = map[string]string{
 	"On": PoweringOn, "ForceOn": PoweringOn,
 	"ForceOff": PoweringOff, "GracefulShutdown": PoweringOff,
@@ -166,7 +166,7 @@ var ways = map[string]string{
 	"Nmi": "", "PushPowerButton": "",
 }
 
-// reset carries out one, and says in the log what came of it.
+// reset carries out one reset, and logs the result.
 func (b *BMC) reset(id, kind string) Refusal {
 	b.mu.Lock()
 	s := b.systems[id]
@@ -205,7 +205,7 @@ func (b *BMC) judge(s *System, kind string) Refusal {
 	return Refusal{}
 }
 
-// is tells whether a system is where a reset leads already.
+// is reports whether a system is already as a reset would leave it.
 func is(s *System, kind string) bool {
 	switch kind {
 	case "On", "ForceOn":

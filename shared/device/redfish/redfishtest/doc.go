@@ -1,7 +1,7 @@
-// Package redfishtest is as much of a BMC with Redfish as switching a machine
-// needs: some systems, their power, who may log in, and the API over HTTPS.
+// Package redfishtest is the part of a BMC with Redfish that switching a machine needs:
+// some systems, their power, users, and the API over HTTPS.
 //
-// What a reader must not get wrong: nodefence's own authors wrote it, from the
-// DMTF's public documents. Debian's fence_redfish switches its machines, which
-// nobody here wrote; it was never compared with a real BMC.
+// What a reader must not get wrong: nodefence's own authors wrote it, from the DMTF's
+// public documents. Debian's fence_redfish, which other authors wrote, can switch its
+// machines. It was never compared with a real BMC.
 package redfishtest

@@ -11,7 +11,7 @@ import (
 
 const (
 	root = "/redfish/v1"
-	// maxBody is more than any request of these has.
+	// maxBody is more than any of these requests has.
 	maxBody = 1 << 16
 )
 
@@ -21,14 +21,14 @@ type Refusal struct {
 	MessageID, Message string
 	// RetryAfter and Location are headers.
 	RetryAfter, Location string
-	// Body is sent as it is in place of a Redfish message.
+	// Body is sent as it is, in place of a Redfish message.
 	Body string
 }
 
 var missing = Refusal{Status: http.StatusNotFound, MessageID: "Base.1.8.ResourceMissingAtURI", Message: "The resource at the URI was not found."}
 
-// Refuse has every request of this method and path fail from now on, unseen by
-// any system; a zero Refusal ends it. The answer need not be a failure.
+// Refuse makes every request of this method and path fail from now on, without reaching any
+// system; a zero Refusal ends this. The answer need not be a failure.
 func (b *BMC) Refuse(method, path string, with Refusal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *BMC) answer(w http.ResponseWriter, r *http.Request) {
 	b.known(w, r, path)
 }
 
-// known is for those who were let in.
+// known is for clients that were let in.
 func (b *BMC) known(w http.ResponseWriter, r *http.Request, path string) {
 	id, isSystem := strings.CutPrefix(path, root+"/Systems/")
 	id, isReset := strings.CutSuffix(id, "/Actions/ComputerSystem.Reset")
@@ -171,7 +171,7 @@ func refuse(w http.ResponseWriter, no Refusal) {
 	}
 	if no.Body != "" {
 		w.WriteHeader(no.Status)
-		_, _ = io.WriteString(w, no.Body) // who went away hears nothing
+		_, _ = io.WriteString(w, no.Body) // a client that has gone hears nothing
 		return
 	}
 	send(w, no.Status, object{"error": object{
@@ -188,5 +188,5 @@ func send(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("OData-Version", "4.0")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // who went away hears nothing
+	_, _ = w.Write(text) // a client that has gone hears nothing
 }

@@ -1,6 +1,6 @@
 package redfishtest
 
-// object is one of JSON.
+// object is a JSON object.
 type object = map[string]any
 
 func service() object {
@@ -42,7 +42,7 @@ func (s System) chassis() object {
 	}
 }
 
-// text is null where there is none.
+// text is null for an empty text.
 func text(s string) any {
 	if s == "" {
 		return nil

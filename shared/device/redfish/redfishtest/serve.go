@@ -18,25 +18,25 @@ type Break string
 // The ways in which they do.
 const (
 	Whole Break = ""
-	// Hang takes requests and answers none.
+	// Hang accepts requests and answers none.
 	Hang Break = "hang"
 	// CutBefore ends the connection and does nothing.
 	CutBefore Break = "cut-before"
-	// CutAfter does what is asked and ends the connection without an answer.
+	// CutAfter carries out the request and ends the connection without an answer.
 	CutAfter Break = "cut-after"
-	// CutWithin does what is asked and ends the connection in the middle of the
+	// CutWithin carries out the request and ends the connection in the middle of the
 	// answer.
 	CutWithin Break = "cut-within"
 )
 
-// Breaks has all requests go wrong from now on, or only some, by "METHOD path".
+// Breaks makes all requests go wrong from now on, or only some, by "METHOD path".
 func (b *BMC) Breaks(how Break, only ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broken, b.brokenFor = how, only
 }
 
-// breaks tells whether a request is done with.
+// breaks reports whether it has handled the request.
 func (b *BMC) breaks(w http.ResponseWriter, r *http.Request) bool {
 	b.mu.Lock()
 	how, gone := b.broken, b.gone
@@ -46,12 +46,12 @@ func (b *BMC) breaks(w http.ResponseWriter, r *http.Request) bool {
 	b.mu.Unlock()
 	switch how {
 	case Hang:
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBody)) // only then does the server see that the client has gone
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxBody)) // only after this read does the server see that the client has gone
 		select {
 		case <-r.Context().Done():
 		case <-gone:
 		}
-		panic(http.ErrAbortHandler) // or it would be a 200 to who is just hanging up
+		panic(http.ErrAbortHandler) // otherwise a client that is hanging up would get a 200
 	case CutBefore:
 		panic(http.ErrAbortHandler)
 	case CutAfter:
@@ -66,7 +66,7 @@ func (b *BMC) breaks(w http.ResponseWriter, r *http.Request) bool {
 	return how != Whole
 }
 
-// half is as much of an answer as came through.
+// half is the part of an answer that is sent.
 func half(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
 	for name, v := range rec.Header() {
 		w.Header()[name] = v
@@ -79,21 +79,20 @@ func half(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
 	w.Header().Set("Content-Length", "1000000")
 	w.WriteHeader(rec.Code)
 	_, _ = w.Write(whole[:len(whole)/2])
-	_ = http.NewResponseController(w).Flush() // who went away hears nothing
+	_ = http.NewResponseController(w).Flush() // a client that has gone hears nothing
 }
 
-// Serve answers on the loopback with a certificate until t ends, and gives the
-// address.
+// Serve answers on the loopback with a certificate until t ends, and returns the address.
 func (b *BMC) Serve(t testing.TB, cert tls.Certificate) (host, port string) {
 	t.Helper()
 	return b.start(t, b.unstarted(t), cert)
 }
 
-// ServeOn does so on a listener of the caller's.
+// ServeOn does so on the caller's listener.
 func (b *BMC) ServeOn(t testing.TB, l net.Listener, cert tls.Certificate) (host, port string) {
 	t.Helper()
 	srv := b.unstarted(t)
-	_ = srv.Listener.Close() // nobody knows of it yet
+	_ = srv.Listener.Close() // no client knows the address yet
 	srv.Listener = l
 	return b.start(t, srv, cert)
 }
@@ -105,7 +104,7 @@ func (b *BMC) start(t testing.TB, srv *httptest.Server, cert tls.Certificate) (h
 	return split(t, srv)
 }
 
-// ServePlain does so without TLS, which no BMC should.
+// ServePlain does so without TLS, which no BMC should do.
 func (b *BMC) ServePlain(t testing.TB) (host, port string) {
 	t.Helper()
 	srv := b.unstarted(t)

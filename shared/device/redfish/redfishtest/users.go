@@ -21,7 +21,7 @@ func (b *BMC) Allow(user, password string) {
 	b.Users[user] = password
 }
 
-// knows tells whether a request is of somebody who may.
+// knows reports whether a request is from a user who is let in.
 func (b *BMC) knows(r *http.Request) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

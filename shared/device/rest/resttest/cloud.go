@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-// State is how a machine is.
+// State is the state of a machine.
 type State string
 
 // The states.
@@ -24,13 +24,14 @@ const (
 	Off      State = "off"
 )
 
-// Cloud is the machine and who serves it.
+// Cloud is the machine and the API that serves it.
 type Cloud struct {
 	// URL of the server.
 	URL string
-	// API answers. Power is for what has an effect, and Shown for what is told.
+	// API answers requests. Power returns the power for a state, and Shown the text that is
+	// told.
 	API http.HandlerFunc
-	// Command is the word for a request that switches: off, on, or empty.
+	// Command returns the name of a request that switches: off, on, or empty.
 	Command func(*http.Request) string
 
 	mu       sync.Mutex
@@ -42,7 +43,7 @@ type Cloud struct {
 	ended    chan struct{}
 }
 
-// New is one that is on, and ends with t.
+// New makes a machine that is on; it ends with t.
 func New(t testing.TB) *Cloud {
 	t.Helper()
 	c := &Cloud{state: On, answers: map[string]http.HandlerFunc{}, ended: make(chan struct{})}
@@ -52,13 +53,13 @@ func New(t testing.TB) *Cloud {
 	return c
 }
 
-// Machine is it, with a fault, to who holds its driver to the contract.
+// Machine is the machine, with a fault, for the contract's suite.
 func (c *Cloud) Machine(d device.Driver, fault string) devicetest.Machine {
 	c.SetFault(fault)
 	return devicetest.Machine{Driver: d, On: c.Runs, Commands: c.Commands, SetFault: c.SetFault, Settle: c.Settle}
 }
 
-// ServeHTTP is the API, or what a fault makes of it.
+// ServeHTTP serves the API, or plays a fault.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	request := r.Method + " " + r.URL.Path
@@ -70,7 +71,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, r)
 	case c.Is(devicetest.Hang):
 		devicetest.Silence(r, c.ended)
-		panic(http.ErrAbortHandler) // or it would be a 200 to who is just hanging up
+		panic(http.ErrAbortHandler) // otherwise a client that is hanging up would get a 200
 	case c.Is(devicetest.ResetConnection) && c.Command(r) != "":
 		c.API(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
@@ -79,7 +80,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// SetFault begins with one, and ends the one before.
+// SetFault begins a fault, and ends the one before.
 func (c *Cloud) SetFault(fault string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,21 +90,21 @@ func (c *Cloud) SetFault(fault string) {
 	}
 }
 
-// Is tells whether one of these faults is played.
+// Is reports whether one of these faults is played.
 func (c *Cloud) Is(faults ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(faults, c.fault)
 }
 
-// Answer takes the place of the API for a method and path; nil gives it back.
+// Answer replaces the API for a method and path; nil ends this.
 func (c *Cloud) Answer(request string, do http.HandlerFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers[request] = do
 }
 
-// Power has the effect of a command that the API took.
+// Power has the effect of a command that the API accepted.
 func (c *Cloud) Power(word string) {
 	slow := c.Is(devicetest.Slow, devicetest.Early, devicetest.Lie)
 	c.mu.Lock()
@@ -131,7 +132,7 @@ func (c *Cloud) Shown() State {
 	return c.state
 }
 
-// Settle brings a machine that is on its way off to its end.
+// Settle completes the change of a machine's state.
 func (c *Cloud) Settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,21 +141,21 @@ func (c *Cloud) Settle() {
 	}
 }
 
-// Runs is the truth about the power.
+// Runs is the true power.
 func (c *Cloud) Runs() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state != Off
 }
 
-// Commands are the words that were taken.
+// Commands are the accepted commands.
 func (c *Cloud) Commands() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.commands)
 }
 
-// Heard are the requests since it was asked last.
+// Heard returns the requests since its last call.
 func (c *Cloud) Heard() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +164,7 @@ func (c *Cloud) Heard() []string {
 	return heard
 }
 
-// Sent is how many of these requests there were since it was asked last.
+// Sent is how many of these requests came since its last call.
 func (c *Cloud) Sent(request string) (n int) {
 	for _, h := range c.Heard() {
 		if strings.HasPrefix(h, request) {
@@ -173,11 +174,11 @@ func (c *Cloud) Sent(request string) (n int) {
 	return n
 }
 
-// JSON is an answer.
+// JSON writes an answer.
 func JSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who went away hears nothing
+	_ = json.NewEncoder(w).Encode(body) // a client that has gone hears nothing
 }
 
 // Always is a handler with one answer.

@@ -1,8 +1,8 @@
-// Package resttest is one machine of a cloud behind an HTTP API, which may
-// misbehave in every way that the drivers' suite asks for. The API's own words
-// are the test's that uses it.
+// Package resttest is one machine of a cloud behind an HTTP API, which can misbehave in
+// every way that the drivers' suite asks for. The test that uses it supplies the API's own
+// messages.
 //
-// What a reader must not get wrong: nodefence's own authors wrote it and what it
-// serves, from the clouds' public documents, and it was never compared with one
-// of them. What passes here may still fail there.
+// What a reader must not get wrong: nodefence's own authors wrote it and its APIs, from the
+// clouds' public documents, and it was never compared with a real cloud. What passes here
+// may still fail there.
 package resttest

@@ -1,7 +1,7 @@
-// Package trusttest makes certificates for tests: an authority of its own, and
-// what it signs.
+// Package trusttest makes certificates for tests: a certificate authority, and the
+// certificates that it signs.
 //
-// What a reader must not get wrong: its keys live as long as the test.
+// What a reader must not get wrong: its keys exist only as long as the test.
 package trusttest
 
 import (
@@ -26,7 +26,7 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// New makes one.
+// New makes an authority.
 func New(t testing.TB) *CA {
 	t.Helper()
 	tmpl := template("private CA")

@@ -1,4 +1,4 @@
-package agent
+package supervisor
 
 import (
 	"encoding/json"
@@ -11,6 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A process that was started to supervise does so and ends. Any other goes on.
+func init() {
+	if len(os.Args) == 1 && os.Args[0] == Name {
+		os.Exit(supervise(os.Stdin, os.Stdout))
+	}
+}
+
 // supervise runs one agent and returns when all is over.
 func supervise(in io.Reader, out io.Writer) int {
 	// The agent gets a signal when the thread ends that started it.
@@ -18,29 +25,29 @@ func supervise(in io.Reader, out io.Writer) int {
 	// Who is told to end goes on until there is nothing to supervise. They are
 	// caught and not ignored, because the agent would inherit the latter.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	var j job
+	var j Job
 	words := json.NewDecoder(in)
 	if words.Decode(&j) != nil {
 		return 1 // nobody is there any more
 	}
 	// Children that their parents left come here instead of to init, and are found.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return tell(out, outcome{Err: "become the subreaper: " + err.Error()})
+		return tell(out, Outcome{Err: "become the subreaper: " + err.Error()})
 	}
 	// A core dump would have the secrets.
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return tell(out, outcome{Err: "forbid core dumps: " + err.Error()})
+		return tell(out, Outcome{Err: "forbid core dumps: " + err.Error()})
 	}
 	late, err := alarm(j.Until)
 	if err != nil {
-		return tell(out, outcome{Err: "set a timer: " + err.Error()})
+		return tell(out, Outcome{Err: "set a timer: " + err.Error()})
 	}
 	alone := make(chan struct{})
 	go func() { defer close(alone); _, _ = io.Copy(io.Discard, in) }()
 	return tell(out, watch(j, late, alone))
 }
 
-func tell(out io.Writer, o outcome) int {
+func tell(out io.Writer, o Outcome) int {
 	if json.NewEncoder(out).Encode(o) != nil {
 		return 1
 	}
@@ -49,12 +56,12 @@ func tell(out io.Writer, o outcome) int {
 
 // watch starts the agent, and ends it when its time or its parent is over. It
 // ends what the agent left behind as well.
-func watch(j job, late, alone <-chan struct{}) outcome {
+func watch(j Job, late, alone <-chan struct{}) Outcome {
 	p, err := start(j)
 	if err != nil {
-		return outcome{Err: err.Error()}
+		return Outcome{Err: err.Error()}
 	}
-	o := outcome{Code: -1}
+	o := Outcome{Code: -1}
 	select {
 	case o.Code = <-p.code:
 	case <-late:
@@ -69,7 +76,7 @@ func watch(j job, late, alone <-chan struct{}) outcome {
 // process is a started agent.
 type process struct {
 	code           chan int
-	stdout, stderr chan text
+	stdout, stderr chan Text
 	// none is closed when this process has no children at all.
 	none chan struct{}
 }
@@ -80,7 +87,7 @@ var environment = []string{
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent", "PYTHONDONTWRITEBYTECODE=1",
 }
 
-func start(j job) (*process, error) {
+func start(j Job) (*process, error) {
 	var theirs, ours [3]*os.File
 	for i := range theirs {
 		r, w, err := os.Pipe()
@@ -103,20 +110,20 @@ func start(j job) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{code: make(chan int, 1), none: make(chan struct{}), stdout: make(chan text, 1), stderr: make(chan text, 1)}
+	p := &process{code: make(chan int, 1), none: make(chan struct{}), stdout: make(chan Text, 1), stderr: make(chan Text, 1)}
 	go func() { _, _ = ours[0].Write(j.Input); _ = ours[0].Close() }()
-	go func() { p.stdout <- read(ours[1], maxStdout) }()
-	go func() { p.stderr <- read(ours[2], maxStderr) }()
+	go func() { p.stdout <- read(ours[1], MaxStdout) }()
+	go func() { p.stderr <- read(ours[2], MaxStderr) }()
 	go p.reap(pid)
 	return p, nil
 }
 
 // read keeps the beginning and reads on, so that nobody waits for it.
-func read(f *os.File, most int64) text {
+func read(f *os.File, most int64) Text {
 	data, _ := io.ReadAll(io.LimitReader(f, most))
 	n, _ := io.Copy(io.Discard, f)
 	_ = f.Close()
-	return text{Data: data, Cut: n > 0}
+	return Text{Data: data, Cut: n > 0}
 }
 
 // reap takes the end of every child, the agent and what was left to this
