@@ -14,7 +14,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/checkjobs"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/probe"
 )
@@ -25,7 +26,7 @@ const others = 3
 // check asks the checks of the round under way that have not answered yet. Jobs
 // are begun before anything is connected to, so that they run meanwhile; one that
 // has not ended is looked at again in a later turn.
-func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
 	var err error
 	if s := f.Status.StorageCheck; s != nil && s.StartedAt != nil {
@@ -42,7 +43,7 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *fence.Seen) er
 	if err := r.ask(ctx); err != nil {
 		return err
 	}
-	seen.Checked = &fence.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}
+	seen.Checked = &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}
 	return nil
 }
 
@@ -88,7 +89,7 @@ func (r *rounding) ask(ctx context.Context) error {
 		var err error
 		switch name := strconv.Itoa(i + 1); {
 		case c.Type == api.CheckDevice:
-			if check := fence.DeviceCheck(i + 1); !r.answered(check) {
+			if check := facts.DeviceCheck(i + 1); !r.answered(check) {
 				r.say(check, "", "power reads it when the others have answered")
 			}
 		case c.Type == api.CheckNeighbors:

@@ -7,6 +7,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestTheGateSeesThatAMachineIsBeingDeleted: what it looks at holds the fence, in words,
@@ -35,7 +36,7 @@ func TestTheGateSeesThatAMachineIsBeingDeleted(t *testing.T) {
 			client, _ := apiOf(t, answers)
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: "1", ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Limits: []api.ScopedLimits{{Policy: "p"}}, Settings: api.Settings{Action: api.ActionReboot,
 				UnhealthyConditions: read[[]api.ConditionSetting](t, []byte(`[{"type":"Ready","status":"Unknown","duration":"1h"}]`))}}}}}
-			seen := fence.Seen{Me: "me", Finalizer: true}
+			seen := observed.Look{Me: "me", Finalizer: true}
 			if err := (&Gate{Client: client}).Look(t.Context(), f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAMissingNodeStaysExcluded: what had it left alone stood on its Node object, which is
@@ -51,7 +52,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 				f.Status.Decision.Trigger = *c.trigger
 			}
 			f.Status.Decision.ResolvedPolicy = api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}, Settings: api.Settings{Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "p"}}}
-			var seen fence.Seen
+			var seen observed.Look
 			if err := g.Look(t.Context(), &f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // basePolicy fences a node whose Ready is Unknown at once, three unhealthy ones at most.
@@ -59,7 +59,7 @@ var policyRows = map[string]row{
 	"activityChecks.checks.job.podTemplateName":   {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
 	"activityChecks.rounds": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.StartedAt, a.EndedAt, a.Since = 3, 1, w.ago(10*time.Second), nil, w.ago(10*time.Second)
-		w.seen.Checked = &fence.Checked{Round: a.Number, Results: []api.CheckResult{{Check: "1 device", Answer: api.AnswerNeither}}}
+		w.seen.Checked = &observed.Checked{Round: a.Number, Results: []api.CheckResult{{Check: "1 device", Answer: api.AnswerNeither}}}
 	}))},
 	"activityChecks.failedRounds": {with: second, from: `7`, to: `8`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.FailedAt = 7, 7, w.ago(time.Second)
@@ -107,7 +107,7 @@ var policyRows = map[string]row{
 	})},
 
 	"limits.perNode.onLast": {with: `{"limits":{"perNode":{"cutsPerDay":1}}}`, from: `"Hold"`, to: `"LeaveOff"`, ask: decides(phase(api.Fencing), func(w *world) {
-		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, fence.Node{} // the Node object is gone
+		w.fence.Status.Power.SwitchedByUs, w.fence.Status.Power.Cuts, w.seen.Node = true, 1, observed.Node{} // the Node object is gone
 	})},
 
 	"controlPlane.fence": {from: `"Never"`, to: `"WithQuorum"`, ask: decides(func(w *world) {
@@ -130,7 +130,7 @@ var policyRows = map[string]row{
 	"release.resourceDeletion.detachFirst.persistentVolumeName": {with: first, from: `"pv-2"`, to: `"pv-1"`, ask: attached()},
 	"release.resourceDeletion.detachFirst.storageClassName":     {with: first, from: `"slow"`, to: `"quick"`, ask: attached()},
 	"release.timeout":                                           {from: `"5m"`, to: `"1m"`, ask: decides(phase(api.Releasing), provenOff)},
-	"release.deleteNode":                                        {with: `{"action":"PowerOff"}`, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff, func(w *world) { w.seen.Left = &fence.Left{} })},
+	"release.deleteNode":                                        {with: `{"action":"PowerOff"}`, from: `false`, to: `true`, ask: decides(phase(api.Releasing), provenOff, func(w *world) { w.seen.Left = &observed.Left{} })},
 
 	"recovery.bootTimeout": {from: `"15m"`, to: `"1m"`, ask: decides(phase(api.Recovering))},
 	"recovery.readyDuration": {from: `"30s"`, to: `"5m"`, ask: decides(phase(api.Recovering), ready, func(w *world) {
@@ -175,7 +175,7 @@ func askedFor(w *world) {
 // provenOff is a machine that was seen off, with three pods, of which a disruption
 // budget lets none go.
 func provenOff(w *world) {
-	pod := fence.Pod{Namespace: "d", Name: "p", UID: "u", Ready: true, Budgets: []string{"d/b"}}
-	w.fence.Status.Power.SwitchedByUs, w.seen.Left = true, &fence.Left{Delete: []fence.Pod{pod, pod, pod}, Budgets: map[string]fence.Disruption{"d/b": {}}}
+	pod := observed.Pod{Namespace: "d", Name: "p", UID: "u", Ready: true, Budgets: []string{"d/b"}}
+	w.fence.Status.Power.SwitchedByUs, w.seen.Left = true, &observed.Left{Delete: []observed.Pod{pod, pod, pod}, Budgets: map[string]observed.Disruption{"d/b": {}}}
 	w.fence.Status.Proof = &api.Proof{Type: api.ProofSeenOff, FenceUID: "f0", FenceNumber: 1, NodeUID: "u0", BootIDBefore: "b", At: *w.ago(time.Second)}
 }

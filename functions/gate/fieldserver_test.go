@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/functions/cleanup"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -150,7 +151,7 @@ func attached() question {
 			"/api/v1/namespaces/shop/persistentvolumeclaims/c": `{"metadata":{"name":"c"},"spec":{"volumeName":"pv-1"}}`,
 			"/apis/storage.k8s.io/v1/volumeattachments":        `{"items":[{"metadata":{"name":"at-1","uid":"at-1"},"spec":{"nodeName":"n0","attacher":"x","source":{"persistentVolumeName":"pv-1"}}}]}`,
 		})
-		var seen fence.Seen
+		var seen observed.Look
 		if err := (&cleanup.Cleaner{Client: g.Client, Log: g.Log, Reporter: g.Reporter}).Look(t.Context(), &looks, &seen, 0); err != nil {
 			t.Fatal(err)
 		}

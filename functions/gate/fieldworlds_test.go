@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -23,7 +24,7 @@ type world struct {
 	now     time.Time
 	others  []api.FencePolicy
 	fence   api.NodeFence
-	seen    fence.Seen
+	seen    observed.Look
 	cluster admission.Picture
 	ledger  api.FenceLedger
 }
@@ -42,10 +43,10 @@ func newWorld() *world {
 			Lease: api.LeaseRecord{Renewed: "r", StillSince: w.ago(3 * time.Minute)},
 		},
 	}
-	w.seen = fence.Seen{
-		Me: "me", Resolved: true, Brakes: fence.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &fence.Left{},
-		Lease: fence.Lease{Exists: true, Renewed: "r", Renewal: 10 * time.Second},
-		Node:  fence.Node{Exists: true, UID: "u0", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: w.now}}},
+	w.seen = observed.Look{
+		Me: "me", Resolved: true, Brakes: observed.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &observed.Left{},
+		Lease: observed.Lease{Exists: true, Renewed: "r", Renewal: 10 * time.Second},
+		Node:  observed.Node{Exists: true, UID: "u0", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Since: w.now}}},
 	}
 	for i := range 10 {
 		w.cluster.Nodes = append(w.cluster.Nodes, admission.Node{
@@ -128,7 +129,7 @@ func phase(p api.Phase) func(*world) {
 func reads(power, err string) func(*world) {
 	return func(w *world) {
 		w.fence.Status.Claim = &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: *w.ago(time.Second), NotAfter: *w.ago(-time.Minute)}
-		w.seen.Call = &fence.CallResult{Call: api.CallRead, Power: power, At: w.now, Err: err}
+		w.seen.Call = &observed.CallResult{Call: api.CallRead, Power: power, At: w.now, Err: err}
 	}
 }
 
@@ -137,7 +138,7 @@ func ready(w *world) { w.seen.Node.Conditions[0].Status = "True" }
 // dumping is a machine that has been dumping its memory for some time.
 func dumping(w *world) {
 	w.fence.Status.Kdump = &api.KdumpRecord{Since: *w.ago(100 * time.Second), BootID: "b"}
-	w.seen.Dump = &fence.Dump{NodeUID: "u0", BootID: "b", First: w.now.Add(-100 * time.Second), Last: w.now.Add(-20 * time.Second), Source: "10.0.0.1", Count: 9}
+	w.seen.Dump = &observed.Dump{NodeUID: "u0", BootID: "b", First: w.now.Add(-100 * time.Second), Last: w.now.Add(-20 * time.Second), Source: "10.0.0.1", Count: 9}
 }
 
 // dead are nodes beside n0 that are unhealthy.

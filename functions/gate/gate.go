@@ -52,6 +52,8 @@ type Gate struct {
 	// Reporter hears of every event that asks for a fence and opens none.
 	Reporter report.Reporter
 	Loop     *loop.Loop
+	// Slots has the fences of this process reserved together; each by itself if it is nil.
+	Slots *Slots
 
 	unasked unasked
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -147,7 +147,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
 		"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: pods}),
 	})
-	var seen fence.Seen
+	var seen observed.Look
 	if err := g.reserve(t.Context(), &f, &seen); err != nil {
 		t.Fatal(err)
 	}

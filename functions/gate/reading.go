@@ -4,7 +4,8 @@ import (
 	"context"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // reading holds a fence while its node's device is being read for the FenceTarget
@@ -12,7 +13,7 @@ import (
 // look at the NodeFence after the claim finds no open one. So a fence that takes
 // its slot after its record was opened sees in that same ledger whether a read can
 // be under way; only where it can, one more object is read.
-func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (*fence.Verdict, error) {
+func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (*observed.Verdict, error) {
 	now := g.Client.Clock().Now()
 	if turn, ok := led.Status.Turn(node); !ok || !now.Before(turn.Time) {
 		return nil, nil
@@ -22,5 +23,5 @@ func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (
 		return nil, err
 	}
 	until := t.Status.Claim.NotAfter.UTC().Format("15:04:05")
-	return &fence.Verdict{Reason: api.DeviceBeingRead, Message: "its device is being read for its FenceTarget, until " + until + " at most", Again: fence.Poll}, nil
+	return &observed.Verdict{Reason: api.DeviceBeingRead, Message: "its device is being read for its FenceTarget, until " + until + " at most", Again: facts.Poll}, nil
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -64,7 +64,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		if changedSince(n, created.Add(atBirth)) {
 			return s, nil
 		}
-		s.trigger, s.starting = fence.Startup(timeout.Get(), g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
+		s.trigger, s.starting = observed.Startup(timeout.Get(), g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
 	}
 	return s, nil
 }

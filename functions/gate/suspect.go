@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -82,7 +82,7 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 	if !ok || !hinted && !abortedEarly(last) {
 		return suspicion{}, nil
 	}
-	if hinted && fence.Early(resolved) == nil {
+	if hinted && facts.Early(resolved) == nil {
 		return suspicion{why: "NotInPolicies"}, nil
 	}
 	lease, err := g.Client.Lease(ctx, n.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -67,7 +68,7 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			f.Status.FenceNumber, f.Status.Decision.NodeUID = 1, "1"
 			f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(policies, "a", nil)
 			f.Status.Decision.Devices = api.Named(api.Binding{Driver: "mem"})
-			seen := fence.Seen{Me: "me", Finalizer: true, Resolved: true}
+			seen := observed.Look{Me: "me", Finalizer: true, Resolved: true}
 			if err := g.Look(t.Context(), f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}

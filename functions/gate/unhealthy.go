@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -58,7 +58,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}
-	trigger, ok := fence.TriggerOf(resolved, look.NodeFrom(n, ""))
+	trigger, ok := observed.TriggerOf(resolved, look.NodeFrom(n, ""))
 	switch {
 	case start.starting:
 		return nil, string(api.Starting)

@@ -16,12 +16,14 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
 // Look sees what fence.Needs names.
-func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	l := look.Looker{Client: g.Client, Self: g.Self, Namespace: g.Namespace}
 	if err := l.At(ctx, f, seen, since); err != nil {
 		return err
@@ -50,7 +52,7 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
 
 // Act resolves the binding, asks the checks, or reserves a slot.
-func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch a {
 	case fence.Resolve:
 		return g.resolve(ctx, f, seen)
@@ -64,7 +66,7 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
 // no device is bound, into the decision, where it says something else.
-func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	n, err := g.looked().Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) 
 	if n == nil {
 		return nil
 	}
-	policies, err := g.Client.Policies(ctx)
+	policies, err := g.looked().Policies(ctx) // the reservation holds the fence against those of its own picture
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 	}
 	b, err := g.Bind(ctx, n)
 	var refused *config.Refused
-	stay, bound := fence.DevicesStay(f), len(f.Status.Decision.Devices) > 0
+	stay, bound := facts.DevicesStay(f), len(f.Status.Decision.Devices) > 0
 	switch {
 	case errors.As(err, &refused) && stay && bound:
 		return nil
@@ -149,39 +151,4 @@ func same(now, had []api.Binding) bool {
 	return slices.EqualFunc(now, had, func(x, y api.Binding) bool {
 		return x.Name == y.Name && x.Driver == y.Driver && x.Address == y.Address
 	})
-}
-
-// reserve is the one atomic step: read the ledger, then everything else, decide,
-// and write the ledger only if nobody wrote it meanwhile (S14). The time is from before
-// all of it: by a later one, a reservation could be dropped whose fence has gone on since
-// it was looked at.
-func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	now := g.Client.Clock().Now()
-	led, err := g.looked().Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	if seen.Verdict, err = g.reading(ctx, f.Spec.NodeName, led); err != nil || seen.Verdict != nil {
-		return err
-	}
-	lists, err := look.ReadLists(ctx, g.Client)
-	if err != nil {
-		return err
-	}
-	if seen.Verdict = admission.Outdated(f, lists.Policies, seen.Node, now); seen.Verdict != nil {
-		return nil
-	}
-	c, err := lists.Picture(ctx, g.Client, f)
-	if err != nil {
-		return err
-	}
-	before := led.DeepCopy()
-	verdict := admission.Admit(f, c, led, now)
-	if verdict == nil || !equality.Semantic.DeepEqual(before.Status, led.Status) {
-		if _, err := g.Client.SaveLedger(ctx, led); err != nil {
-			return err
-		}
-	}
-	seen.Verdict = verdict
-	return nil
 }

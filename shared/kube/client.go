@@ -31,17 +31,25 @@ type Client struct {
 	// cache is what its invocations share.
 	cache    objectCache
 	restores restoreWatch
+	// inTurn: requests that could go at once go one after the other.
+	inTurn bool
 }
 
 // New connects to the cluster that the configuration names.
 func New(cfg *rest.Config) (*Client, error) { return newClient(cfg, NewClock()) }
 
 // NewAt is New where somebody else counts the time that passes: a model of the
-// cluster in which a process may stand still for as long as the model likes.
+// cluster in which a process may stand still for as long as the model likes. There each
+// request has its place among those of others, so that none go at once.
 func NewAt(cfg *rest.Config, elapsed func() time.Duration) (*Client, error) {
 	clock := NewClock()
 	clock.elapsed = elapsed
-	return newClient(cfg, clock)
+	c, err := newClient(cfg, clock)
+	if err != nil {
+		return nil, err
+	}
+	c.inTurn = true
+	return c, nil
 }
 
 func newClient(cfg *rest.Config, clock *Clock) (*Client, error) {

@@ -1,0 +1,128 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
+)
+
+// reserve asks for a slot, together with whoever asks beside it.
+func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *observed.Look) (err error) {
+	slots := g.Slots
+	if slots == nil {
+		slots = &Slots{}
+	}
+	seen.Verdict, err = slots.ask(ctx, f, seen.Node, g.commit)
+	return err
+}
+
+// commit is the one atomic step for all who ask: read the ledger, then everything else,
+// decide on each in turn, and write the ledger only if nobody wrote it meanwhile (S14). If
+// somebody did, none is answered.
+func (g *Gate) commit(ctx context.Context, all []*asker) (conflict bool) {
+	for _, a := range all {
+		a.answer = answer{}
+	}
+	err := guarded(func() error { return g.decide(ctx, all) })
+	if errors.Is(err, kube.ErrConflict) {
+		return true
+	}
+	for _, a := range all {
+		if err != nil && a.err == nil && a.panicked == nil {
+			a.fails(err)
+		}
+	}
+	return false
+}
+
+// decide is one try. The time is from before all of it: by a later one, a reservation could
+// be dropped whose fence has gone on since it was looked at.
+func (g *Gate) decide(ctx context.Context, all []*asker) error {
+	now := g.Client.Clock().Now()
+	led, err := g.looked().Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		a.verdict, a.err = g.reading(ctx, a.fence.Spec.NodeName, led)
+	}
+	open := slices.DeleteFunc(slices.Clone(all), refused)
+	if len(open) == 0 {
+		return nil
+	}
+	lists, err := look.ReadLists(ctx, g.Client.Anew())
+	if err != nil {
+		return err
+	}
+	was := led.DeepCopy()
+	for _, a := range open {
+		led = g.admit(ctx, a, lists, led, now)
+	}
+	none := len(slices.DeleteFunc(open, refused)) == 0
+	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
+		return nil
+	}
+	_, err = g.Client.SaveLedger(ctx, led)
+	return err
+}
+
+// admit decides on one fence by a ledger that has the reservations of those before it, and
+// gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
+// the ledger as it was.
+func (g *Gate) admit(ctx context.Context, a *asker, lists look.Lists, led *api.FenceLedger, now time.Time) *api.FenceLedger {
+	after := led.DeepCopy()
+	err := guarded(func() error {
+		if err := a.ctx.Err(); err != nil {
+			return err // it has left while the lists were read
+		}
+		if a.verdict = admission.Outdated(a.fence, lists.Policies, a.node, now); a.verdict != nil {
+			return nil
+		}
+		c, err := lists.Picture(ctx, g.Client, a.fence)
+		if err == nil {
+			a.verdict = admission.Admit(a.fence, c, after, now)
+		}
+		return err
+	})
+	if err != nil {
+		a.fails(err)
+		return led
+	}
+	return after
+}
+
+// fails gives an asker an error for its answer, or has it panic as the batch did.
+func (a *asker) fails(err error) {
+	a.verdict = nil
+	if p := (*panicked)(nil); errors.As(err, &p) {
+		a.panicked = p.Error()
+		return
+	}
+	a.err = err
+}
+
+// panicked is what went wrong in a batch, which no handler stands around.
+type panicked struct{ words string }
+
+func (p *panicked) Error() string { return p.words }
+
+// guarded makes a panic an error.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicked{fmt.Sprintf("%v\n%s", v, debug.Stack())}
+		}
+	}()
+	return do()
+}
