@@ -7,7 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// turns gives those that begin before the next picture is written for certain.
+// turns hands out the turns that begin before the next write of the picture.
 func (t *targetStore) turns(now time.Time, here map[string]string, free []freeNode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -18,9 +18,9 @@ func (t *targetStore) turns(now time.Time, here map[string]string, free []freeNo
 	t.pace.give(now, heartbeat, t.candidatesLocked(free))
 }
 
-// toStand are those that are to stand in the ledger, which was read as this. To one that
-// this program does not understand it adds none: what a newer one says of its own turns
-// would be lost.
+// toStand returns the turns that the ledger should hold, given the ledger as it was read.
+// If this program does not understand that ledger, toStand adds no turn: a write would lose
+// what a newer program says about its own turns.
 func (t *targetStore) toStand(l *api.FenceLedger, now time.Time) []api.NodeTurn {
 	if l.NotUnderstood.Any() {
 		return nil
@@ -30,14 +30,14 @@ func (t *targetStore) toStand(l *api.FenceLedger, now time.Time) []api.NodeTurn 
 	return t.pace.ledger(now, l.Status.Checks)
 }
 
-// written: these stand there.
+// written notes that the ledger holds these turns.
 func (t *targetStore) written(turns []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pace.written(turns)
 }
 
-// begun are the turns that begin now.
+// begun returns the turns that begin now.
 func (t *targetStore) begun(now time.Time) []turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,8 +47,9 @@ func (t *targetStore) begun(now time.Time) []turn {
 // freeNode is a node that may be checked now.
 type freeNode struct{ name, uid string }
 
-// freeOf are those of the nodes that are there. A node with a fence, or whose Lease stands
-// still so that one may begin at any moment, is left to it.
+// freeOf returns the existing nodes whose devices may be checked. A node with a fence is
+// left to its fence. So is a node whose Lease stands still, because a fence of it may begin
+// at any moment.
 func freeOf(here map[string]string, open map[string]*api.NodeFence, p api.LeasePicture) (all []freeNode) {
 	if p.Cut() {
 		return nil // any node's Lease may stand still
@@ -65,7 +66,7 @@ func freeOf(here map[string]string, open map[string]*api.NodeFence, p api.LeaseP
 	return all
 }
 
-// candidatesLocked are these nodes with what is known of their devices.
+// candidatesLocked returns these nodes with what is known of their devices.
 func (t *targetStore) candidatesLocked(free []freeNode) (all []candidate) {
 	for _, n := range free {
 		c := candidate{node: n.name, uid: n.uid, devices: 1}
@@ -77,7 +78,8 @@ func (t *targetStore) candidatesLocked(free []freeNode) (all []candidate) {
 	return all
 }
 
-// hurries: nobody had a turn yet, or a person waits for a check that may be given one.
+// hurries reports whether the picture is written early: no node had a turn yet, or a person
+// waits for a check that may be given a turn.
 func (t *targetStore) hurries(now time.Time, age time.Duration, free []freeNode) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,10 +91,11 @@ func (t *targetStore) hurries(now time.Time, age time.Duration, free []freeNode)
 	})
 }
 
-// hurry is how old the ledger's picture gets where a person waits for a check.
+// hurry is the least age of the ledger's picture before it is written early for a person
+// who waits for a check.
 const hurry = time.Second
 
-// sendChecks asks for the checks whose turn has come.
+// sendChecks sends the event for each check whose turn has come.
 func (s *Source) sendChecks() {
 	now := s.now()
 	for _, t := range s.targets.begun(now) {

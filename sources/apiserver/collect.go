@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// keptFor is how long what is known of a node outlives its Node object.
+	// keptFor is how long records of a node are kept after its Node object is gone.
 	keptFor = 7 * 24 * time.Hour
-	// goneSince is in the enrolment of a node that is gone: when the source first saw
-	// that, by the API server's clock (S30). A process remembers no week.
+	// goneSince is an annotation on the enrolment of a node that is gone: when the source
+	// first saw that it was gone, by the API server's clock (S30). It is kept there because
+	// no process runs for all of keptFor.
 	goneSince = "nodefence.io/node-gone-since"
-	// atOnce bounds what one sweep writes, so that a backlog of years is no burst.
+	// atOnce bounds the writes of one sweep, so that a backlog of years makes no burst.
 	atOnce = 100
 )
 
-// closedFence is a NodeFence at rest, as it stands.
+// closedFence identifies a NodeFence at rest in one version.
 type closedFence struct {
 	uid     types.UID
 	version string
 	since   time.Time
 }
 
-// leftovers is what says which of the objects of a node that is gone may go too.
+// leftovers knows which objects of a node that is gone may be deleted.
 type leftovers struct {
 	mu sync.Mutex
-	// expected are the nodes that each policy expects; finished the NodeFences that
-	// are at rest, by node.
+	// expected has the nodes that each policy expects; finished has the NodeFences that are
+	// at rest, by node.
 	expected map[string][]string
 	finished map[string]closedFence
 }
@@ -47,16 +48,16 @@ func newLeftovers() *leftovers {
 	return l
 }
 
-// begin is before each lead.
+// begin resets the store before each lead.
 func (l *leftovers) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected, l.finished = map[string][]string{}, map[string]closedFence{}
 }
 
-// closed notes a NodeFence that is finished for good, or that it is not. One that waits
-// for its finalizer, or that a newer nodefence wrote, is not ours to judge (S21: of what a
-// newer one wrote nothing is overwritten).
+// closed notes whether a NodeFence is finished for good. A NodeFence that waits for its
+// finalizer is not finished. A NodeFence that a newer nodefence wrote is not ours to judge
+// (S21: what is not understood leads to nothing).
 func (l *leftovers) closed(f *api.NodeFence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,21 +69,21 @@ func (l *leftovers) closed(f *api.NodeFence) {
 	l.finished[f.Name] = closedFence{f.UID, f.ResourceVersion, st.PhaseSince.Time}
 }
 
-// gone: the NodeFence is.
+// gone notes that the NodeFence was deleted.
 func (l *leftovers) gone(node string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.finished, node)
 }
 
-// expects notes the nodes that a policy expects.
+// expects replaces the nodes that a policy expects.
 func (l *leftovers) expects(policy string, nodes []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected[policy] = nodes
 }
 
-// expectsToo notes them beside those that the policy expected before.
+// expectsToo adds to the nodes that the policy expected before.
 func (l *leftovers) expectsToo(policy string, nodes []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +92,8 @@ func (l *leftovers) expectsToo(policy string, nodes []string) {
 	l.expected[policy] = slices.Compact(all)
 }
 
-// look is which nodes a policy expects, and the NodeFences that have been at rest for
-// long enough, by node.
+// look returns the nodes that policies expect, and the NodeFences that have been at rest
+// for longer than keptFor, by node.
 func (l *leftovers) look(now time.Time) (expected map[string]bool, rested map[string]closedFence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +111,8 @@ func (l *leftovers) look(now time.Time) (expected map[string]bool, rested map[st
 	return expected, rested
 }
 
-// expectedBy are the nodes that a policy expects: those it names, and those whose
-// Machines are missing a Node or failed, as policystatus keeps in its status.
+// expectedBy returns the nodes that a policy expects: those that it names, and those whose
+// Machines failed or have no Node, as policystatus records in the policy's status.
 func expectedBy(p *api.FencePolicy) (nodes []string) {
 	if x := p.Spec.MissingNodes; x != nil {
 		nodes = slices.Clone(x.NodeNames)
@@ -125,8 +126,8 @@ func expectedBy(p *api.FencePolicy) (nodes []string) {
 	return nodes
 }
 
-// collects deletes what is left of nodes that are gone, until ctx ends. It waits for
-// the policies: an expected node is not gone for good.
+// collects deletes the leftovers of nodes that are gone, until ctx ends. It first waits for
+// the policies, because a node that a policy expects is not gone for good.
 func (s *Source) collects(ctx context.Context, policies cache.InformerSynced) {
 	if !cache.WaitForCacheSync(ctx.Done(), policies) {
 		return
@@ -139,7 +140,7 @@ func (s *Source) collects(ctx context.Context, policies cache.InformerSynced) {
 			return
 		case <-tick.C:
 			if err := s.collect(ctx); err != nil && ctx.Err() == nil {
-				s.o.Logger.Warn("what is left of a node that is gone is not deleted yet: tried again", "error", err.Error())
+				s.o.Logger.Warn("cannot delete the leftovers of a node that is gone; the next sweep tries again", "error", err.Error())
 			}
 		}
 	}
@@ -147,7 +148,8 @@ func (s *Source) collects(ctx context.Context, policies cache.InformerSynced) {
 
 func (s *Source) collect(ctx context.Context) error {
 	for _, l := range s.leftovers() {
-		// What was written meanwhile is looked at again.
+		// A conflict means that the object was just written: the next sweep looks at it
+		// again.
 		if err := s.putAway(ctx, l); err != nil && !errors.Is(err, kube.ErrConflict) {
 			return fmt.Errorf("%s of node %s: %w", l.what, l.node, err)
 		}
@@ -155,18 +157,19 @@ func (s *Source) collect(ctx context.Context) error {
 	return nil
 }
 
-// leftover is one object of a node and what is to become of it.
+// leftover is one object of a node that is gone, and what happens to it.
 type leftover struct {
 	what, node string
 	uid        types.UID
 	version    string
-	// mark is what goneSince is to say, if it is not to be deleted.
+	// mark is the new value of goneSince, if the object is not deleted.
 	mark   string
 	delete bool
 }
 
-// leftovers are what there is to do, while somebody watches the Nodes. A record goes
-// after the enrolment of its node, which says for how long that has been gone.
+// leftovers returns what there is to do; nothing while nobody watches the Nodes. A
+// NodeFence is deleted after the enrolment of its node, because the enrolment says since
+// when the node has been gone.
 func (s *Source) leftovers() (all []leftover) {
 	if s.standing.broken(nodes) {
 		return nil
@@ -197,7 +200,7 @@ func (s *Source) putAway(ctx context.Context, l leftover) error {
 		err = s.o.Client.DeleteFence(ctx, l.node, l.uid, l.version)
 	}
 	if err == nil {
-		s.o.Logger.Info("deleted, as its node has been gone for long", "what", l.what, "node", l.node)
+		s.o.Logger.Info("deleted: its node has been gone for longer than a week", "what", l.what, "node", l.node)
 	}
 	return err
 }

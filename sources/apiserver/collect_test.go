@@ -128,8 +128,8 @@ func annotationsOf(obj any) map[string]string {
 	return of
 }
 
-// TestNothingIsPutAwayWhileNobodyWatchesTheNodes: who is not seen need not be gone. Nor
-// is more done at once than a sweep's share.
+// TestNothingIsPutAwayWhileNobodyWatchesTheNodes: a node that is not seen need not be gone.
+// One sweep also makes only its share of deletions.
 func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 	s := asleep(t, sec(0))
 	s.enrol.known = map[string]enrolled{}
@@ -145,7 +145,8 @@ func TestNothingIsPutAwayWhileNobodyWatchesTheNodes(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsGoneIsCountedNoMore, so that names that never come back don't add up.
+// TestANodeThatIsGoneIsCountedNoMore, so that the names of nodes that are gone don't add
+// up.
 func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	s := asleep(t, sec(0), "a", "b")
 	s.problems.counted.WithLabelValues("a", "TaskHung", "Node").Inc()
@@ -156,7 +157,8 @@ func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	}
 }
 
-// TestWhoLeadsNoMoreCountsNobody: it sees no node go, and another replica counts by now.
+// TestWhoLeadsNoMoreCountsNobody: a former leader sees no node go, and another replica
+// counts now.
 func TestWhoLeadsNoMoreCountsNobody(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))

@@ -9,15 +9,15 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// pictureEvery is how often the Leases are looked over; heartbeat is how old
-// the ledger's picture may get while nothing changes.
+// pictureEvery is how often the Leases are evaluated; heartbeat is how old the ledger's
+// picture may get while nothing changes.
 const (
 	pictureEvery = 500 * time.Millisecond
 	heartbeat    = 10 * time.Second
 )
 
-// pictures runs beside loop, because its write may wait for a slow API server
-// and a wake-up must not.
+// pictures runs beside loop, because its write may wait for a slow API server and a wake-up
+// must not.
 func (s *Source) pictures(ctx context.Context) {
 	tick, sweep := time.NewTicker(pictureEvery), time.NewTicker(s.o.Resync)
 	defer tick.Stop()
@@ -36,9 +36,10 @@ func (s *Source) pictures(ctx context.Context) {
 	}
 }
 
-// draw keeps the ledger's picture of the Leases: at once when it shows something
-// else, and often enough that the gate can trust its age. While nobody watches
-// it is left to grow old, because its age is all that tells the gate so (S15).
+// draw writes the picture of the Leases into the ledger: at once when it shows something
+// else, and often enough that the gate can trust its age. While nobody watches, draw writes
+// nothing, so that the picture grows old: its age alone tells the gate (S15: nothing begins
+// on what nobody watched).
 func (s *Source) draw(ctx context.Context) {
 	p, keep := s.toKeep()
 	if !keep {
@@ -51,7 +52,7 @@ func (s *Source) draw(ctx context.Context) {
 	turns, err := s.patch(ctx, p, l)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Logger.Warn("the picture of the Leases was not kept", "error", err.Error())
+			s.o.Logger.Warn("cannot write the picture of the Leases into the ledger; the next tick tries again", "error", err.Error())
 		}
 		return
 	}
@@ -61,10 +62,10 @@ func (s *Source) draw(ctx context.Context) {
 	s.targets.written(turns)
 }
 
-// patch writes the picture, and the turns that are to stand there besides, if the ledger
-// is as it was read: what another source has written there since would be lost. It tells
-// which turns stand there. The picture waits for nobody: if the gates write faster, the
-// turns are left to the next one.
+// patch writes the picture, together with the turns that the ledger should hold. The turns
+// are written only if the ledger is still as it was read, because another source may have
+// written turns since. patch returns the turns that the ledger holds. The picture does not
+// wait: if the gates write faster, the turns are left to the next write.
 func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedger) ([]api.NodeTurn, error) {
 	for range turnTries {
 		turns := s.targets.toStand(l, s.now())
@@ -82,11 +83,11 @@ func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedg
 	return l.Status.Checks, s.o.Client.SaveLeasePicture(ctx, p, nil, "")
 }
 
-// turnTries are tries to write turns beside a picture.
+// turnTries bounds the tries to write turns with a picture.
 const turnTries = 4
 
-// toKeep is the picture that is to stand in the ledger, if it is to be written. Before it
-// is, the turns are given that are written beside it.
+// toKeep returns the picture, and whether it is to be written now. If it is, toKeep first
+// hands out the turns that are written with it.
 func (s *Source) toKeep() (api.LeasePicture, bool) {
 	now, here := s.now(), s.nodes.uids()
 	d := s.leases.look(here, now)

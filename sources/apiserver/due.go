@@ -8,19 +8,20 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// dueStore is the open fences and when each is looked at. It puts their wake-ups into the
-// outbox under its lock, which comes before the outbox's: of two wake-ups of one fence only
-// the one that is put last is sent, and that must be the newer.
+// dueStore has the open fences, and when each is due to be looked at. It puts wake-ups into
+// the outbox while it holds its lock. Lock order: dueStore, then outbox. The outbox sends
+// only the wake-up of a fence that was put last, so the order of puts must be the order of
+// changes.
 type dueStore struct {
 	source events.Source
 	outbox *outbox
 	resync time.Duration
-	// wake ends the wait for the next one that is due.
+	// wake interrupts the loop's wait for the next due time.
 	wake chan struct{}
 
 	mu   sync.Mutex
 	list *dueList
-	// ledger is what was last heard of it that may hold fences.
+	// ledger is the part of the ledger that may hold fences, as last heard.
 	ledger string
 }
 
@@ -30,7 +31,7 @@ func newDueStore(source events.Source, out *outbox, resync time.Duration) *dueSt
 	return d
 }
 
-// begin is before each lead.
+// begin resets the store before each lead.
 func (d *dueStore) begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +46,7 @@ func (d *dueStore) put(f *api.NodeFence, now time.Time) {
 	d.look()
 }
 
-// look has the loop see what is due by now.
+// look makes the loop send what is due by now.
 func (d *dueStore) look() {
 	select {
 	case d.wake <- struct{}{}:
@@ -59,7 +60,7 @@ func (d *dueStore) remove(node string) {
 	d.list.remove(node)
 }
 
-// fence is the node's open fence; nil if it has none.
+// fence returns the node's open fence; nil if it has none.
 func (d *dueStore) fence(node string) *api.NodeFence {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +72,7 @@ func (d *dueStore) fence(node string) *api.NodeFence {
 
 func (d *dueStore) hasOpen(node string) bool { return d.fence(node) != nil }
 
-// open are the open fences by node.
+// open returns the open fences by node.
 func (d *dueStore) open() map[string]*api.NodeFence {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +83,7 @@ func (d *dueStore) open() map[string]*api.NodeFence {
 	return all
 }
 
-// sendDue sends what is due and tells when the next is; zero if none is.
+// sendDue sends what is due, and returns the next due time; zero if there is none.
 func (d *dueStore) sendDue(now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,7 +102,8 @@ func (d *dueStore) send(node string, due, now time.Time) {
 	}
 }
 
-// sendLocked sends a fence's phase; it is stale once the fence has gone on.
+// sendLocked sends an event for the fence's phase. The event is stale once the fence is in
+// another phase.
 func (d *dueStore) sendLocked(f *api.NodeFence, due, now time.Time) {
 	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
 	d.outbox.put(letter{event: d.source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
@@ -110,7 +112,7 @@ func (d *dueStore) sendLocked(f *api.NodeFence, due, now time.Time) {
 	}})
 }
 
-// unhold has all fences that wait looked at soon.
+// unhold makes all fences that wait with the gate due soon.
 func (d *dueStore) unhold(now time.Time) {
 	d.mu.Lock()
 	d.list.hurryAll(now)
@@ -118,7 +120,7 @@ func (d *dueStore) unhold(now time.Time) {
 	d.look()
 }
 
-// heard is unhold if the ledger says something else than before of what may hold fences.
+// heard calls unhold if the part of the ledger that may hold fences has changed.
 func (d *dueStore) heard(ledger string, now time.Time) {
 	d.mu.Lock()
 	was := d.ledger

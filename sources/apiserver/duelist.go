@@ -10,7 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// dueList keeps when each open NodeFence wants to be looked at.
+// dueList keeps when each open NodeFence is due to be looked at.
 type dueList struct {
 	resync time.Duration
 	byNode map[string]*due
@@ -19,8 +19,8 @@ type dueList struct {
 type due struct {
 	fence *api.NodeFence
 	at    time.Time
-	// hurry is when it is due because what holds it may have ended; zero if it is not for
-	// that. hurried is when it was last.
+	// hurry is an earlier due time, set because the hold on the fence may have ended; zero
+	// if there is none. hurried is when the fence was last sent for this reason.
 	hurry, hurried time.Time
 }
 
@@ -28,8 +28,9 @@ func newDueList(resync time.Duration) *dueList {
 	return &dueList{resync: resync, byNode: map[string]*due{}}
 }
 
-// put notes a NodeFence as it is now. A missing nextLook means now (S19), and so
-// does a person's wish, and a deletion, which asks for the fence's end (S27).
+// put notes a NodeFence as it is now. It is due at once if it has no nextLook (S19: none
+// said means now), if a person has just asked for something, or if it is
+// being deleted, which asks for the fence's end (S27).
 func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	old, known := d.byNode[f.Spec.NodeName]
 	if !f.Open() {
@@ -44,8 +45,8 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 	switch next := f.Status.NextLook; {
 	case asked(old, f):
 	case known && next != nil && !next.After(now):
-		// Whoever wrote this is at work on it, or has answered with the event
-		// that goes on: only if that is lost is it ours to send.
+		// The function that wrote this is still working, or has replied with the next
+		// event. The source sends an event only if that reply was lost.
 		at = now.Add(replyGrace)
 	case next != nil:
 		at = next.Time
@@ -60,7 +61,8 @@ func (d *dueList) put(f *api.NodeFence, now time.Time) {
 // replyGrace is how long a function's own reply may take to arrive.
 const replyGrace = time.Second
 
-// asked: a person has just asked for something, which is looked at at once.
+// asked reports whether a person has just asked for something: then the fence is due at
+// once.
 func asked(old *due, f *api.NodeFence) bool {
 	if f.DeletionTimestamp != nil {
 		return old == nil || old.fence.DeletionTimestamp == nil
@@ -73,14 +75,15 @@ func (d *dueList) remove(node string) { delete(d.byNode, node) }
 // hasOpen tells whether the node has an open fence.
 func (d *dueList) hasOpen(node string) bool { return d.byNode[node] != nil }
 
-// wakeUp is one NodeFence to send, with the due time that makes its ID.
+// wakeUp is one NodeFence to send, with the due time that makes the event's ID.
 type wakeUp struct {
 	fence *api.NodeFence
 	at    time.Time
 }
 
-// take returns what is due. Each is due again a resync later, with another due
-// time, so that a wake-up is never swallowed as a duplicate (S19).
+// take returns what is due. Each fence becomes due again one resync later, with another due
+// time, so that no broker drops the wake-up as a duplicate (S19: a lost event costs time
+// only).
 func (d *dueList) take(now time.Time) []wakeUp {
 	var out []wakeUp
 	for _, x := range d.byNode {
@@ -100,7 +103,7 @@ func (d *dueList) take(now time.Time) []wakeUp {
 	return out
 }
 
-// next is when the next one is due; zero if none is.
+// next returns the earliest due time; zero if there is none.
 func (d *dueList) next() time.Time {
 	var first time.Time
 	for _, x := range d.byNode {
@@ -115,15 +118,16 @@ func (d *dueList) next() time.Time {
 }
 
 const (
-	// hurryAfter lets changes that come together be one.
+	// hurryAfter is the delay that joins changes which come together.
 	hurryAfter = 300 * time.Millisecond
-	// hurryPace lies between two fences that are woken for one change, and as many times
-	// that, but hurryGap at least, between two wake-ups of one fence.
+	// hurryPace is the least time between two fences that are woken for one change. Between
+	// two wake-ups of one fence lie at least hurryGap, and hurryPace for each fence that
+	// waits.
 	hurryPace = 50 * time.Millisecond
 	hurryGap  = 2 * time.Second
 )
 
-// hurryAll has each fence that waits with the gate be due soon, unless it is sooner.
+// hurryAll makes each fence that waits with the gate due soon, unless it is due sooner.
 func (d *dueList) hurryAll(now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {

@@ -13,27 +13,28 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaderLease is the Lease by which replicas agree on who sends.
+// leaderLease is the Lease by which replicas elect the one that sends.
 const leaderLease = "nodefence-source"
 
-// errLost is the end of a leader's turn.
+// errLost ends the turn of a leader that lost the Lease.
 var errLost = errors.New("lost the leader Lease")
 
-// Run watches and sends until ctx ends, or until it can't. With Elect it first waits
-// for its turn, and stands by again when it loses it: a process that ended would
-// forget how far the API server's state had come, and an API server that is restored
-// is away for long enough to cost every leader its Lease (S16).
+// Run watches and sends until ctx ends, or until it fails. With Elect it first waits to
+// become leader. When it loses the lead, it waits again and does not exit: a new process
+// would not know how far the API server's state had come, and while an API server is being
+// restored, it is away for so long that every leader loses its Lease (S16: nothing begins
+// after a restore until a person confirms).
 func (s *Source) Run(ctx context.Context) error {
 	for {
 		err := s.turn(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errLost) && !errors.Is(err, errWentBack) {
 			return err
 		}
-		s.o.Logger.Warn("the lead is lost: waiting for it again", "error", err.Error())
+		s.o.Logger.Warn("lost the lead; waiting to become leader again", "error", err.Error())
 	}
 }
 
-// turn is one wait and one lead.
+// turn is one wait for the lead, and the lead.
 func (s *Source) turn(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var remembering sync.WaitGroup
@@ -48,7 +49,7 @@ func (s *Source) turn(ctx context.Context) error {
 	return err
 }
 
-// stand waits for its turn, and leads until it is lost.
+// stand waits for the lead, and leads until it is lost.
 func (s *Source) stand(ctx context.Context) error {
 	if !s.o.Elect {
 		return s.lead(ctx)
@@ -57,7 +58,7 @@ func (s *Source) stand(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	s.standing.set(nil) // a standby is ready
+	s.standing.set(nil) // a standby counts as ready
 	parent := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +75,7 @@ func (s *Source) stand(ctx context.Context) error {
 	select {
 	case <-led:
 		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			return err // it could not even start
+			return err // the watches could not even start
 		}
 	default:
 	}
@@ -84,7 +85,7 @@ func (s *Source) stand(ctx context.Context) error {
 	return errLost
 }
 
-// election is for the leader Lease.
+// election returns the configuration for the leader Lease.
 func (s *Source) election(client v1.LeasesGetter, lead func(context.Context)) leaderelection.LeaderElectionConfig {
 	return leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{

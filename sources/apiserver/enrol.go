@@ -17,12 +17,12 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// enrolment writes down, while a node is healthy, what its machine says of
-// itself, into an object that the node's credentials can't write (S11). What is
-// written for a Node object is never changed, and the provider ID, which a
-// cloud's controller may give a node that is Ready already, is added to it once.
-// Another Node object of the name is enrolled anew. Who excludes the node is written
-// there too, and follows the Node object.
+// enrolment writes down, while a node is healthy, what the node says about its machine,
+// into an object that the node's credentials can't write (S11: the device is the node's
+// own). What is written for a Node object is never changed, with one exception: a cloud's
+// controller may set the provider ID when the node is Ready already, so the provider ID is
+// added once. A new Node object of the same name is enrolled again. The enrolment also says
+// what excludes the node from fencing, and this part follows the Node object.
 type enrolment struct {
 	client    *kube.Client
 	namespace string
@@ -32,9 +32,9 @@ type enrolment struct {
 	mu    sync.Mutex
 	known map[string]enrolled
 	todo  map[string]nodeView
-	// deleted counts the enrolments that were seen to go.
+	// deleted counts the deletions of enrolments that were seen.
 	deleted int
-	// wanted is what each enrolment is to say of who excludes its node.
+	// wanted has, for each enrolment, what it should say about who excludes its node.
 	wanted map[string]wish
 }
 
@@ -42,19 +42,22 @@ type enrolled struct {
 	uid string
 	// role follows the Node's labels, which its kubelet can't write.
 	role string
-	// is what counts, said what the node said otherwise and was warned of.
+	// is is the enrolled machine, which counts. said is another machine that the node has
+	// claimed since, about which a warning was logged.
 	is, said machine
 	excluded exclusion
-	// object and version are the ConfigMap's, gone since when its node is, as it says;
-	// empty until it was seen as it stands.
+	// object and version are the ConfigMap's UID and resourceVersion. gone is its
+	// annotation: since when its node is gone. All three are empty until the watch has
+	// shown the ConfigMap.
 	object        types.UID
 	version, gone string
 }
 
-// machine is what a node says that its machine is.
+// machine is what a node says about its machine.
 type machine struct{ systemUUID, providerID string }
 
-// lacks only the provider ID that the same machine has by now.
+// lacks reports whether the provider ID, known by now, is all that the enrolled machine
+// misses.
 func (m machine) lacks(now machine) bool {
 	return m.providerID == "" && now.providerID != "" && m.systemUUID == now.systemUUID
 }
@@ -66,7 +69,7 @@ func enrolledIn(cm *corev1.ConfigMap) enrolled {
 	}
 }
 
-// begin is before each run, which learns anew what is enrolled.
+// begin resets the store before each run, which lists the enrolments again.
 func (e *enrolment) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,7 +78,7 @@ func (e *enrolment) begin() {
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
 }
 
-// saw notes an enrolment as it stands.
+// saw notes an enrolment as the watch shows it.
 func (e *enrolment) saw(cm *corev1.ConfigMap) {
 	node, ok := strings.CutPrefix(cm.Name, kube.EnrolledName(""))
 	if !ok {
@@ -89,7 +92,7 @@ func (e *enrolment) saw(cm *corev1.ConfigMap) {
 	e.known[node] = now
 }
 
-// gone forgets the one of this name, and tells of which node it was.
+// gone forgets the enrolment with this object name, and returns its node.
 func (e *enrolment) gone(name string) (node string, ok bool) {
 	if node, ok = strings.CutPrefix(name, kube.EnrolledName("")); !ok {
 		return "", false
@@ -109,7 +112,7 @@ func (e *enrolment) put(name string, v nodeView) {
 	says := machine{v.systemUUID, v.providerID}
 	if was, ok := e.known[name]; ok && was.uid == v.uid && was.role == v.role && !was.is.lacks(says) {
 		if says != was.is && says != was.said {
-			e.log.Warn("the node says it is another machine than the one enrolled; the enrolled one counts",
+			e.log.Warn("the node claims to be another machine than the enrolled one; the enrolment is kept",
 				"node", name, "enrolled", was.is.systemUUID, "says", v.systemUUID,
 				"enrolledProviderID", was.is.providerID, "saysProviderID", v.providerID)
 			was.said = says
@@ -129,7 +132,7 @@ func (e *enrolment) run(ctx context.Context) {
 			return
 		}
 		if err := e.write(ctx, name); err != nil && ctx.Err() == nil {
-			e.log.Warn("node not enrolled: tried again", "node", name, "error", err.Error())
+			e.log.Warn("cannot enrol the node; trying again", "node", name, "error", err.Error())
 			e.queue.AddRateLimited(name)
 		} else {
 			e.queue.Forget(name)
@@ -156,13 +159,13 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 		return err
 	}
 	e.mu.Lock()
-	if e.deleted != deleted { // perhaps this one, before we heard that it was written
+	if e.deleted != deleted { // the deleted one may be this one, and the watch tells us before the write returns
 		e.mu.Unlock()
 		e.queue.Add(name)
 		return nil
 	}
 	now, was := enrolledIn(stands), e.known[name]
-	now.object, now.version, now.gone = was.object, was.version, was.gone // for the watch to say
+	now.object, now.version, now.gone = was.object, was.version, was.gone // the watch sets these
 	e.known[name] = now
 	latest := e.todo[name]
 	delete(e.todo, name)
@@ -170,11 +173,11 @@ func (e *enrolment) write(ctx context.Context, name string) error {
 	if stands == cm {
 		e.log.Info("enrolled", "node", name, "systemUUID", v.systemUUID, "providerID", v.providerID)
 	}
-	e.put(name, latest) // does it say what stands there, and still the same?
+	e.put(name, latest) // enrols again if the node has changed since, or says something else than the enrolment
 	return e.writeExclusion(ctx, name)
 }
 
-// of is the enrolment of a node.
+// of returns the enrolment of a node.
 func (e *enrolment) of(name string, v nodeView) *corev1.ConfigMap {
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -188,15 +191,16 @@ func (e *enrolment) of(name string, v nodeView) *corev1.ConfigMap {
 	return cm
 }
 
-// replace writes over the enrolment of another Node object, never of this one
-// but for a provider ID that it lacks and the node's role, and returns the one that stands.
+// replace overwrites the enrolment of an earlier Node object. In the enrolment of the same
+// Node object it adds only a missing provider ID, and sets the role. It returns the
+// enrolment as it then stands.
 func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	old, err := e.client.ConfigMap(ctx, cm.Namespace, cm.Name)
 	if err != nil {
 		return nil, err
 	}
 	if old == nil {
-		return nil, fmt.Errorf("enrol %s: %w", cm.Name, kube.ErrConflict) // gone again: the next try creates it
+		return nil, fmt.Errorf("enrol %s: %w", cm.Name, kube.ErrConflict) // deleted meanwhile: the next try creates it
 	}
 	if old.Data["node_uid"] == cm.Data["node_uid"] {
 		was, is := enrolledIn(old), enrolledIn(cm)
@@ -212,11 +216,11 @@ func (e *enrolment) replace(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 		return old, e.client.SaveConfigMap(ctx, old)
 	}
 	cm.ResourceVersion = old.ResourceVersion
-	enrolledIn(old).excluded.into(cm) // until it is known who excludes this one
+	enrolledIn(old).excluded.into(cm) // kept until the policies that exclude this node are known
 	return cm, e.client.SaveConfigMap(ctx, cm)
 }
 
-// enrolmentGone has a node enrolled again whose enrolment somebody deleted.
+// enrolmentGone enrols a node again after somebody has deleted its enrolment.
 func (s *Source) enrolmentGone(name string) {
 	if node, was := s.enrol.gone(name); was {
 		s.nodes.enrolAgain(node)

@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// enrolments are in ConfigMaps, as the API server names them.
+// enrolments is the resource name of ConfigMaps, which hold the enrolments.
 const enrolments = "configmaps"
 
-// watchEnrolments follows the ConfigMaps in which machines are enrolled, so that one
-// that somebody deletes is written again at once, and returns when they were listed.
+// watchEnrolments watches the ConfigMaps that hold enrolments, so that an enrolment which
+// somebody deletes is written again at once. It returns when they have been listed.
 func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) error {
 	seen := func(obj any) { s.enrol.saw(obj.(*corev1.ConfigMap)) }
 	synced, err := s.watch(ctx, scheme, watched{
@@ -40,14 +40,14 @@ func (e *enrolment) has(node string) bool {
 	return ok
 }
 
-// leftovers are the enrolments whose mark is wrong, and those that have stood marked
-// for long enough.
+// leftovers returns the enrolments whose mark is wrong, and those that have been marked for
+// longer than keptFor.
 func (e *enrolment) leftovers(here, wanted func(node string) bool, now time.Time) (all []leftover) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for node, x := range e.known {
 		if x.object == "" || x.uid == "" {
-			continue // not seen as it stands yet, or none of ours
+			continue // not yet seen by the watch, or not written by nodefence
 		}
 		l := leftover{what: "enrolment", node: node, uid: x.object, version: x.version}
 		at, err := time.Parse(time.RFC3339, x.gone)
@@ -67,7 +67,7 @@ func (e *enrolment) leftovers(here, wanted func(node string) bool, now time.Time
 	return all
 }
 
-// mark writes since when the node is gone, or that it is not.
+// mark writes since when the node is gone, or that it is not gone.
 func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
 	cm, err := e.client.ConfigMap(ctx, e.namespace, name)
 	if err != nil || cm == nil || cm.UID != l.uid || cm.ResourceVersion != l.version {

@@ -18,7 +18,8 @@ func TestAnEnrolmentThatSomebodyDeletesIsWrittenAgain(t *testing.T) {
 	eventually(t, func() bool { return f.enrolled(name)["node_uid"] == "node-a" })
 }
 
-// TestTheEnrolmentOfANodeThatIsIllIsNotWritten: what it says now may be another's (S11).
+// TestTheEnrolmentOfANodeThatIsIllIsNotWritten: an unhealthy node may claim to be another
+// machine (S11: the device is the node's own).
 func TestTheEnrolmentOfANodeThatIsIllIsNotWritten(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "False", 0))

@@ -14,15 +14,15 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// What excludes a node stands on its Node object, and would be gone with it, while the
-// machine may still be fenced as that of a node that is missing. So it is kept with the
-// enrolment, Ready or not, for the gate to read there.
+// The labels and taints that exclude a node are on its Node object, and are lost with it.
+// The machine may still be fenced as the machine of a missing node. So the enrolment
+// records the exclusion too, whether or not the node is Ready, and the gate reads it there.
 
-// exclusion is who has a node left alone by label: why, in words, for a label or taint of
-// the node's own, and by which policies.
+// exclusion says what excludes a node: why names a label or taint of the node's own, in
+// words; by names the policies that exclude it by label.
 type exclusion struct{ why, by string }
 
-// into writes it into an enrolment.
+// into writes the exclusion into an enrolment.
 func (x exclusion) into(cm *corev1.ConfigMap) {
 	for key, value := range map[string]string{kube.Excluded: x.why, kube.ExcludedBy: x.by} {
 		if delete(cm.Data, key); value != "" {
@@ -31,7 +31,7 @@ func (x exclusion) into(cm *corev1.ConfigMap) {
 	}
 }
 
-// excludes notes which nodes a policy leaves alone by label.
+// excludes notes which nodes a policy excludes by label.
 func (n *nodeStore) excludes(policy string, nodes *api.ExcludedNodes) {
 	var now *api.LabelSelector
 	if nodes != nil {
@@ -48,8 +48,8 @@ func (n *nodeStore) excludes(policy string, nodes *api.ExcludedNodes) {
 	}
 }
 
-// exclusions begins once the policies are known: until then what is enrolled of theirs
-// stands.
+// exclusions starts once the policies are known. Until then, the policies that an enrolment
+// names stay in it.
 func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) {
 	if !cache.WaitForCacheSync(ctx.Done(), policies) {
 		return
@@ -57,7 +57,7 @@ func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) 
 	s.nodes.exclude()
 }
 
-// exclude: the policies are known.
+// exclude notes that the policies are known.
 func (n *nodeStore) exclude() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -65,15 +65,16 @@ func (n *nodeStore) exclude() {
 	n.excludeAllLocked()
 }
 
-// excludeAllLocked is excludeLocked for each node.
+// excludeAllLocked calls excludeLocked for each node.
 func (n *nodeStore) excludeAllLocked() {
 	for name, v := range n.known {
 		n.excludeLocked(name, v)
 	}
 }
 
-// excludeLocked has the enrolment of a node that is there say who excludes it. What the
-// node itself says waits for nobody: it may be gone at once.
+// excludeLocked makes the enrolment of an existing node say who excludes the node. The
+// node's own label or taint is written without waiting for the policies: the Node may be
+// deleted at any moment.
 func (n *nodeStore) excludeLocked(name string, v nodeView) {
 	if !n.excluding {
 		n.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded}, whyOnly: true})
@@ -89,14 +90,14 @@ func (n *nodeStore) excludeLocked(name string, v nodeView) {
 	n.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " ")}})
 }
 
-// wish is what an enrolment is to say of who excludes its node, of the policies only
-// where they are known.
+// wish is what an enrolment should say about who excludes its node. With whyOnly, the
+// policies are not known yet, and the enrolment keeps those that it names.
 type wish struct {
 	exclusion
 	whyOnly bool
 }
 
-// after is what it is to say where it has said was.
+// after returns what the enrolment should say, if it says was now.
 func (w wish) after(was exclusion) exclusion {
 	if w.whyOnly {
 		return exclusion{w.why, was.by}
@@ -104,8 +105,8 @@ func (w wish) after(was exclusion) exclusion {
 	return w.exclusion
 }
 
-// exclude has it written, if the node is enrolled and says something else. A node that
-// is not enrolled is not fenced when it is missing.
+// exclude queues a write, if the node is enrolled and its enrolment says something else. A
+// node that is not enrolled needs none: it is not fenced when it is missing.
 func (e *enrolment) exclude(name string, w wish) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,7 +116,7 @@ func (e *enrolment) exclude(name string, w wish) {
 	}
 }
 
-// left: the node is gone. What its enrolment is to say is still written.
+// left notes that the node is gone. A pending write of its enrolment is still carried out.
 func (e *enrolment) left(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -135,7 +136,7 @@ func (e *enrolment) writeExclusion(ctx context.Context, name string) error {
 	}
 	cm, err := e.client.ConfigMap(ctx, e.namespace, kube.EnrolledName(name))
 	if err != nil || cm == nil || cm.Labels[kube.EnrolledLabel] == "" || cm.Data == nil {
-		return err // gone, or none of ours by now
+		return err // deleted, or no longer written by nodefence
 	}
 	x := w.after(enrolledIn(cm).excluded)
 	x.into(cm)
@@ -149,7 +150,7 @@ func (e *enrolment) writeExclusion(ctx context.Context, name string) error {
 		e.known[name] = now
 	}
 	if e.wanted[name] != w {
-		e.queue.Add(name) // it changed while this was written
+		e.queue.Add(name) // another change came during the write
 	}
 	return nil
 }

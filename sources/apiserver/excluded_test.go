@@ -12,8 +12,8 @@ import (
 
 const theirLabel = "remediation.medik8s.io/exclude-from-remediation"
 
-// TestWhoExcludesANodeIsEnrolledWithIt, Ready or not, as long as the Node object is there,
-// and outlives it.
+// TestWhoExcludesANodeIsEnrolledWithIt, whether or not the node is Ready, while the Node
+// object exists; the enrolment outlives it.
 func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 	f := newFakeAPI(t)
 	const name = "fence-enrolled-a"
@@ -61,8 +61,8 @@ func TestWhoExcludesANodeIsEnrolledWithIt(t *testing.T) {
 	says("", "others")
 }
 
-// TestNobodyIsForgottenBeforeThePoliciesAreKnown: a source that has just begun takes
-// nothing away that an earlier one wrote.
+// TestNobodyIsForgottenBeforeThePoliciesAreKnown: a source that has just started removes
+// nothing that an earlier source wrote.
 func TestNobodyIsForgottenBeforeThePoliciesAreKnown(t *testing.T) {
 	f := newFakeAPI(t)
 	f.forbidden = policiesURL

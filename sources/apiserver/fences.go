@@ -7,14 +7,19 @@ import (
 )
 
 func (s *Source) fence(f *api.NodeFence) {
-	s.due.put(f, s.now())
+	old, now := s.due.fence(f.Name), s.now()
+	s.due.put(f, now)
+	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {
+		s.back(f.Name, now) // what came before this was known woke another phase, or nobody
+	}
 	s.left.closed(f)
 	s.targets.changed(f.Name)
 }
 
 func (s *Source) fenceGone(node string) {
-	// With the record went until when reports were answered: a fence must not
-	// be had a second time because somebody deleted it. So these go first.
+	// The record held the times until which reports were answered. If somebody deletes the
+	// record, the same reports must not cause a second fence. So the reports are forgotten
+	// first.
 	s.problems.forget(node)
 	s.due.remove(node)
 	s.left.gone(node)

@@ -13,17 +13,17 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// What holds a fence ends without a word to it: somebody mends a policy, lifts a stop, or
-// the last node of a storm heals. The fences that wait with the gate are looked at again
-// soon after each such change, one after the other, so that a thousand of them are no
-// storm of their own.
+// The hold on a fence may end without an event for the fence: somebody corrects a policy,
+// lifts a stop, or the last node of a storm becomes healthy. After each such change, the
+// fences that wait with the gate are looked at again soon, one after the other, so that a
+// thousand of them cause no burst.
 
 const budgets = "fencebudgets"
 
-// changed has the fences that wait looked at soon.
+// changed makes the fences that wait with the gate due soon.
 func (s *Source) changed() { s.due.unhold(s.now()) }
 
-// ledgerSeen hears of the ledger now and then: what a person sets there, and the storms.
+// ledgerSeen evaluates each read of the ledger: what a person sets in it, and the storms.
 func (s *Source) ledgerSeen(l *api.FenceLedger) {
 	var storms []string
 	for _, x := range l.Status.Storms {
@@ -36,7 +36,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 	s.targets.stopped(stop != "")
 }
 
-// budgetWatch is for the fences that a FenceBudget holds.
+// budgetWatch wakes the fences that a FenceBudget holds.
 func (s *Source) budgetWatch() watched {
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: budgets, name: budgets, selector: fields.Everything(), of: &api.FenceBudget{},

@@ -13,7 +13,7 @@ import (
 func pending(f *api.NodeFence) { f.Status.Phase = api.Pending }
 
 // TestWhatHeldThemHasEnded: fences that wait are looked at soon, one after the other and
-// each with a due time of its own, however often it is said (S19).
+// each with a due time of its own, however often the change is reported (S19).
 func TestWhatHeldThemHasEnded(t *testing.T) {
 	d := newDueList(resync)
 	for i := range 3 {
@@ -52,7 +52,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	}
 }
 
-// TestAThousandHeldFencesAreNoStorm: those that are woken for one change come at a pace.
+// TestAThousandHeldFencesAreNoStorm: the fences that one change wakes are woken one by one.
 func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	d := newDueList(time.Hour)
 	for i := range 1000 {

@@ -13,22 +13,22 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// The state of each node in Host HA follows from what the source watches anyway: so it
-// is the one that writes it, when it changes, beside all else that it does.
+// The state of each node in Host HA follows from what the source watches anyway. So the
+// source writes this state when it changes.
 
 const (
-	// hostHAEvery lets changes that come together be one write.
+	// hostHAEvery is the interval that joins changes which come together into one write.
 	hostHAEvery = 500 * time.Millisecond
-	// hostHAAtOnce bounds the writes of one time: a policy may be all nodes'.
+	// hostHAAtOnce bounds the writes of one interval: one policy may be about all nodes.
 	hostHAAtOnce = 50
 )
 
-// hostHA is what of it is not kept for something else.
+// hostHA has the inputs of the state that no other part of the source keeps.
 type hostHA struct {
 	policies map[string]api.FencePolicy
-	// stopped: the ledger lets nothing new start.
+	// stopped says that the ledger lets no fence begin.
 	stopped bool
-	// doubtful are the nodes whose state may be another one now.
+	// doubtful has the nodes whose state may have changed.
 	doubtful map[string]bool
 }
 
@@ -36,15 +36,15 @@ func newHostHA() *hostHA {
 	return &hostHA{policies: map[string]api.FencePolicy{}, doubtful: map[string]bool{}}
 }
 
-// changed has a node's state looked at. It comes after the change: who looks forgets that
-// first, and then reads what the state follows from.
+// changed marks a node's state as doubtful. Call it after the change: the reader clears the
+// mark first, and then reads the inputs.
 func (t *targetStore) changed(node string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hostHA.doubtful[node] = true
 }
 
-// manages notes a policy as it is now, nil that it is gone.
+// manages notes a policy as it is now; nil means that the policy was deleted.
 func (t *targetStore) manages(policy string, now *api.FencePolicy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *targetStore) manages(policy string, now *api.FencePolicy) {
 	t.doubtAllLocked()
 }
 
-// stopped notes whether the ledger lets nothing new start.
+// stopped notes whether the ledger lets no fence begin.
 func (t *targetStore) stopped(is bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,21 +68,21 @@ func (t *targetStore) stopped(is bool) {
 	}
 }
 
-// doubtAllLocked has the states of all nodes looked at.
+// doubtAllLocked marks the states of all nodes as doubtful.
 func (t *targetStore) doubtAllLocked() {
 	for node := range t.byNode {
 		t.hostHA.doubtful[node] = true
 	}
 }
 
-// doubts are the nodes whose states are to be looked at, and what these follow from.
+// doubts has the nodes whose states may have changed, and the inputs of those states.
 type doubts struct {
 	targets  map[string]targetView
 	policies []api.FencePolicy
 	stopped  bool
 }
 
-// doubted takes them; it is empty while the FenceTargets are not known.
+// doubted takes the doubtful nodes; none while the FenceTargets are not known.
 func (t *targetStore) doubted() doubts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *targetStore) doubted() doubts {
 		return d
 	}
 	for node := range t.hostHA.doubtful {
-		if v := t.byNode[node]; v != nil && v.nodeUID != "" { // else its next check writes to it first
+		if v := t.byNode[node]; v != nil && v.nodeUID != "" { // without a node UID, the next check writes the FenceTarget first
 			d.targets[node] = *v
 		}
 	}
@@ -100,8 +100,8 @@ func (t *targetStore) doubted() doubts {
 	return d
 }
 
-// hostHAs writes them until ctx ends. It waits for the policies: a node that none of
-// them is known to select would be DISABLED.
+// hostHAs writes changed states until ctx ends. It first waits for the policies: without
+// them, every node would be written as DISABLED.
 func (s *Source) hostHAs(ctx context.Context, policies cache.InformerSynced) {
 	if !cache.WaitForCacheSync(ctx.Done(), policies) {
 		return
@@ -118,7 +118,8 @@ func (s *Source) hostHAs(ctx context.Context, policies cache.InformerSynced) {
 	}
 }
 
-// saveHostHA writes what has changed. What can't be written is tried again.
+// saveHostHA writes the states that have changed. A state that can't be written is tried
+// again.
 func (s *Source) saveHostHA(ctx context.Context) {
 	news := s.hostHANews()
 	for i, node := range slices.Sorted(maps.Keys(news)) {
@@ -127,7 +128,7 @@ func (s *Source) saveHostHA(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() == nil {
-			s.o.Logger.Warn("Host HA's state of a node was not written", "node", node, "error", err.Error())
+			s.o.Logger.Warn("cannot write a node's Host HA state; trying again", "node", node, "error", err.Error())
 		}
 		for _, left := range slices.Sorted(maps.Keys(news))[i:] {
 			s.targets.changed(left)
@@ -136,7 +137,7 @@ func (s *Source) saveHostHA(ctx context.Context) {
 	}
 }
 
-// hostHANews are the states that have changed, of as many nodes as are written at once.
+// hostHANews returns the states that have changed, for at most hostHAAtOnce nodes.
 func (s *Source) hostHANews() map[string]api.HostHA {
 	news := map[string]api.HostHA{}
 	d := s.targets.doubted()
@@ -150,7 +151,7 @@ func (s *Source) hostHANews() map[string]api.HostHA {
 	return news
 }
 
-// stateOf is Host HA's state of a node.
+// stateOf returns a node's state in Host HA.
 func (s *Source) stateOf(node string, t targetView, d doubts) api.HostHA {
 	h := admission.Host{Name: node, Policies: d.policies, Stopped: d.stopped, Fenceable: t.fenceable, Fence: s.due.fence(node)}
 	if v, here := s.nodes.get(node); here {

@@ -13,9 +13,10 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// leaseStore is what is known of the Leases, and what was told of it. It puts suspects
-// into the outbox under its lock, which comes before the outbox's: of two of one node only
-// the one that is put last is sent, and that must be the newer.
+// leaseStore has what is known of the Leases, and which events were sent for them. It puts
+// events into the outbox while it holds its lock. Lock order: leaseStore, then outbox. The
+// outbox sends only the event of a node that was put last, so the order of puts must be the
+// order of changes.
 type leaseStore struct {
 	source events.Source
 	outbox *outbox
@@ -25,7 +26,7 @@ type leaseStore struct {
 	picture *picture
 	// drawn is the picture that the ledger has.
 	drawn api.LeasePicture
-	// told are the marks of the still Leases that were sent, by node.
+	// told has the marks of the still Leases for which an event was sent, by node.
 	told map[string]string
 }
 
@@ -35,14 +36,14 @@ func newLeaseStore(source events.Source, out *outbox, log *slog.Logger) *leaseSt
 	return p
 }
 
-// begin is before each lead.
+// begin resets the store before each lead.
 func (p *leaseStore) begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture, p.drawn, p.told = newPicture(now), api.LeasePicture{}, nil
 }
 
-// seed takes over what the ledger has, once the Leases were listed.
+// seed takes over the ledger's picture, once the Leases have been listed.
 func (p *leaseStore) seed(old api.LeasePicture) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,10 +62,11 @@ func (p *leaseStore) resume(now time.Time) {
 	p.picture.resume(now)
 }
 
-func (p *leaseStore) saw(l *coordinationv1.Lease, now time.Time) {
+// saw notes a Lease as it is now, and tells whether it has moved, or was not known.
+func (p *leaseStore) saw(l *coordinationv1.Lease, now time.Time) (moved bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.picture.observe(l.Name, look.LeaseMark(l), look.LeaseRenewal(l), now)
+	return p.picture.observe(l.Name, look.LeaseMark(l), look.LeaseRenewal(l), now)
 }
 
 func (p *leaseStore) gone(node string) {
@@ -73,24 +75,32 @@ func (p *leaseStore) gone(node string) {
 	p.picture.forget(node)
 }
 
+// lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
+func (s *Source) lease(l *coordinationv1.Lease) {
+	now := s.now()
+	if s.leases.saw(l, now) {
+		s.back(l.Name, now)
+	}
+}
+
 func (s *Source) leaseHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
 			l := obj.(*coordinationv1.Lease)
 			s.leases.tooSlow(nil, l)
-			s.leases.saw(l, s.now())
+			s.lease(l)
 		},
 		UpdateFunc: func(old, obj any) {
 			l := obj.(*coordinationv1.Lease)
 			s.leases.tooSlow(old.(*coordinationv1.Lease), l)
-			s.leases.saw(l, s.now())
+			s.lease(l)
 		},
 		DeleteFunc: func(obj any) { s.leases.gone(nameOf(obj)) },
 	}
 }
 
-// tooSlow tells of a Lease that is not believed how seldom it is renewed, once for
-// each thing that it says.
+// tooSlow warns of a Lease whose renewal interval is longer than nodefence accepts, once
+// for each interval that the Lease says.
 func (p *leaseStore) tooSlow(old, l *coordinationv1.Lease) {
 	said, is := look.LeaseTooSlow(l)
 	if !is {
@@ -101,18 +111,19 @@ func (p *leaseStore) tooSlow(old, l *coordinationv1.Lease) {
 			return
 		}
 	}
-	p.log.Warn("a Lease says that it is renewed less often than is believed: its node counts as unhealthy if that is so (leaseDurationSeconds)",
+	p.log.Warn("a Lease's leaseDurationSeconds is longer than nodefence accepts; the node counts as unhealthy if it renews the Lease that seldom",
 		"node", l.Name, "says", said.String(), "counted", look.SlowestRenewal.String())
 }
 
-// drawing is the picture of now beside the one that the ledger has.
+// drawing is the present picture, compared with the ledger's picture.
 type drawing struct {
 	api.LeasePicture
-	// watched: somebody watches the Leases.
+	// watched says that the watch on the Leases stands.
 	watched bool
-	// news: it shows something else than the ledger's, or that one is too old.
+	// news says that the picture is to be written: it shows something else than the
+	// ledger's picture, or that picture is too old.
 	news bool
-	// age is the ledger's, if that shows the same.
+	// age is the age of the ledger's picture, if that shows the same.
 	age time.Duration
 }
 
@@ -130,8 +141,8 @@ func (p *leaseStore) look(here map[string]string, now time.Time) drawing {
 	return d
 }
 
-// kept: the ledger has this picture. It tells whether fewer Leases stand still in it than
-// in the one before.
+// kept notes that the ledger has this picture. It reports whether fewer Leases stand still
+// than in the picture before.
 func (p *leaseStore) kept(now api.LeasePicture) (fewer bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

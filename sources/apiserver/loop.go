@@ -27,12 +27,12 @@ func (s *Source) loop(ctx context.Context) {
 	}
 }
 
-// suspects sends those that are new.
+// suspects sends an event for each new suspect.
 func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.open(), s.now()) }
 
-// resync sends again what is unhealthy, suspect or was reported and has no open fence,
-// and marks of ours for which no record stands (S19: a lost event costs time only;
-// S22: we take away only what we placed).
+// resync sends again what is unhealthy, suspect or was reported and has no open fence, and
+// nodefence's marks on nodes that no record explains (S19: a lost event costs time only;
+// S22: nodefence removes only what it placed).
 func (s *Source) resync() {
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)

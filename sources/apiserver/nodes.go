@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// nodeView is what is kept of a node.
+// nodeView is the part of a Node that is kept.
 type nodeView struct {
 	uid        string
 	created    time.Time
@@ -22,10 +22,10 @@ type nodeView struct {
 	providerID string
 	// role is worker or control-plane.
 	role string
-	// marks are the values of our isolation taint.
+	// marks are the values of nodefence's isolation taint.
 	marks []string
-	// excluded says which label or taint of the node has it left alone; labels are for
-	// the policies to choose it by.
+	// excluded says which label or taint of the node excludes it from fencing. labels are
+	// matched by the selectors of policies.
 	excluded string
 	labels   map[string]string
 }
@@ -59,16 +59,16 @@ func viewOf(n *corev1.Node) nodeView {
 	return v
 }
 
-// nodeStore is what is known of the Nodes, and which of them policies leave alone. It tells
-// the enrolment under its lock, which comes before the enrolment's: what that hears last of
-// a node must be what is known of it.
+// nodeStore has what is known of the Nodes, and which nodes policies exclude. It calls the
+// enrolment while it holds its lock. Lock order: nodeStore, then enrolment. The enrolment
+// must hear the changes of a node in the order in which they came.
 type nodeStore struct {
 	enrol *enrolment
 
 	mu    sync.Mutex
 	known map[string]nodeView
-	// excluded chooses the nodes that each policy leaves alone by label; excluding says
-	// that the policies are known.
+	// excluded has the selectors by which each policy excludes nodes; excluding says that
+	// the policies are known.
 	excluded  map[string]*api.LabelSelector
 	excluding bool
 }
@@ -79,14 +79,14 @@ func newNodeStore(e *enrolment) *nodeStore {
 	return n
 }
 
-// begin is before each lead.
+// begin resets the store before each lead.
 func (n *nodeStore) begin() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.excluded, n.excluding = map[string]nodeView{}, map[string]*api.LabelSelector{}, false
 }
 
-// saw notes a node as it is now, and tells how it was; nil if it was not known.
+// saw notes a node as it is now, and returns how it was; nil if it was not known.
 func (n *nodeStore) saw(name string, v nodeView) (old *nodeView) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -108,7 +108,7 @@ func (n *nodeStore) gone(name string) {
 	n.enrol.left(name)
 }
 
-// enrolAgain has a node enrolled whose enrolment somebody deleted.
+// enrolAgain enrols a node whose enrolment somebody deleted.
 func (n *nodeStore) enrolAgain(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,7 +131,7 @@ func (n *nodeStore) all() map[string]nodeView {
 	return maps.Clone(n.known)
 }
 
-// uids are those of the nodes that are there, by name.
+// uids returns the UIDs of the nodes that exist, by name.
 func (n *nodeStore) uids() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Source) node(n *corev1.Node) {
 			s.due.send(n.Name, now, now)
 		}
 		if !old.ready() && v.ready() {
-			s.due.unhold(now) // it may have been one too many
+			s.due.unhold(now) // this node may have been the one too many for a limit
 		}
 	}
 	if seen || old.role != v.role {

@@ -13,15 +13,15 @@ import (
 	"github.com/nodefence/nodefence/events"
 )
 
-// Sender hands an event to a broker and returns when the broker has it.
+// Sender hands an event to a broker, and returns when the broker has it.
 type Sender interface {
 	Send(ctx context.Context, e event.Event) error
 }
 
-// outbox sends each event until the broker has it. Nothing is dropped in
-// silence: an event leaves by being sent, because its fence has moved on, or
-// because a newer wake-up says the same; while a broker is away, it holds one
-// wake-up for each thing and not one for each time.
+// outbox tries to send each event until the broker has it. No event is lost silently: an
+// event leaves the outbox when it is sent, when its fence has moved on, or when a newer
+// wake-up says the same. While a broker is away, the outbox holds one wake-up for each
+// subject, however often it came due.
 type outbox struct {
 	sender Sender
 	log    *slog.Logger
@@ -39,18 +39,20 @@ type outbox struct {
 // letter is an event, and whether it is still worth sending.
 type letter struct {
 	event event.Event
-	// about, if set, names what this wakes: only the newest wake-up of it is sent.
+	// about names what the event wakes. If it is set, only the newest event about it is
+	// sent.
 	about string
-	// stale, if set, tells that it need not be sent any more.
+	// stale, if set, reports that the event need not be sent any more.
 	stale func() bool
 }
 
 const (
-	// senders is how many events are on their way at once. A synchronous channel of
-	// Knative answers only when the function has: a device that hangs holds a sender up.
+	// senders is how many events are on their way at once. A synchronous channel of Knative
+	// answers only when the function has answered, so a device that hangs holds one sender
+	// up.
 	senders = 128
-	// sendTimeout bounds one try: a broker that takes an event and says nothing
-	// must not hold the others up.
+	// sendTimeout bounds one try: a broker that takes an event and does not answer must not
+	// hold the other events up.
 	sendTimeout = 10 * time.Second
 )
 
@@ -58,7 +60,7 @@ func newOutbox(s Sender, log *slog.Logger) *outbox {
 	o := &outbox{
 		sender: s, log: log,
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodefence_source_events_total", Help: "Events that the broker has, by type.",
+			Name: "nodefence_source_events_total", Help: "Events that the broker accepted, by type.",
 		}, []string{"type"}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "nodefence_source_send_failures_total", Help: "Sends that failed and were tried again.",
@@ -71,8 +73,7 @@ func newOutbox(s Sender, log *slog.Logger) *outbox {
 	return o
 }
 
-// empty is before each run: a run ends with its queue, and who leads anew sends what
-// is still so.
+// empty clears the outbox before each run. The next leader sends again what still holds.
 func (o *outbox) empty() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,7 +126,7 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 		log = log.With("fence", uid)
 	}
 	if old || l.stale != nil && l.stale() {
-		log.Debug("not sent: the state has moved on, or a newer wake-up says the same")
+		log.Debug("event dropped: its fence has moved on, or a newer event says the same")
 		o.done(l)
 		return true
 	}
@@ -133,7 +134,7 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	defer cancel()
 	if err := o.sender.Send(try, e); err != nil {
 		o.failed.Inc()
-		log.Warn("event not sent: tried again", "error", err.Error())
+		log.Warn("cannot send an event; trying again", "error", err.Error())
 		o.queue.AddRateLimited(id)
 		return true
 	}

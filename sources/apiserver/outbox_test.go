@@ -154,8 +154,8 @@ func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
 	}
 }
 
-// TestDevicesThatHangHoldUpNoOtherEvent: over a synchronous channel, each of them
-// holds the event that led to it up.
+// TestDevicesThatHangHoldUpNoOtherEvent: over a synchronous channel, each such device holds
+// up the event that led to its call.
 func TestDevicesThatHangHoldUpNoOtherEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &hangs{has: make(chan string, 1)}

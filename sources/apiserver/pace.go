@@ -11,74 +11,74 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// pace gives nodes their turns to have a device read: one each interval for each
-// device, spread evenly over it and never closer than leastApart. Who was not looked at
-// for longer than that when the lead began, or never, or is asked for by a person, has
-// its turn at once (see urgent). Time is an input.
+// pace gives nodes their turns to have a device read: one turn in each interval for each
+// device, spread evenly, and never closer than leastApart. Some nodes have their turn at
+// once (see urgent). Time is an input.
 //
-// A turn is written into the ledger before the check is asked for, with the picture
-// that is written anyway: so checks cost the ledger no write of their own, and a
-// fence sees there whether its node's device may be being read (S7).
+// A turn is written into the ledger before its check is sent. It is written together with
+// the picture, so checks cost the ledger no write of their own. A fence reads there whether
+// its node's device may be under a read at this moment (S7: one call to a device at a time).
 type pace struct {
 	every time.Duration
-	// at is when the next turn begins, soon when the next one of those that are urgent.
+	// at is when the next turn begins; soon is when the next urgent turn begins.
 	at, soon time.Time
 	// began is when the first turn could be given.
 	began time.Time
-	// asked are the turns that were asked for and have come to nothing yet.
+	// asked has the checks that were sent and have no result yet.
 	asked map[string]time.Time
-	// waiting are given and not asked for yet; given is since when each node had its
-	// last one; shown is what stands in the ledger of them.
+	// waiting has the turns that are given, but whose checks are not sent yet. given has
+	// the start of each node's last turn. shown has the end of each turn that the ledger
+	// should hold.
 	waiting []turn
 	given   map[string]time.Time
 	shown   map[string]time.Time
 }
 
-// turn is one node's.
+// turn is the time in which one node's devices may be checked.
 type turn struct {
 	node, uid string
 	at, until time.Time
-	// known: it stands in the ledger.
+	// known says that the ledger holds the turn.
 	known bool
 }
 
 // candidate is a node that may be checked now.
 type candidate struct {
 	node, uid string
-	// devices that it has, one at least; oldest is when the one was read that was
-	// not read for longest, latest when anything of the node was looked at.
+	// devices is how many devices the node has, at least 1. oldest is the earliest of the
+	// times at which each device was last read. latest is when any device of the node was
+	// last looked at.
 	devices        int
 	oldest, latest time.Time
-	// now: a person asks for it.
+	// now says that a person asks for a check.
 	now bool
 }
 
 const (
-	// leastApart are two turns, however many nodes there are.
+	// leastApart is the time between two turns, however many nodes there are.
 	leastApart = time.Second
-	// urgentApart are two of those that are urgent: 100 devices within a minute.
+	// urgentApart is the time between two urgent turns: 100 devices take less than a
+	// minute.
 	urgentApart = 400 * time.Millisecond
-	// atATime is how many checks may be under way: devices that hang must leave the
-	// functions free for fences (S7).
+	// atATime bounds the checks under way: devices that hang must leave functions free (S7).
 	atATime = 8
 	// answersIn is how long a check may be under way: its read takes 20 s at most.
 	answersIn = 25 * time.Second
-	// askAgain is how long after a turn that came to nothing a node of which nothing is
-	// known yet has another.
+	// askAgain is the pause after a turn without a result, if nothing is known of the node.
 	askAgain = 2 * time.Minute
-	// lateness is how long after its time a turn is still asked for.
+	// lateness is how late after the start of its turn a check is still sent.
 	lateness = 15 * time.Second
 )
 
 func newPace(every time.Duration, shown []api.NodeTurn) *pace {
 	p := &pace{every: every, asked: map[string]time.Time{}, given: map[string]time.Time{}, shown: map[string]time.Time{}}
 	for _, t := range shown {
-		p.shown[t.NodeName] = t.Until.Time // of a leader before this one
+		p.shown[t.NodeName] = t.Until.Time // turns of an earlier leader
 	}
 	return p
 }
 
-// give hands out the turns that begin until ahead from now, to whom waited longest.
+// give hands out the turns that begin before now+ahead, to the nodes that waited longest.
 func (p *pace) give(now time.Time, ahead time.Duration, all []candidate) {
 	if p.at.Before(now) {
 		p.at = now
@@ -112,9 +112,10 @@ func (p *pace) give(now time.Time, ahead time.Duration, all []candidate) {
 	}
 }
 
-// urgent: it was not looked at within an interval when the lead began, or never, or a
-// person asks for it. A turn that came to nothing is given again a while later, where
-// nothing is known yet or a person waits: its function may have been on its way up.
+// urgent reports whether a node has its turn at once: a person asks for a check, or the node
+// was not looked at within one interval before the lead began, or never. After a turn
+// without a result it is urgent again a while later, if nothing is known of it yet or a
+// person waits: the function may have been starting at that time.
 func (p *pace) urgent(c candidate, now time.Time) bool {
 	given, had := p.given[c.node]
 	switch {
@@ -126,7 +127,8 @@ func (p *pace) urgent(c candidate, now time.Time) bool {
 	return c.oldest.Before(p.began.Add(-p.every))
 }
 
-// first is who comes first: who is asked for, and then who waited longest.
+// first returns the next node: nodes that a person asks for come first, and then the node
+// that waited longest.
 func (p *pace) first(all []candidate) candidate {
 	rank := func(c candidate) int {
 		if c.now && p.urgent(c, p.soon) {
@@ -152,7 +154,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// waited is since when a node waits: a turn that came to nothing was one too.
+// waited is the time since when a node waits. A turn without a result counts as a turn.
 func (p *pace) waited(c candidate) time.Time {
 	if given := p.given[c.node]; given.After(c.latest) {
 		return given
@@ -160,9 +162,9 @@ func (p *pace) waited(c candidate) time.Time {
 	return c.oldest
 }
 
-// ledger is what is to stand there, where this stands: every turn that is not over, of
-// whoever gave it, and so that one which was lost stands there again. One for which there
-// is no room is not asked for. It is nil where nothing is to change.
+// ledger returns the turns that the ledger should hold, given those that it holds: every
+// turn that is not over, lost ones included; nil if nothing is to change. A turn for which
+// the ledger has no room is never sent.
 func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
 	over := func(until time.Time) bool { return now.Sub(until) > clocksDiffer }
 	maps.DeleteFunc(p.shown, func(_ string, until time.Time) bool { return over(until) })
@@ -190,7 +192,7 @@ func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
 	return all
 }
 
-// written: this stands there.
+// written notes which turns the ledger holds.
 func (p *pace) written(stands []api.NodeTurn) {
 	until := map[string]time.Time{}
 	for _, t := range stands {
@@ -202,8 +204,8 @@ func (p *pace) written(stands []api.NodeTurn) {
 	}
 }
 
-// due takes the turns that begin now, as many as may be under way at a time; one that
-// the ledger or they did not leave the time for is dropped, and its node waits as before.
+// due takes the turns that begin now, as many as may be under way at a time. A late turn
+// is dropped, and its node waits as before.
 func (p *pace) due(now time.Time) (all []turn) {
 	for node, at := range p.asked {
 		if now.Sub(at) > answersIn {
@@ -228,14 +230,14 @@ func (p *pace) due(now time.Time) (all []turn) {
 	return all
 }
 
-// answered: something of the node was looked at then.
+// answered notes that some device of the node was looked at, at this time.
 func (p *pace) answered(node string, at time.Time) {
 	if asked, ok := p.asked[node]; ok && at.Add(clocksDiffer).After(asked) {
 		delete(p.asked, node)
 	}
 }
 
-// clocksDiffer is more than two ideas of the API server's time do.
+// clocksDiffer is more than two estimates of the API server's time differ.
 const clocksDiffer = 2 * time.Second
 
 // forget drops nodes that are gone.

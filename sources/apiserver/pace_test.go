@@ -81,8 +81,7 @@ func TestTurnsAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// TestWhoWaitedLongestIsNext, also for a leader that is new, and where a turn came to
-// nothing.
+// TestWhoWaitedLongestIsNext, also for a new leader, and after a turn without a result.
 func TestWhoWaitedLongestIsNext(t *testing.T) {
 	seen := func(node string, oldest, latest float64) candidate {
 		return candidate{node: node, devices: 1, oldest: sec(oldest), latest: sec(latest)}
@@ -118,8 +117,8 @@ func TestEachDeviceHasItsShare(t *testing.T) {
 	}
 }
 
-// TestATurnIsAskedForOnlyOnceItStandsInTheLedger and never late, nor in a burst after
-// a pause: a fence must see it there (S7).
+// TestATurnIsAskedForOnlyOnceItStandsInTheLedger and never late, nor in a burst after a
+// pause: a fence must see the turn in the ledger (S7: one device call at a time).
 func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	p, all := newPace(4*time.Second, nil), fleet(4)
 	p.give(t0, heartbeat, all)
@@ -140,8 +139,9 @@ func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	}
 }
 
-// TestTurnsInTheLedger: each stands there until it is over by any clock, also one that
-// another source gave, earlier or beside this one; what does not fit is not asked for (S7).
+// TestTurnsInTheLedger: each turn is in the ledger until it is over by any clock, also a
+// turn that another source gave, earlier or at the same time. A turn without room in the
+// ledger is not used (S7).
 func TestTurnsInTheLedger(t *testing.T) {
 	turn := func(node string, until float64) api.NodeTurn {
 		return api.NodeTurn{NodeName: node, Until: *stamp(sec(until))}
@@ -177,8 +177,8 @@ func TestTurnsInTheLedger(t *testing.T) {
 	}
 }
 
-// TestTheFirstRoundIsAtOnce: what was never looked at, or not within an interval when the
-// lead began, is looked at within a minute for 100 devices, and then as always.
+// TestTheFirstRoundIsAtOnce: devices that were never read, or not within an interval when
+// the lead began, are read within a minute for 100 devices, and then at the usual pace.
 func TestTheFirstRoundIsAtOnce(t *testing.T) {
 	const every = 10 * time.Minute
 	type seen struct {
@@ -217,8 +217,8 @@ func TestTheFirstRoundIsAtOnce(t *testing.T) {
 	}
 }
 
-// TestChecksUnderWayAreBounded: devices that hang leave the functions free (S7), and who
-// was not asked for in time has its turn as soon as there is room.
+// TestChecksUnderWayAreBounded: devices that hang leave enough functions free (S7). A node
+// whose check was not sent in time has its turn as soon as there is room.
 func TestChecksUnderWayAreBounded(t *testing.T) {
 	p, all := newPace(10*time.Minute, nil), fleet(30)
 	for i := range all {
@@ -248,8 +248,8 @@ func TestChecksUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// TestAPersonsWishIsFirst, again after each of the node's devices, and again where the
-// turn came to nothing.
+// TestAPersonsWishIsFirst, again after each of the node's devices, and again after a turn
+// without a result.
 func TestAPersonsWishIsFirst(t *testing.T) {
 	p, all := newPace(10*time.Minute, nil), fleet(3)
 	p.give(t0, heartbeat, all)

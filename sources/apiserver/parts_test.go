@@ -16,12 +16,12 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// nobody is a Sender that has had each event at once.
+// nobody is a Sender that accepts each event at once.
 type nobody struct{}
 
 func (nobody) Send(context.Context, event.Event) error { return nil }
 
-// TestAllPartsAreAskedAtOnce by watches, loops and senders. None waits for the other for
+// TestAllPartsAreAskedAtOnce by watches, loops and senders. No part waits for another for
 // ever.
 func TestAllPartsAreAskedAtOnce(t *testing.T) {
 	s := asleep(t, sec(30))
@@ -96,8 +96,8 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 	senders.Wait()
 }
 
-// TestTwoPartsAtOnce: what one part decides by what another has said stays right where that
-// changes meanwhile.
+// TestTwoPartsAtOnce: a decision of one part that depends on another stays right while the
+// other changes.
 func TestTwoPartsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(s *Source, i int)
@@ -181,7 +181,7 @@ func TestTwoPartsAtOnce(t *testing.T) {
 	}
 }
 
-// goneOn is a fence that has gone on so often.
+// goneOn is a fence that has changed its phase so often.
 func goneOn(times int) *api.NodeFence {
 	return fenceOf(fmt.Sprint(times), func(f *api.NodeFence) { f.Status.Transitions = int64(times) })
 }

@@ -10,16 +10,16 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// picture is what was observed of the Leases. Time is an input; a Lease's own
-// renewTime is only ever compared with itself (S30).
+// picture is what was observed of the Leases. Time is an input. A Lease's own renewTime is
+// only ever compared with itself (S30: one clock, the API server's).
 type picture struct {
-	// since is when this unbroken look at the Leases began. A gap that a Lease
-	// may have stopped in begins it anew: what moved meanwhile looks as if it
-	// had moved just now, so the picture knows of no failure yet (S15).
+	// since is when this unbroken observation of the Leases began. It begins again after a
+	// gap in which a Lease may have stopped: whatever moved in the gap looks as if it had
+	// moved just now, so the picture knows of no failure yet (S15).
 	since time.Time
-	// paused is since when nobody watches; zero while somebody does.
+	// paused is since when nobody watches; zero while the watch stands.
 	paused time.Time
-	// heard is when any Lease was last heard of.
+	// heard is when any Lease last changed.
 	heard  time.Time
 	leases map[string]observed
 }
@@ -30,13 +30,13 @@ type observed struct {
 	renewal time.Duration
 }
 
-// newPicture is of nothing yet; resume begins the look.
+// newPicture returns an empty picture; resume begins the observation.
 func newPicture(now time.Time) *picture {
 	return &picture{since: now, paused: now, heard: now, leases: map[string]observed{}}
 }
 
-// seed takes over since when Leases stand still from a picture that was kept
-// before: a Lease with the same mark has not moved in between.
+// seed takes over, from an earlier picture, since when Leases stand still: a Lease with the
+// same mark has not moved in between.
 func (p *picture) seed(old api.LeasePicture) {
 	for _, s := range old.Still {
 		if o, ok := p.leases[s.NodeName]; ok && o.renewed == s.Renewed && s.Since.Time.Before(o.moved) {
@@ -45,13 +45,13 @@ func (p *picture) seed(old api.LeasePicture) {
 		}
 	}
 	if old.Cut() {
-		// Those that it did not name stand still by now, and show 1.2 renewals from here:
-		// until then this is no picture of them.
+		// The old picture did not name every still Lease. Those that it left out show as
+		// still 1.2 renewals after now; until then, this picture does not cover them.
 		p.since = p.since.Add(p.renewal() / 5)
 	}
 }
 
-// pause notes that the watch is away, resume that it stands again.
+// pause notes that the watch is broken.
 func (p *picture) pause(now time.Time) {
 	if p.paused.IsZero() {
 		p.paused = now
@@ -65,25 +65,25 @@ func (p *picture) resume(now time.Time) {
 	p.paused = time.Time{}
 }
 
-// observe notes how a Lease stands now.
-func (p *picture) observe(node, renewed string, renewal time.Duration, now time.Time) {
+// observe notes how a Lease stands now, and tells whether it has moved, or was not known.
+func (p *picture) observe(node, renewed string, renewal time.Duration, now time.Time) (moved bool) {
 	if len(p.leases) > 0 && now.Sub(p.heard) > 2*p.renewal() {
-		// A connection that has died without a word looks like a watch on
-		// Leases that all stand still.
+		// On a connection that died silently, a watch looks as if all Leases stood still.
 		p.since = now
 	}
 	p.heard = now
 	o, ok := p.leases[node]
-	if !ok || o.renewed != renewed {
+	if moved = !ok || o.renewed != renewed; moved {
 		o.moved = now
 	}
 	o.renewed, o.renewal = renewed, renewal
 	p.leases[node] = o
+	return moved
 }
 
 func (p *picture) forget(node string) { delete(p.leases, node) }
 
-// renewal is the longest of any Lease.
+// renewal returns the longest renewal interval of any Lease.
 func (p *picture) renewal() time.Duration {
 	var longest time.Duration
 	for _, o := range p.leases {
@@ -92,8 +92,8 @@ func (p *picture) renewal() time.Duration {
 	return longest
 }
 
-// now draws the picture: Leases that missed a renewal are suspect after 1.2
-// renewals (12 s with the kubelet's defaults), stale after two (20 s).
+// now draws the picture. A Lease that missed a renewal is suspect after 1.2 renewals (12 s
+// with the kubelet's defaults), and stale after two (20 s).
 func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePicture {
 	out := api.LeasePicture{Since: stamp(p.since), ObservedAt: stamp(now)}
 	for node, o := range p.leases {
@@ -116,8 +116,8 @@ func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePic
 	return out
 }
 
-// same tells whether two pictures show the same, however old they are, but for one thing:
-// by one that spans no whole renewal yet no fence begins (S15), so the next one is news.
+// same reports whether two pictures show the same, whatever their age. The first picture
+// that spans a whole renewal counts as different: before it, no fence begins (S15).
 func same(a, b api.LeasePicture) bool {
 	return a.Total == b.Total && a.StillCount == b.StillCount && a.Renewal == b.Renewal && a.Since.Equal(b.Since) && spans(a) == spans(b) &&
 		slices.EqualFunc(a.Still, b.Still, func(x, y api.StillLease) bool {
@@ -125,7 +125,7 @@ func same(a, b api.LeasePicture) bool {
 		})
 }
 
-// spans: it has seen a whole renewal of each Lease.
+// spans reports whether the picture has observed a whole renewal of each Lease.
 func spans(p api.LeasePicture) bool {
 	return p.ObservedAt != nil && p.Since != nil && p.ObservedAt.Sub(p.Since.Time) >= p.Renewal.Duration
 }

@@ -121,11 +121,11 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 	}
 }
 
-// TestALeaseThatClaimsHalfALife: a node writes its own Lease, and what it writes there
-// must not hold the fences of all others (S14, S15). It is told, and once.
+// TestALeaseThatClaimsHalfALife: a node writes its own Lease, and the duration that it
+// writes must not hold the fences of all other nodes (S14, S15). It is warned of, once.
 func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	var log bytes.Buffer
-	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil)))}
+	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: newDueStore("c", nil, time.Hour)}
 	h := s.leaseHandler()
 	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
 	h.OnAdd(one, true)

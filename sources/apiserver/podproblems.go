@@ -16,12 +16,12 @@ import (
 const (
 	policies        = "fencepolicies"
 	problemPolicies = "nodeproblempolicies"
-	// podProblems begins the names of the watches on Kubernetes Events about Pods.
+	// podProblems is the prefix of the names of watches on Kubernetes Events about Pods.
 	podProblems = "events about Pods: "
 )
 
-// problemPolicyWatch is for the problems that rules are about. What a rule says of a
-// problem is for the gate: here it only bounds what is watched, counted and told again.
+// problemPolicyWatch learns which problems have rules. What a rule decides about a problem
+// is the gate's work: here rules only bound what is watched, counted and sent again.
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.NodeProblemPolicy)
@@ -36,21 +36,21 @@ func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme)
 	}
 }
 
-// policy begins a watch for each reason that is new, and ends those that no policy
-// names any more. There is one for each reason, because all Events about the Pods
-// of a cluster are too many.
+// policy begins a watch for each new reason, and ends the watches that no policy names any
+// more. There is one watch for each reason, because a cluster has too many Events about
+// Pods to watch all of them.
 func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string, rules []nodeproblem.Rule) {
 	begin, ended := s.problems.policy(ctx, name, rules)
 	s.standing.drop(ended)
 	for reason, its := range begin {
 		if _, err := s.watch(its, scheme, s.podProblemWatch(its, reason)); err != nil {
-			s.o.Logger.Error("not watched: Events about Pods", "reason", reason, "error", err.Error())
+			s.o.Logger.Error("cannot watch Events about Pods; problems with this reason are not reported", "reason", reason, "error", err.Error())
 		}
 	}
 }
 
-// policy notes a policy's rules. It ends the watches that none names any more, and tells
-// which those were, and which are to begin: reasons with the context of each.
+// policy notes a policy's rules. It ends the watches that no policy names any more, and
+// returns their names, and the reasons for new watches, each with its context.
 func (p *problemStore) policy(ctx context.Context, name string, rules []nodeproblem.Rule) (begin map[string]context.Context, ended []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *problemStore) policy(ctx context.Context, name string, rules []nodeprob
 	return begin, ended
 }
 
-// dropped: it is the watch for a reason that no policy names any more.
+// dropped reports whether a watch is for a reason that no policy names any more.
 func (p *problemStore) dropped(watch string) bool {
 	reason, ok := strings.CutPrefix(watch, podProblems)
 	if !ok {
@@ -83,10 +83,10 @@ func (p *problemStore) dropped(watch string) bool {
 	return p.reports[reason] == nil
 }
 
-// problemRules are the rules of each NodeProblemPolicy.
+// problemRules has the rules of each NodeProblemPolicy.
 type problemRules map[string][]nodeproblem.Rule
 
-// aboutPods are the reasons of problems of Pods that rules are about.
+// aboutPods returns the reasons of Pod problems that have rules.
 func (r problemRules) aboutPods() map[string]bool {
 	reasons := map[string]bool{}
 	for _, all := range r {
@@ -99,7 +99,7 @@ func (r problemRules) aboutPods() map[string]bool {
 	return reasons
 }
 
-// names tells whether a rule is about a problem.
+// names reports whether any rule is about a problem.
 func (r problemRules) names(about api.ProblemAbout, reason, component string) bool {
 	for _, all := range r {
 		for _, p := range all {
@@ -111,8 +111,8 @@ func (r problemRules) names(about api.ProblemAbout, reason, component string) bo
 	return false
 }
 
-// fences tells whether a policy has a fence asked for on account of a problem. Whether it
-// decides for the node is for the gate.
+// fences reports whether any policy asks for a fence because of a problem. Whether the
+// policy applies to the node is the gate's decision.
 func (r problemRules) fences(of problemOf) bool {
 	for _, all := range r {
 		for _, p := range all {
@@ -144,9 +144,9 @@ func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {
 	}
 }
 
-// nodeOf is the node that a report of a Pod counts for, as far as it takes to wake
-// the gate, which looks where the Pod is bound whatever is said here. A kubelet
-// says who it is; for a controller's word the Pod is read.
+// nodeOf returns the node that a report about a Pod counts for. It is only used to wake the
+// gate, which reads for itself on which node the Pod is. A kubelet's report names its own
+// node; for a controller's report the Pod is read.
 func (s *Source) nodeOf(ctx context.Context, ev *corev1.Event) string {
 	for _, host := range []string{ev.Source.Host, ev.ReportingInstance} {
 		if _, known := s.nodes.get(host); known {
@@ -157,7 +157,7 @@ func (s *Source) nodeOf(ctx context.Context, ev *corev1.Event) string {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			s.o.Logger.Warn("a report is not sent, as its Pod can't be read; the next one is", "pod", ev.Namespace+"/"+ev.InvolvedObject.Name, "error", err.Error())
+			s.o.Logger.Warn("cannot read the Pod of a report; this report is not sent", "pod", ev.Namespace+"/"+ev.InvolvedObject.Name, "error", err.Error())
 		}
 	case p != nil && p.UID == ev.InvolvedObject.UID:
 		return p.Spec.NodeName

@@ -18,7 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// unmounted is what the kubelet of node a says of pod web-0.
+// unmounted is what the kubelet of node a reports of pod web-0.
 func unmounted(count int32, change ...func(*corev1.Event)) *corev1.Event {
 	ev := hung(count)
 	ev.Name, ev.Namespace, ev.Reason, ev.Message = "web-0.18a", "shop", "FailedMount", "timed out"
@@ -143,8 +143,9 @@ func TestOnlyProblemsThatAPolicyNamesAreCounted(t *testing.T) {
 	}
 }
 
-// TestReportsOfAnEarlierNodeAreTold: node-problem-detector keeps the UID of the Node that
-// it saw first. What it says of that one counts for nothing, and nobody else says so.
+// TestReportsOfAnEarlierNodeAreTold: node-problem-detector keeps the UID of the first Node
+// object that it saw. Its reports about that object count for nothing, and only this
+// warning says so.
 func TestReportsOfAnEarlierNodeAreTold(t *testing.T) {
 	var log bytes.Buffer
 	s := asleep(t, sec(0), "a", "b")

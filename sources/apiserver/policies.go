@@ -7,9 +7,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// policyWatch is for the nodes that policies choose, expect and exclude. One that is not
-// understood takes back nothing of what it said before: what it says of them now may be
-// what can't be read.
+// policyWatch learns which nodes policies select, expect and exclude. A policy with a field
+// that this program does not know can only add to the nodes that it named before: the
+// unknown field may be about these nodes.
 func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)

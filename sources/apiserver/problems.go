@@ -18,13 +18,13 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// problemValidity is how old a report may be and still be sent: what passed
-// before the source looked, or while the broker was away, is history.
+// problemValidity is the age up to which a report is sent. An older report, from before the
+// source watched or from while the broker was away, is history.
 const problemValidity = 10 * time.Minute
 
-// problemWatch is of the Kubernetes Events about Nodes. They stand in namespace
-// default; one in another namespace is of whoever may write there, and need not
-// be true. Normal is the API's word for what is no problem.
+// problemWatch watches the Kubernetes Events about Nodes. They are in namespace default. An
+// Event in another namespace may come from anybody who can write there, and need not be
+// true. Type Normal means that there is no problem.
 func (s *Source) problemWatch() watched {
 	return watched{
 		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: problems, ns: metav1.NamespaceDefault, of: &corev1.Event{},
@@ -35,8 +35,8 @@ func (s *Source) problemWatch() watched {
 	}
 }
 
-// watchProblems begins when the nodes are known, and is not waited for: without
-// it no report is sent, and everything else is.
+// watchProblems begins when the nodes are known. Nothing waits for it: without it only
+// reports are missing.
 func (s *Source) watchProblems(ctx context.Context) error {
 	scheme, err := schemeOfAll()
 	if err != nil {
@@ -69,8 +69,9 @@ func (s *Source) problemHandler() cache.ResourceEventHandler {
 	})
 }
 
-// eachReport hears of an Event each time that its count grows, and by how much. Of
-// one that was there before, it is not known when the earlier ones were: it is one.
+// eachReport calls heard each time that an Event's count grows, with the increase. For an
+// Event that existed before the watch, the times of earlier reports are unknown, so it
+// counts as one.
 func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { heard(obj.(*corev1.Event), 1) },
@@ -82,7 +83,7 @@ func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHan
 	}
 }
 
-// problem sends a report of a node that is there.
+// problem sends a report of a node that exists.
 func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
 	now, told := s.now(), nodeproblem.ToldAt(ev)
 	v, ok := s.nodes.get(r.Node)
@@ -92,7 +93,7 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 	r.NodeUID = v.uid
 	is := s.problems.heard(ev, r, about, more, v)
 	if _, here := s.nodes.get(r.Node); !here {
-		s.problems.left(r.Node) // it went before it was counted
+		s.problems.left(r.Node) // the node was deleted before the report was counted
 	}
 	if !is {
 		return
@@ -103,18 +104,18 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 	})
 }
 
-// problemStore is what is known of the problems that are reported.
+// problemStore has what is known of reported problems.
 type problemStore struct {
 	log     *slog.Logger
 	counted *prometheus.CounterVec
 
 	mu sync.Mutex
-	// named are the rules of each NodeProblemPolicy; reports has, by reason, what
-	// ends the watch on reports of it about Pods.
+	// named has the rules of each NodeProblemPolicy; reports has, by reason, the function
+	// that ends the watch on reports about Pods.
 	named   problemRules
 	reports map[string]context.CancelFunc
 	recall  recall
-	// elders are the UIDs of earlier Node objects that reports still name, by node.
+	// elders has the UIDs of earlier Node objects that reports still name, by node.
 	elders map[string]types.UID
 }
 
@@ -126,7 +127,7 @@ func newProblemStore(log *slog.Logger) *problemStore {
 	return p
 }
 
-// begin is before each lead.
+// begin resets the store before each lead.
 func (p *problemStore) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,8 +135,8 @@ func (p *problemStore) begin() {
 	p.recall, p.elders = recall{}, map[string]types.UID{}
 }
 
-// heard counts a report that a policy names, and keeps it if it is about this Node object:
-// then it is to be sent.
+// heard counts a report that a policy names, and keeps the report if it is about this Node
+// object. It returns whether to send the report.
 func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,12 +155,13 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 	return true
 }
 
-// earlierNode is what a report is about that names an earlier Node object of the name.
+// earlierNode is the metric's label for a report that names an earlier Node object of the
+// same name.
 const earlierNode = "EarlierNode"
 
-// outdatedLocked says once of a node that reports still come which name an earlier Node
-// object: node-problem-detector keeps the first UID that it learnt until it is restarted,
-// and what it reports until then counts for nothing.
+// outdatedLocked warns once for each node whose reports still name an earlier Node object:
+// node-problem-detector keeps the first UID that it learnt until it is restarted, and its
+// reports count for nothing until then.
 func (p *problemStore) outdatedLocked(ev *corev1.Event, r events.ProblemReport, v nodeView) {
 	uid := ev.InvolvedObject.UID
 	if p.elders[r.Node] == uid || !nodeproblem.ToldAt(ev).After(v.created) {
@@ -175,7 +177,7 @@ func (p *problemStore) left(node string) {
 	p.counted.DeletePartialMatch(prometheus.Labels{"node": node})
 }
 
-// forget drops the reports of a node that are told again.
+// forget drops the kept reports of a node.
 func (p *problemStore) forget(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,12 +7,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// recall keeps the newest report of each problem while it is news: nobody reports
-// again what has passed, and its event may have been lost (S19). It keeps what no
-// policy names too, because a policy may be seen after the report.
+// recall keeps the newest report of each problem for problemValidity, because a problem
+// that has passed is not reported again, and the event of its report may have been lost
+// (S19). It also keeps problems that no policy names, because the source may see the policy
+// after the report.
 type recall map[problemOf]lastReport
 
-// problemOf is what the gate counts together, at the least.
+// problemOf is the finest unit in which the gate counts reports.
 type problemOf struct {
 	node              string
 	about             api.ProblemAbout
@@ -40,8 +41,8 @@ func (r recall) forget(node string) {
 	}
 }
 
-// again are the reports to tell again: those that are still news, of nodes that are
-// there, that a policy has a fence asked for on account of. What is no news is forgotten.
+// again returns the reports to send again: they are recent, their node exists, and a policy
+// asks for a fence because of them. It forgets the reports that are too old.
 func (p *problemStore) again(here map[string]string, now time.Time) map[problemOf]lastReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,10 +59,10 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 	return all
 }
 
-// tellAgain sends what a policy may fence for, of nodes that have no open fence:
-// whoever gets it counts anew what stands in the API server, and only what came
-// after the node's last fence. Who is fenced was looked up before: of a record that is
-// deleted the reports are forgotten first, so that none is told for it again.
+// tellAgain sends again the reports for which a policy may fence, of nodes without an open
+// fence. The gate counts the reports itself in the API server, and only those after the
+// node's last fence. The caller read the open fences before: when a record is deleted, its
+// reports are forgotten first, so that none of them is sent again.
 func (s *Source) tellAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
 	for of, r := range s.problems.again(here, now) {
 		if open[of.node] != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// TestAProblemThatFencesIsToldAgain at each resync while it is news and its node has no
-// open fence, for its event may have been lost, and nobody reports it a second time (S19).
+// TestAProblemThatFencesIsToldAgain at each resync while the report is recent and its node
+// has no open fence: its event may have been lost, and nobody reports the problem a second
+// time (S19).
 func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	again := func(count, at int) []string {
 		return []string{fmt.Sprintf("report.%d.r%d", count, sec(float64(at)).Truncate(30*time.Second).UnixMicro())}

@@ -11,19 +11,19 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// reportOf tells whether a Kubernetes Event reports a problem of a node, and which.
+// reportOf reports whether a Kubernetes Event is about a problem of a node, and returns it.
 func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
 	r, said := wordsOf(ev)
 	return r, said && ev.InvolvedObject.Kind == "Node" && !ordinary(r.Component)
 }
 
-// wordsOf is what an Event says, and whether it says a problem at all.
+// wordsOf returns the report in an Event, and whether the Event is about a problem at all.
 func wordsOf(ev *corev1.Event) (events.ProblemReport, bool) {
 	r := events.ProblemReport{
 		Node: ev.InvolvedObject.Name, Report: string(ev.UID), Component: ev.Source.Component, Reason: ev.Reason,
 		Message: ev.Message, Count: nodeproblem.Times(ev), First: ev.FirstTimestamp.Time, Last: ev.LastTimestamp.Time,
 	}
-	if r.Component == "" { // of events.k8s.io, which has other fields for the same
+	if r.Component == "" { // an Event of events.k8s.io has other fields for the same values
 		r.Component = ev.ReportingController
 	}
 	if r.First.IsZero() {
@@ -33,20 +33,22 @@ func wordsOf(ev *corev1.Event) (events.ProblemReport, bool) {
 		r.Last = ev.Series.LastObservedTime.Time
 	}
 	r.Last = firstOf(r.Last, r.First)
-	// Other groups have a kind Node too.
+	// Other API groups have a kind Node too.
 	core := ev.InvolvedObject.APIVersion == "" || ev.InvolvedObject.APIVersion == "v1"
 	said := strings.TrimSpace(events.Printable(r.Reason)) != "" && strings.TrimSpace(events.Printable(r.Component)) != ""
 	return r, core && said && ev.Type != corev1.EventTypeNormal
 }
 
-// ordinary reporters tell what the conditions say too, or what nodefence did.
+// ordinary are reporters whose Events repeat conditions of the node, or nodefence's own
+// actions.
 func ordinary(component string) bool {
 	return slices.Contains([]string{"kubelet", "node-controller", "kube-proxy"}, component) ||
 		strings.HasPrefix(component, "cloud-node-") || strings.HasPrefix(component, "nodefence")
 }
 
-// isOf tells whether an Event means this Node object and not an earlier one of
-// its name. Who runs on the node often knows its name only, and takes it for the UID.
+// isOf reports whether an Event is about this Node object, and not about an earlier one of
+// the same name. A reporter on the node often knows only the name, and writes the name as
+// the UID.
 func isOf(ref corev1.ObjectReference, v nodeView) bool {
 	uid := string(ref.UID)
 	return uid == "" || uid == ref.Name || uid == v.uid

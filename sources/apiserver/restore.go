@@ -8,17 +8,17 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// rememberEvery is how often each replica, the standby too, reads the ledger, so that
-// one that was not asleep knows how far the API server's state had come: a function's
-// process may never have looked before.
+// rememberEvery is how often each replica reads the ledger, the standby too. So at least
+// one replica knows how far the API server's state had come before a restore: a function's
+// process may have started after it.
 const rememberEvery = 2 * time.Second
 
-// errWentBack has the watches begun anew: they ask for what comes after a
-// resourceVersion that the API server may not reach for hours.
+// errWentBack restarts the watches after a restore: a watch asks for changes after a
+// resourceVersion that the restored API server may not reach for hours.
 var errWentBack = errors.New("the API server's state went back in time")
 
-// remember looks until ctx ends, or until the ledger tells of a restore that was
-// seen here (S16).
+// remember reads the ledger until ctx ends, or until this replica has noticed a restore and
+// written it into the ledger (S16).
 func (s *Source) remember(ctx context.Context, restored context.CancelCauseFunc) {
 	tick := time.NewTicker(s.remembers)
 	defer tick.Stop()
@@ -35,11 +35,12 @@ func (s *Source) remember(ctx context.Context, restored context.CancelCauseFunc)
 	}
 }
 
-// tellRestore reads the ledger, and writes into it what shows by that.
+// tellRestore reads the ledger. If that read shows a restore, it writes the restore into
+// the ledger.
 func (s *Source) tellRestore(ctx context.Context) (told bool) {
 	l, err := s.o.Client.Ledger(ctx)
 	if err != nil {
-		return false // it is away: the next one may be the restored one
+		return false // the API server is away, and may be restored when it returns
 	}
 	s.ledgerSeen(l)
 	back := s.o.Client.WentBack()
@@ -47,15 +48,15 @@ func (s *Source) tellRestore(ctx context.Context) (told bool) {
 		return false
 	}
 	if err := s.o.Client.SaveWentBack(ctx, l); err != nil {
-		s.o.Logger.Warn("a restore was not told; it is tried again", "error", err.Error())
+		s.o.Logger.Warn("cannot write a restore into the ledger; trying again", "error", err.Error())
 		return false
 	}
 	s.o.Logger.Error("the API server's state went back in time: nothing new starts until a person confirms", "from", back.From, "to", back.To)
 	return true
 }
 
-// ledgerToDraw reads the ledger for what is about to be drawn into it: a restore that shows
-// by that is told first, by remember. No answer is no leave to draw either: nil.
+// ledgerToDraw reads the ledger before a picture is written into it. It returns nil if the
+// read fails, or if it shows a restore: remember must write that first.
 func (s *Source) ledgerToDraw(ctx context.Context) *api.FenceLedger {
 	l, err := s.o.Client.Ledger(ctx)
 	if err != nil || s.o.Client.WentBack() != nil {

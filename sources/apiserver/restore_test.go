@@ -32,15 +32,16 @@ func (f *fakeAPI) told() []api.Restored {
 	return slices.Clone(f.restores)
 }
 
-// TestARestoreIsToldAndWatchedAnew: it stands in the ledger, once, and what happens
-// after it is seen, although its resourceVersions are lower than those watched (S16).
+// TestARestoreIsToldAndWatchedAnew: the restore is written into the ledger, once, and later
+// changes are seen, although their resourceVersions are lower than those watched (S16).
 func TestARestoreIsToldAndWatchedAnew(t *testing.T) {
 	f := newFakeAPI(t)
 	f.rv = 1000
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	s, b := start(t, f, 20*time.Millisecond)
 	eventually(t, func() bool { return s.Ready() == nil })
-	// A watch that has told of something is taken up where it broke off, not listed anew.
+	// A watch that has delivered a change continues where it broke off, and does not list
+	// again.
 	f.set(nodesURL, nodeIn("a", "False", 1))
 	b.until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy })
 	f.restore(500)
@@ -73,9 +74,9 @@ func TestAnAPIServerThatIsAwayIsNotRestored(t *testing.T) {
 	}
 }
 
-// TestNoPictureIsDrawnIntoARestoredLedger before it tells of the restore: others act on a
-// picture of now, and a process that has just started knows of the restore by the ledger
-// alone (S16).
+// TestNoPictureIsDrawnIntoARestoredLedger before the restore is written into it: others act
+// on a present picture, and a process that has just started knows of the restore from the
+// ledger alone (S16).
 func TestNoPictureIsDrawnIntoARestoredLedger(t *testing.T) {
 	f := newFakeAPI(t)
 	f.rv = 1000

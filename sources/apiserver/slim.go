@@ -12,8 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// The transforms drop what is not needed, before it is kept: on a large cluster
-// it is most of the memory.
+// The transforms drop unused fields before objects are cached: on a large cluster those
+// fields are most of the memory.
 
 func slimNode(obj any) (any, error) {
 	n, ok := obj.(*corev1.Node)
@@ -92,7 +92,7 @@ func slimPodReport(obj any) (any, error) {
 	return kept, err
 }
 
-// shortened is as much of a message as is sent.
+// shortened cuts a message to the length that is sent.
 func shortened(s string) string {
 	if len(s) > 4*events.MaxMessage {
 		return s[:4*events.MaxMessage]
@@ -134,8 +134,8 @@ func slimBudget(obj any) (any, error) {
 	return slim, nil
 }
 
-// slimEnrolment keeps nothing of the other ConfigMaps, which may have passwords in
-// them (S29).
+// slimEnrolment drops the data of all other ConfigMaps, which may have passwords in them
+// (S29: no secret is shown).
 func slimEnrolment(obj any) (any, error) {
 	cm, ok := obj.(*corev1.ConfigMap)
 	if !ok {
@@ -144,7 +144,7 @@ func slimEnrolment(obj any) (any, error) {
 	slim := &corev1.ConfigMap{}
 	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
 	if is := cm.Labels[kube.EnrolledLabel]; is != "" {
-		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may slim the slim
+		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may call the transform twice for one object
 		if at := cm.Annotations[goneSince]; at != "" {
 			slim.Annotations = map[string]string{goneSince: at}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// TestSlimOnceIsSlimTwice: an informer may have an object made slim again that is, and
-// nothing may be lost by that.
+// TestSlimOnceIsSlimTwice: an informer may pass a slim object through the transform again,
+// which must lose nothing.
 func TestSlimOnceIsSlimTwice(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1e9, 0))
 	event := &corev1.Event{

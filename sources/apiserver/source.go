@@ -22,24 +22,24 @@ type Options struct {
 	Logger *slog.Logger
 	// Source names this cluster in events.
 	Source events.Source
-	// Namespace is nodefence's own: its leader Lease and the enrolments are there.
+	// Namespace is nodefence's own. It has the leader Lease and the enrolments.
 	Namespace string
 	// Resync is how often what is unhealthy or overdue is sent again (S19).
 	Resync time.Duration
-	// CheckEvery is how often each device of a node is read while nothing has failed;
-	// 0 is never.
+	// CheckEvery is the interval in which each device of a node is read while nothing has
+	// failed; with 0, devices are not read.
 	CheckEvery time.Duration
-	// Identity names this replica; Elect lets one of several be active.
+	// Identity names this replica. With Elect, one of several replicas is active.
 	Identity string
 	Elect    bool
 	// Registerer, if set, gets the source's metrics.
 	Registerer prometheus.Registerer
 }
 
-// Source watches and sends. It has no state of its own: each of its parts has a lock, and
-// while it holds that calls no other part, but for the outbox and the enrolment, which call
-// nobody while they hold theirs. What is to be decided by several parts is asked of one
-// after the other.
+// Source watches and sends. It has no state of its own: each of its parts has a lock. While
+// a part holds its lock it calls only the outbox and the enrolment, which call no other
+// part while they hold theirs. A question that needs several parts asks one after the
+// other.
 type Source struct {
 	o        Options
 	now      func() time.Time
@@ -53,7 +53,7 @@ type Source struct {
 	targets  *targetStore
 	left     *leftovers
 	wg       sync.WaitGroup
-	// remembers is how often the ledger is read to see whether it went back.
+	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration
 }
 
@@ -82,7 +82,7 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
-// Ready tells what is missing until events are sent. A standby is ready.
+// Ready returns what is missing until events are sent. A standby is ready.
 func (s *Source) Ready() error {
 	if err := s.standing.missing(); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (s *Source) Ready() error {
 	return s.unwatched()
 }
 
-// uncount is at the end of a lead: who stands by sees no node go, and what it said of
-// the nodes would be said beside what the one that leads says.
+// uncount resets the metrics at the end of a lead: a standby sees no node go, and its old
+// figures would stand beside those of the leader.
 func (s *Source) uncount() {
 	s.problems.counted.Reset()
 	s.targets.unfenceable.Reset()

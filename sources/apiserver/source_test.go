@@ -137,7 +137,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	eventually(t, func() bool { return s.due.fence("a").Status.Transitions == 9 })
 	f.set(nodesURL, nodeIn("a", "True", 8))
 	both := []string{b.next(t).ID(), b.next(t).ID()}
-	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8), t0)} {
+	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8).Add(time.Microsecond), t0)} {
 		if !slices.Contains(both, e.ID()) {
 			t.Errorf("a fenced node is Ready: got %v, want %s too", both, e.ID())
 		}

@@ -14,20 +14,20 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// standing is whether the watch on one kind stands. Informers mend a broken one
-// by themselves; what they don't say is that for a while nobody looked.
+// standing says whether one watch stands. Informers restore a broken watch by themselves,
+// but do not say that nobody watched for a while.
 type standing struct {
-	// broken is since when nobody watches; zero while somebody does.
+	// broken is since when the watch is broken; zero while it stands.
 	broken time.Time
-	// said: this break is in the log already.
+	// said: this break has been logged.
 	said bool
 }
 
-// brokenTooLong is how long a watch may be away before the source says that it
-// is not ready: a new connection takes milliseconds.
+// brokenTooLong is how long a watch may be broken before the source says that it is not
+// ready: a new connection takes milliseconds.
 const brokenTooLong = 10 * time.Second
 
-// noticed has a ListWatch tell when its watch begins, fails and ends.
+// noticed reports when a ListWatch's watch begins, fails and ends.
 func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch {
 	begin := lw.WatchFuncWithContext
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -42,7 +42,7 @@ func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch 
 	return lw
 }
 
-// noticedWatch tells when it ends: who reads a watch always stops it.
+// noticedWatch reports its end: every reader of a watch stops it.
 type noticedWatch struct {
 	watch.Interface
 	ended func()
@@ -71,7 +71,7 @@ func (s *Source) watchFailed(ctx context.Context, resource string, err error) {
 	s.standing.failed(ctx, resource, err, s.now())
 }
 
-// standings is how each watch stands, and what else is missing until events are sent.
+// standings has the state of each watch, and what else is missing until events are sent.
 type standings struct {
 	log *slog.Logger
 
@@ -88,7 +88,7 @@ func newStandings(log *slog.Logger) *standings {
 	return w
 }
 
-// begin is before each turn.
+// begin resets the store before each lead.
 func (w *standings) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (w *standings) ended(resource string, now time.Time) {
 	}
 }
 
-// failed says it once for each break, however often it is tried again.
+// failed logs each break once, however often the watch is tried again.
 func (w *standings) failed(ctx context.Context, resource string, err error, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *standings) failed(ctx context.Context, resource string, err error, now 
 	w.log.Warn("watch broken off; it is tried again until it stands", "resource", resource, "error", err.Error())
 }
 
-// locked is how one watch stands, for who holds the lock.
+// locked returns the state of one watch. The caller holds the lock.
 func (w *standings) locked(resource string) *standing {
 	x, ok := w.of[resource]
 	if !ok {
@@ -150,7 +150,7 @@ func (w *standings) locked(resource string) *standing {
 	return x
 }
 
-// drop forgets watches that nobody needs any more.
+// drop forgets watches that are no longer needed.
 func (w *standings) drop(resources []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +165,7 @@ func (w *standings) broken(resource string) bool {
 	return !w.locked(resource).broken.IsZero()
 }
 
-// away are the watches that have been broken for too long.
+// away returns the watches that have been broken for longer than brokenTooLong.
 func (w *standings) away(now time.Time) (names []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +178,7 @@ func (w *standings) away(now time.Time) (names []string) {
 	return names
 }
 
-// unwatched says which watches have been away for too long.
+// unwatched returns an error that names those watches.
 func (s *Source) unwatched() error {
 	names := slices.DeleteFunc(s.standing.away(s.now()), s.problems.dropped)
 	if len(names) == 0 {

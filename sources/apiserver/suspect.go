@@ -6,11 +6,11 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// suspects sends an event for each Lease that stands still in the picture that
-// the ledger has, once for each mark at which it stands. It goes to the gate
-// whatever the policies say: the source knows none. A node with an open fence is
-// under somebody's eyes already, and a picture that is younger than a renewal may
-// show what only nobody looked at (S15: by that no fence begins).
+// suspects sends an event for each Lease that stands still in the ledger's picture, once
+// for each mark of the Lease. The event goes to the gate whatever the policies say, because
+// the source does not evaluate policies. A node with an open fence needs no event. A
+// picture that spans less than a renewal is not used: a Lease may look still in it only
+// because nobody watched (S15: no fence begins on such a picture).
 func (p *leaseStore) suspects(here map[string]string, open map[string]*api.NodeFence, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,7 +28,7 @@ func (p *leaseStore) suspects(here map[string]string, open map[string]*api.NodeF
 	p.told = still
 }
 
-// suspectsAgain sends them all again (S19: a lost event costs time only).
+// suspectsAgain sends all of them again (S19: a lost event costs time only).
 func (p *leaseStore) suspectsAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *leaseStore) suspectsAgain(here map[string]string, open map[string]*api.
 	}
 }
 
-// suspiciousLocked are the still Leases of nodes that are there.
+// suspiciousLocked returns the still Leases of nodes that exist.
 func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLease) {
 	if !spans(p.drawn) || !p.picture.paused.IsZero() {
 		return nil
@@ -52,7 +52,7 @@ func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLe
 	return all
 }
 
-// sendLocked sends one. It is stale once the Lease has moved.
+// sendLocked sends the event of one Lease. The event is stale once the Lease has moved.
 func (p *leaseStore) sendLocked(l api.StillLease, uid string, resync, now time.Time) {
 	p.outbox.put(letter{
 		event: p.source.Suspect(l.NodeName, uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.NodeName,

@@ -18,26 +18,27 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// targets are the FenceTargets, as the API server names them.
+// targets is the resource name of FenceTargets.
 const targets = "fencetargets"
 
-// targetView is what the source needs of a FenceTarget.
+// targetView is the part of a FenceTarget that is kept.
 type targetView struct {
 	uid     types.UID
 	nodeUID string
-	// hostHA is what it says, fenceable what it follows from.
+	// hostHA is the state in the FenceTarget; fenceable is a condition from which it
+	// follows.
 	hostHA    api.HostHA
 	fenceable metav1.ConditionStatus
-	// unfit is the reason for which the node could not be fenced; empty if there is none.
+	// unfit is the reason why the node could not be fenced; empty if there is none.
 	unfit          string
 	devices        int
 	oldest, latest time.Time
-	// asked: a person asks to have its devices read now.
+	// asked says that a person asks to have the node's devices read now.
 	asked bool
 }
 
-// watchTargets begins to watch them, and to give turns once they were listed. A
-// cluster that has no such kind yet is served all the same, without checks.
+// watchTargets begins the watch on FenceTargets, and gives turns once they are listed. A
+// cluster without this kind is served all the same, without checks.
 func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error {
 	if s.o.CheckEvery <= 0 {
 		return nil
@@ -81,9 +82,9 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 	}
 	for _, d := range t.Status.Devices {
 		if d.Reason == api.DeviceDenied {
-			continue // it is left alone for a while, in turns that come to nothing
+			continue // a denied device is left alone for a while, so its turns have no result
 		}
-		switch at := cmp.Or(d.LastAsked, d.LastChecked); { // a turn that came to nothing was one too
+		switch at := cmp.Or(d.LastAsked, d.LastChecked); { // a turn without a result counts as a turn
 		case at == nil:
 			v.oldest = time.Time{}
 		case at.Time.Before(v.oldest):
@@ -93,14 +94,14 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 	return v
 }
 
-// targetStore is what is known of the FenceTargets and what follows from it: turns to be
-// checked, and the state of each node in Host HA.
+// targetStore has what is known of the FenceTargets, and what follows from them: the turns
+// for checks, and the state of each node in Host HA.
 type targetStore struct {
 	unfenceable *prometheus.GaugeVec
 
 	mu     sync.Mutex
 	byNode map[string]*targetView
-	// pace gives the turns to be checked, once listed says that the FenceTargets are known.
+	// pace gives the turns for checks; listed says that the FenceTargets are known.
 	pace   *pace
 	listed bool
 	hostHA *hostHA
@@ -108,13 +109,13 @@ type targetStore struct {
 
 func newTargetStore() *targetStore {
 	t := &targetStore{unfenceable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, as their FenceTargets say, by reason.",
+		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, according to their FenceTargets, by reason.",
 	}, []string{"reason"})}
 	t.begin(0, nil)
 	return t
 }
 
-// begin is before each lead, with the turns that another one gave.
+// begin resets the store before each lead, with the turns that an earlier leader gave.
 func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,14 +123,14 @@ func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
 	t.unfenceable.Reset()
 }
 
-// known: the FenceTargets were listed.
+// known notes that the FenceTargets have been listed.
 func (t *targetStore) known() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.listed = true
 }
 
-// saw notes how one stands now, nil that it is gone, and counts.
+// saw notes a FenceTarget as it is now, nil if it was deleted, and updates the metric.
 func (t *targetStore) saw(name string, now *targetView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +149,7 @@ func (t *targetStore) saw(name string, now *targetView) {
 	}
 }
 
-// uids are those of the FenceTargets, by node.
+// uids returns the UIDs of the FenceTargets, by node.
 func (t *targetStore) uids() map[string]types.UID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,22 +160,22 @@ func (t *targetStore) uids() map[string]types.UID {
 	return all
 }
 
-// sweep deletes the FenceTargets of nodes that are gone, except while a fence of the
-// node is open: whoever looks into that must find what was known of its device.
+// sweep deletes the FenceTargets of nodes that are gone, except while a fence of the node
+// is open: whoever looks into that fence must find what was known of its device.
 func (s *Source) sweep(ctx context.Context) {
 	for name, uid := range s.orphans() {
 		if err := s.o.Client.DeleteTarget(ctx, name, uid); err != nil {
 			if ctx.Err() == nil {
-				s.o.Logger.Warn("FenceTarget of a node that is gone not deleted yet", "node", name, "error", err.Error())
+				s.o.Logger.Warn("cannot delete the FenceTarget of a node that is gone; the next sweep tries again", "node", name, "error", err.Error())
 			}
 			return
 		}
-		s.o.Logger.Info("FenceTarget of a node that is gone deleted", "node", name)
+		s.o.Logger.Info("deleted the FenceTarget of a node that is gone", "node", name)
 	}
 }
 
-// orphans are the FenceTargets of nodes that are gone. These are looked up last: a node
-// that came meanwhile has its FenceTarget by right.
+// orphans returns the FenceTargets of nodes that are gone. It looks the nodes up last, so
+// that it keeps the FenceTarget of a node that has come meanwhile.
 func (s *Source) orphans() map[string]types.UID {
 	all := s.targets.uids()
 	maps.DeleteFunc(all, func(name string, _ types.UID) bool {

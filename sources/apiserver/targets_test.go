@@ -30,8 +30,8 @@ func targetIn(node, reason string, checked float64) *api.FenceTarget {
 	return t
 }
 
-// TestNodesAreAskedForInTheirTurn: a turn stands in the ledger before the event is
-// sent, a node with an open fence has none, and who was checked long ago comes first.
+// TestNodesAreAskedForInTheirTurn: a turn is in the ledger before the event is sent, a node
+// with an open fence has none, and the node whose check is longest ago comes first.
 func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 	f := newFakeAPI(t)
 	for _, n := range []string{"a", "b", "c"} {
@@ -56,8 +56,8 @@ func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 	}
 }
 
-// TestANodeIsAskedForWhenAPersonSaysSo: within seconds, though its next turn would be in
-// an hour, and no more once its FenceTarget says that the wish was heeded.
+// TestANodeIsAskedForWhenAPersonSaysSo: within seconds, though its next turn would be in an
+// hour, and no longer once its FenceTarget says that the request was carried out.
 func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 	f := newFakeAPI(t)
 	now := time.Since(t0).Seconds()
@@ -87,7 +87,7 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 	}
 }
 
-// TestADeviceThatIsLeftAloneIsNotWaitedFor: its old word would be the first in line for ever.
+// TestADeviceThatIsLeftAloneIsNotWaitedFor: its old result would be first in line for ever.
 func TestADeviceThatIsLeftAloneIsNotWaitedFor(t *testing.T) {
 	target := targetIn("a", string(api.DeviceDenied), 0)
 	target.Status.LastChecked = stamp(sec(1800))
@@ -96,7 +96,7 @@ func TestADeviceThatIsLeftAloneIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedForWhereChecksAreOff, which is what no interval means.
+// TestNobodyIsAskedForWhereChecksAreOff: no interval means no checks.
 func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
@@ -110,7 +110,7 @@ func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 }
 
 // TestUnfenceableNodesAreCountedAndForgotten: by reason, as long as there is such a
-// FenceTarget; it goes with its node, but not while a fence of the node is open.
+// FenceTarget. It is deleted with its node, but not while a fence of the node is open.
 func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 	f := newFakeAPI(t)
 	for _, n := range []string{"a", "b", "c"} {
@@ -150,9 +150,9 @@ func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 	}
 }
 
-// TestAnotherSourcesTurnStays: two that think they lead give turns at once. What one has
-// written between the other's look and its write stands there afterwards, or a fence would
-// not see that the device may be being read (S7).
+// TestAnotherSourcesTurnStays: two sources that both believe to lead give turns at once. A
+// turn that one has written between the other's read and write is in the ledger afterwards;
+// otherwise a fence would not see that the device may be under a read (S7).
 func TestAnotherSourcesTurnStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
@@ -167,8 +167,9 @@ func TestAnotherSourcesTurnStays(t *testing.T) {
 	}
 }
 
-// TestTurnsOfTomorrowStay: a newer source may say more of a turn than this one knows, which
-// would be lost if this one wrote its own beside it. The picture of the Leases is kept.
+// TestTurnsOfTomorrowStay: a newer source may write fields of a turn that this source does
+// not know, and that would be lost if it wrote its own turns. The picture of the Leases is
+// still written.
 func TestTurnsOfTomorrowStay(t *testing.T) {
 	f := newFakeAPI(t)
 	until := stamp(time.Now().Add(time.Hour))

@@ -11,8 +11,8 @@ import (
 	"github.com/nodefence/nodefence/events"
 )
 
-// unhealthy by the condition's own sense: a problem is well when False, as
-// node-problem-detector and the kubelet have it, what is ready when True.
+// unhealthy follows the meaning of each condition. A problem condition is healthy when
+// False, as node-problem-detector and the kubelet use it. Ready is healthy when True.
 func unhealthy(typ, status string) bool {
 	if wellWhenTrue(typ) {
 		return status != string(corev1.ConditionTrue)
@@ -20,9 +20,9 @@ func unhealthy(typ, status string) bool {
 	return status != string(corev1.ConditionFalse)
 }
 
-// wellWhenTrue are Ready and those that are named after it, as a cloud's own
-// monitors do (KernelReady, NetworkingReady), and k3s' word for a member of
-// etcd. Taken for problems, they would be sent of every node at every resync.
+// wellWhenTrue has Ready, the conditions named after it that clouds' own monitors set
+// (KernelReady, NetworkingReady), and k3s' condition for a member of etcd. If these counted
+// as problem conditions, an event would be sent for every node at every resync.
 func wellWhenTrue(typ string) bool {
 	for _, good := range []string{"Ready", "Healthy"} {
 		if strings.HasSuffix(typ, good) {
@@ -32,15 +32,15 @@ func wellWhenTrue(typ string) bool {
 	return typ == "EtcdIsVoter"
 }
 
-// transitions are the conditions whose status changed. Without an old view, or
-// with that of another node of this name, all that is unhealthy counts as
-// changed. So does a spell of the same status that began anew while nobody
-// watched, unless the node is fenced already: then it is nodefence, or the
-// machine's death throes, and no news.
+// transitions returns the conditions whose status changed. Without an old view, or with the
+// view of an earlier Node object of this name, every unhealthy condition counts as changed.
+// A condition also counts as changed if its status is the same but began again while nobody
+// watched. That rule does not hold for a node with a fence: there the change comes from
+// nodefence or from the dying machine, and is no news.
 //
-// A kubelet that falls silent takes all its conditions with it, and brings all
-// back: that is one piece of news, and Ready tells it. Whoever gets it looks at
-// every condition of the node.
+// A kubelet that stops reporting changes all its conditions, and changes them back when it
+// returns. Only the change of Ready is sent then. The receiver looks at every condition of
+// the node anyway.
 func transitions(name string, old *nodeView, now nodeView, fenced bool) []events.ConditionChange {
 	if old != nil && old.uid != now.uid {
 		old = nil
@@ -54,7 +54,8 @@ func transitions(name string, old *nodeView, now nodeView, fenced bool) []events
 	return all
 }
 
-// unchanged: it is well and was not known, or is as it was.
+// unchanged reports whether a condition is as it was, or is healthy and was not known
+// before.
 func unchanged(typ string, old *nodeView, now nodeView, fenced bool) bool {
 	c := now.conditions[typ]
 	bad := unhealthy(typ, c.status)
@@ -68,7 +69,8 @@ func unchanged(typ string, old *nodeView, now nodeView, fenced bool) bool {
 	return was.status == c.status && (fenced || !bad || was.since.Equal(c.since))
 }
 
-// toldByReady: the kubelet takes the condition with it, or brings it back well.
+// toldByReady reports whether a condition changed only because the kubelet stopped
+// reporting, or reports again that the condition is healthy.
 func toldByReady(typ string, old *nodeView, now nodeView) bool {
 	c, silent := now.conditions[typ], now.conditions[ready].silent()
 	if silent && c.silent() {
@@ -78,12 +80,13 @@ func toldByReady(typ string, old *nodeView, now nodeView) bool {
 	return back && !unhealthy(typ, c.status)
 }
 
-// presentlyUnhealthy is what a resync sends again.
+// presentlyUnhealthy returns the conditions that a resync sends again.
 func presentlyUnhealthy(name string, v nodeView) []events.ConditionChange {
 	return transitions(name, nil, v, false)
 }
 
-// silent: the node lifecycle controller set it because the kubelet said nothing.
+// silent reports whether the node lifecycle controller set the condition because the
+// kubelet does not report.
 func (c condition) silent() bool {
 	return c.status == string(corev1.ConditionUnknown) && (c.reason == "NodeStatusUnknown" || c.reason == "NodeStatusNeverUpdated")
 }
@@ -97,11 +100,17 @@ func change(name, uid, typ string, c condition) events.ConditionChange {
 	}
 }
 
-// wakes tells whether a change of the node is news for its open fence, and
-// since when: the transition's own time, so that two sources say one event.
+// wakes reports whether a change of the node is news for its open fence, and since when.
+// The time is the transition's own, so that two sources send the same event. It is known to
+// the second, and a kubelet that starts says NotReady and Ready within one second. They are a
+// microsecond apart, so that no broker takes the second for the first (S19).
 func wakes(old, v nodeView, now time.Time) (time.Time, bool) {
 	if old.uid != v.uid {
 		return now, true
 	}
-	return v.conditions[ready].since, old.ready() != v.ready()
+	since := v.conditions[ready].since
+	if v.ready() {
+		since = since.Add(time.Microsecond)
+	}
+	return since, old.ready() != v.ready()
 }

@@ -58,8 +58,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestSilenceIsOneNews: what a kubelet takes with it and brings back is told by
-// Ready alone; what is news of its own is told.
+// TestSilenceIsOneNews: for conditions that change because the kubelet stops or resumes
+// reporting, only Ready is sent; conditions that change by themselves are sent.
 func TestSilenceIsOneNews(t *testing.T) {
 	const gone, quiet = "NodeStatusUnknown", "Unknown"
 	of := func(ready, pressure, disk condition) nodeView {
@@ -153,9 +153,9 @@ func TestWakes(t *testing.T) {
 		due      time.Time
 		want     bool
 	}{
-		"Ready again wakes with its own time": {down, ready, sec(3), true},
+		"Ready again wakes with its own time": {down, ready, sec(3).Add(time.Microsecond), true},
 		"Ready lost wakes too":                {ready, down, sec(5), true},
-		"nothing changed":                     {ready, ready, sec(3), false},
+		"nothing changed":                     {ready, ready, sec(3).Add(time.Microsecond), false},
 		"bad in another way":                  {down, view("1", one("Ready", "False", 9)), sec(9), false},
 		"another node of the name":            {down, view("2", one("Ready", "Unknown", 5)), sec(99), true},
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// TestAPolicyThatIsNotUnderstoodBlindsNobody: the others are heard, and it takes back
-// nothing of what it said before.
+// TestAPolicyThatIsNotUnderstoodBlindsNobody: other policies are read, and this one keeps
+// the nodes that it named before.
 func TestAPolicyThatIsNotUnderstoodBlindsNobody(t *testing.T) {
 	f := newFakeAPI(t)
 	policy := func(name string, more map[string]any) map[string]any {

@@ -16,7 +16,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// What is watched, as the API server names it.
+// The watched resources, as the API server names them.
 const (
 	nodes  = "nodes"
 	leases = "leases"
@@ -27,14 +27,14 @@ const (
 	leaseNamespace = "kube-node-lease"
 )
 
-// watches starts one watch each on Nodes, NodeFences and Leases, and returns
-// when all three have listed once.
+// watches starts a watch on each of Nodes, NodeFences and Leases, and returns when all
+// three have been listed.
 func (s *Source) watches(ctx context.Context) error {
 	scheme, err := schemeOfAll()
 	if err != nil {
 		return err
 	}
-	// Before the Nodes: else each of them would be enrolled once more.
+	// Before the Nodes: otherwise each node would be enrolled once more.
 	if err := s.watchEnrolments(ctx, scheme); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Source) watches(ctx context.Context) error {
 	return nil
 }
 
-// watched is one kind of objects, and what is done with each.
+// watched describes one kind of objects, and what is done with each object.
 type watched struct {
 	gv       schema.GroupVersion
 	path     string
@@ -74,7 +74,7 @@ type watched struct {
 	handler  cache.ResourceEventHandler
 }
 
-// watch begins one watch; it ends with ctx.
+// watch begins one watch, which ends with ctx.
 func (s *Source) watch(ctx context.Context, scheme *runtime.Scheme, w watched) (cache.InformerSynced, error) {
 	c, err := restFor(s.o.Config, scheme, w.gv, w.path)
 	if err != nil {
@@ -112,7 +112,7 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	cfg.GroupVersion, cfg.APIPath = &gv, path
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	cfg.UserAgent = "nodefence-source"
-	cfg.Timeout = 0 // it would end every watch
+	cfg.Timeout = 0 // the timeout would end every watch
 	c, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
@@ -120,7 +120,7 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	return c, nil
 }
 
-// nameOf also knows the tombstone of a deletion that was missed.
+// nameOf also handles the tombstone of a missed deletion.
 func nameOf(obj any) string {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 	if err != nil {

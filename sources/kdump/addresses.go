@@ -11,14 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// relist bounds how often nodes are listed because somebody unknown sends.
+// relist is the least time between two lists of the nodes that an unknown sender causes.
 const relist = 10 * time.Second
 
-// addresses say which node has an address, as the API server has it. An address
-// that two nodes have is nobody's.
+// addresses says which node has an address, according to the API server. An address that
+// two nodes have belongs to no node.
 type addresses struct {
 	of atomic.Pointer[map[netip.Addr]string]
-	// known is closed by know, once they are.
+	// known is closed once the nodes have been listed.
 	known chan struct{}
 	know  func()
 	// wanted asks for a new list.
@@ -32,7 +32,7 @@ func newAddresses() *addresses {
 	return a
 }
 
-// node is whose address it is; if nobody's, the nodes are listed anew.
+// node returns the node that has an address. If no node has it, the nodes are listed again.
 func (a *addresses) node(from netip.Addr) (string, bool) {
 	if m := a.of.Load(); m != nil {
 		if n := (*m)[from]; n != "" {
@@ -74,7 +74,7 @@ func addressesOf(n *corev1.Node) []netip.Addr {
 	return all
 }
 
-// keep lists the nodes when that is wanted, and not more often than each relist.
+// keep lists the nodes when a list is wanted, at most once in each relist.
 func (l *Listener) keep(ctx context.Context) error {
 	for {
 		select {
@@ -84,7 +84,7 @@ func (l *Listener) keep(ctx context.Context) error {
 		}
 		nodes, err := l.o.Cluster.Nodes(ctx)
 		if err != nil {
-			l.o.Log.Warn("nodes not listed: their messages can't be told apart", "error", fmt.Sprint(err))
+			l.o.Log.Warn("cannot list the nodes; trying again, and ignoring kdump messages from unknown addresses meanwhile", "error", fmt.Sprint(err))
 			select {
 			case l.addresses.wanted <- struct{}{}:
 			default:

@@ -1,7 +1,7 @@
-// Package kdump hears the messages that a machine sends while it writes the memory
-// of its crashed kernel away, and writes down of which node they came.
+// Package kdump receives the messages that a machine sends while it saves the memory of its
+// crashed kernel, and records which node they came from.
 //
-// What a reader must not get wrong: a UDP source address can be forged by whoever
-// is on a network that lets it. A message is a hint that power be cut later, and
-// what is done for it is bounded.
+// What a reader must not get wrong: a UDP source address can be forged by anybody on a
+// network that allows it. A message is only a hint to cut power later, and the delay is
+// bounded.
 package kdump

@@ -12,13 +12,13 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// cluster is what the listener sees of the API server.
+// cluster is the API server as the listener sees it.
 type cluster struct {
 	mu    sync.Mutex
 	nodes []corev1.Node
 	lists int
 	dumps map[string]kube.Dump
-	// wrote has a word each time that something was written down.
+	// wrote gets a value each time that a message was recorded.
 	wrote chan string
 }
 

@@ -19,12 +19,12 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Cluster is what the listener needs of the API server.
+// Cluster is the part of the API server's client that the listener needs.
 type Cluster interface {
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
-	// RecordDump writes down that a message of a node came at a time of the machine's boot
-	// clock, and gives what stands there after it.
+	// RecordDump records that a message of a node came at a time of the machine's boot
+	// clock, and returns the record after that.
 	RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*kube.Dump, error)
 }
 
@@ -36,47 +36,49 @@ type Sender interface {
 // Options of a listener.
 type Options struct {
 	Cluster Cluster
-	// Sender may be nil: then what is heard is written down, and told to nobody.
+	// Sender may be nil: then messages are recorded, and no event is sent.
 	Sender     Sender
 	Source     events.Source
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	// Elapsed is the time of a clock that goes on while the machine sleeps: by another
-	// one a message would be younger than it is (S8).
+	// Elapsed is the time of a clock that also runs while the machine sleeps: by another
+	// clock a message would look younger than it is (S8: time that was slept through
+	// counts).
 	Elapsed func() time.Duration
 }
 
 const (
-	// apart is the least time between two messages of one node that are written
-	// down: half of what fence_kdump_send keeps.
+	// apart is the least time between two recorded messages of one node: half of
+	// fence_kdump_send's interval.
 	apart = 5 * time.Second
-	// writers is how many nodes are written down at once, and waiting how many
-	// more wait for that.
+	// writers is how many messages are recorded at once; waiting is how many more can wait
+	// in the queue.
 	writers = 4
 	waiting = 256
-	// within bounds the writing down of one message.
+	// within bounds the recording of one message.
 	within = 15 * time.Second
-	// fresh: a message that may have waited longer in the socket counts for nothing.
+	// fresh: a message that may have waited longer than this in the socket counts for
+	// nothing.
 	fresh = time.Second
 )
 
-// Listener is the program.
+// Listener receives messages and records them.
 type Listener struct {
 	o         Options
 	addresses *addresses
 	queue     chan heard
 	messages  *prometheus.CounterVec
-	// empty is closed by look, once the socket was seen empty: what comes can be told from
-	// what waited.
+	// empty is closed by look, once the socket was seen empty. From then on, the time that
+	// a message may have waited is known.
 	empty chan struct{}
 	look  func()
-	// became counts what a datagram has become.
+	// became counts the datagrams by result.
 	became func(result string)
 
 	mu sync.Mutex
-	// taken is when the message of a node came that was taken last.
+	// taken is when the last recorded message of each node came.
 	taken map[string]time.Duration
-	// behind: messages that count for nothing are being read, and that was told.
+	// behind: messages are being read that waited too long, and a warning was logged.
 	behind bool
 }
 
@@ -84,8 +86,8 @@ type Listener struct {
 type heard struct {
 	node string
 	from netip.Addr
-	// at is when it came, at the earliest: writing it down may take a while, and it does
-	// not get younger by that.
+	// at is the earliest time at which the message may have come. Recording it may take a
+	// while, which must not make it younger.
 	at time.Duration
 }
 
@@ -94,7 +96,7 @@ func New(o Options) (*Listener, error) {
 	l := &Listener{
 		o: o, addresses: newAddresses(), queue: make(chan heard, waiting), taken: map[string]time.Duration{},
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodefence_kdump_messages_total", Help: "Datagrams by what became of them.",
+			Name: "nodefence_kdump_messages_total", Help: "Datagrams by result.",
 		}, []string{"result"}),
 		empty: make(chan struct{}),
 	}
@@ -106,22 +108,22 @@ func New(o Options) (*Listener, error) {
 	return l, nil
 }
 
-// Ready says what is missing until messages can be told apart.
+// Ready returns what is missing until messages can be assigned to nodes.
 func (l *Listener) Ready() error {
 	select {
 	case <-l.addresses.known:
 	default:
-		return errors.New("the nodes' addresses are not known yet")
+		return errors.New("the nodes have not been listed yet")
 	}
 	select {
 	case <-l.empty:
 		return nil
 	default:
-		return errors.New("what waited in the socket is not read yet")
+		return errors.New("datagrams from before the start have not all been read yet")
 	}
 }
 
-// Run hears what comes in at conn until ctx ends, and closes it.
+// Run receives messages from conn until ctx ends, and closes conn.
 func (l *Listener) Run(ctx context.Context, conn *net.UDPConn) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -146,8 +148,8 @@ func (l *Listener) Run(ctx context.Context, conn *net.UDPConn) error {
 	}
 }
 
-// take puts one datagram in the queue that came after a time, or says in a word why
-// not. It must cost little: anybody may send.
+// take queues one datagram, which came later than the time after, and returns the result
+// for the metric. It must be cheap: anybody may send.
 func (l *Listener) take(b []byte, from netip.Addr, after time.Duration) string {
 	if err := check(b); err != nil {
 		l.o.Log.Debug("not a kdump message", "from", from.String(), "error", err.Error())
@@ -156,7 +158,7 @@ func (l *Listener) take(b []byte, from netip.Addr, after time.Duration) string {
 	from = from.Unmap()
 	node, ok := l.addresses.node(from)
 	if !ok {
-		l.o.Log.Debug("a kdump message from an address that no node has, or more than one", "from", from.String())
+		l.o.Log.Debug("ignored a kdump message: no node, or more than one, has its address", "from", from.String())
 		return "unknown"
 	}
 	l.mu.Lock()
@@ -178,10 +180,11 @@ func (l *Listener) take(b []byte, from netip.Addr, after time.Duration) string {
 	}
 }
 
-// late tells once of messages that may come from a machine that dumps no more (S2).
+// late warns once of messages that may come from a machine whose dump is over (S2: what is
+// unknown is no proof).
 func (l *Listener) late(node string, waited time.Duration) {
 	if !l.behind {
-		l.o.Log.Warn("kdump messages may have waited in the socket and count for nothing: nodefence-kdump stood still, or more comes in than it can read",
+		l.o.Log.Warn("ignoring kdump messages that may have waited in the socket: nodefence-kdump was stopped, or more messages arrive than it can read",
 			"node", node, "longest", waited.String())
 	}
 	l.behind = true
@@ -194,14 +197,14 @@ func (l *Listener) write(ctx context.Context) {
 			return
 		case h := <-l.queue:
 			if err := l.report(ctx, h); err != nil && ctx.Err() == nil {
-				l.o.Log.Warn("kdump message not reported", "node", h.node, "from", h.from.String(), "error", err.Error())
+				l.o.Log.Warn("cannot record or report a kdump message; the machine's next message is tried", "node", h.node, "from", h.from.String(), "error", err.Error())
 			}
 		}
 	}
 }
 
-// report writes one message down and tells of it. What stands in the cluster is
-// what counts; the event only wakes.
+// report records one message and sends an event. The record in the cluster counts; the
+// event only wakes.
 func (l *Listener) report(ctx context.Context, h heard) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -211,7 +214,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 	}
 	if n == nil || !slices.Contains(addressesOf(n), h.from) {
 		l.became("moved")
-		_, _ = l.addresses.node(netip.Addr{}) // the addresses are old
+		_, _ = l.addresses.node(netip.Addr{}) // the list of addresses is old
 		return nil
 	}
 	d, err := l.o.Cluster.RecordDump(ctx, n, h.from.String(), h.at)
@@ -220,7 +223,7 @@ func (l *Listener) report(ctx context.Context, h heard) error {
 	}
 	l.became("written")
 	if d.Count == 1 {
-		l.o.Log.Info("a machine dumps its memory", "node", n.Name, "from", h.from.String())
+		l.o.Log.Info("a machine is writing its crash dump", "node", n.Name, "from", h.from.String())
 	}
 	if l.o.Sender == nil {
 		return nil

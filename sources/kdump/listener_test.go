@@ -45,20 +45,20 @@ func newListener(t *testing.T, c *cluster, s Sender, elapsed func() time.Duratio
 	return l
 }
 
-// start runs a listener on loopback and gives its address.
+// start runs a listener on loopback and returns its address.
 func start(t *testing.T, c *cluster, s Sender) (*Listener, *net.UDPAddr) {
 	t.Helper()
 	return startBy(t, c, s, kube.Elapsed)
 }
 
-// startBy runs one by a clock of the test's.
+// startBy runs a listener by a clock of the test's.
 func startBy(t *testing.T, c *cluster, s Sender, elapsed func() time.Duration) (*Listener, *net.UDPAddr) {
 	t.Helper()
 	l := newListener(t, c, s, elapsed)
 	return l, listen(t, l)
 }
 
-// listen has one listen on loopback until the test ends.
+// listen makes a listener receive on loopback until the test ends.
 func listen(t *testing.T, l *Listener) *net.UDPAddr {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -162,8 +162,8 @@ func TestAnAddressThatMovedIsNobodys(t *testing.T) {
 	}
 }
 
-// TestAMessageGetsNoYounger: what is written down late is not written down as if it
-// had just come.
+// TestAMessageGetsNoYounger: a message that is recorded late is not recorded as if it had
+// just come.
 func TestAMessageGetsNoYounger(t *testing.T) {
 	c := newCluster(node("a", "127.0.0.1"))
 	l, _ := start(t, c, nil)

@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// What fence_kdump_send puts on the wire: a magic number and a version, each of
-// four bytes in the order of the machine that sends.
+// The wire format of fence_kdump_send: a magic number and a version, each four bytes in the
+// byte order of the sender.
 const (
 	magic   = 0x1B302A40
 	version = 1
 	size    = 8
-	// Port is the one that fence_kdump_send sends to unless told otherwise.
+	// Port is the default port of fence_kdump_send.
 	Port = 7410
 )
 
-// check tells whether a datagram is such a message. Nothing in it says whose.
+// check reports whether a datagram is a kdump message. The message does not say which node
+// sent it.
 func check(b []byte) error {
 	if len(b) != size {
 		return fmt.Errorf("%d bytes, a message has %d", len(b), size)

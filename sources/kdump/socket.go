@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// peek is how long the socket is waited at before it is looked into again.
+// peek is how long one wait for the socket lasts before the socket is looked at again.
 const peek = 250 * time.Millisecond
 
-// socket reads datagrams, and knows of each since when it may have waited. The kernel
-// keeps what comes in while this process stands still, and tells when it came by the
-// wall clock only, which jumps (S30).
+// socket reads datagrams, and knows for each since when it may have waited. The kernel
+// queues datagrams while this process is stopped, and it timestamps them only by the wall
+// clock, which jumps (S30).
 type socket struct {
 	conn    *net.UDPConn
 	elapsed func() time.Duration
-	// empty is when it was last seen empty: what is read later came after that.
+	// empty is when the socket was last seen empty: what is read later came after that.
 	empty time.Duration
-	// looked is called when it is.
+	// looked is called each time the socket is seen empty.
 	looked func()
 }
 
@@ -37,7 +37,7 @@ func (s *socket) read(buf []byte) (n int, from netip.Addr, err error) {
 		var sender syscall.Sockaddr
 		var failed error
 		err := raw.Read(func(fd uintptr) bool {
-			now := s.elapsed() // before the look: this process may be stopped after it
+			now := s.elapsed() // taken before the read: this process may be stopped after it
 			n, sender, failed = syscall.Recvfrom(int(fd), buf, syscall.MSG_DONTWAIT)
 			if errors.Is(failed, syscall.EAGAIN) {
 				s.empty = now
@@ -48,7 +48,7 @@ func (s *socket) read(buf []byte) (n int, from netip.Addr, err error) {
 		})
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(failed, syscall.EINTR):
-			continue // that the time is over does not say that nothing waits
+			continue // a timeout does not mean that no datagram waits
 		case err == nil:
 			err = failed
 		}

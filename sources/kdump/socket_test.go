@@ -22,7 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// halt is a boot clock at which its readers can be stood still.
+// halt is a boot clock at which its readers can be stopped.
 type halt struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -34,8 +34,8 @@ func (h *halt) elapsed() time.Duration {
 	return kube.Elapsed() + h.ahead
 }
 
-// TestWhatWaitedIsNotNew: messages that the kernel kept while the listener stood still
-// may be those of a machine that runs again. They count for nothing, and the next does.
+// TestWhatWaitedIsNotNew: messages that the kernel kept while the listener was stopped may
+// be from a machine that runs again. They count for nothing, and the next one counts.
 func TestWhatWaitedIsNotNew(t *testing.T) { // S1, S2
 	var h halt
 	c := newCluster(node("a", "127.0.0.1"))
@@ -61,8 +61,8 @@ func TestWhatWaitedIsNotNew(t *testing.T) { // S1, S2
 	}
 }
 
-// TestWhatNeverEndsProvesNothing: in a socket that is never seen empty anything may
-// have waited.
+// TestWhatNeverEndsProvesNothing: in a socket that is never seen empty any message may have
+// waited.
 func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -88,11 +88,11 @@ func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
 	}
 }
 
-// child is set where this program is to listen, and to be stopped.
+// child is set where this program is to receive, and to be stopped.
 const child = "NODEFENCE_KDUMP_TEST_CHILD"
 
-// TestStoppedProcess: a process that is stopped by the kernel, as one that gets no time
-// is, takes nothing of what came meanwhile for new.
+// TestStoppedProcess: a process that the kernel has stopped, or that gets no CPU time, does
+// not take any message that came meanwhile for new.
 func TestStoppedProcess(t *testing.T) { // S1, S2
 	if os.Getenv(child) != "" {
 		listenAndTell()
@@ -143,7 +143,7 @@ func TestStoppedProcess(t *testing.T) { // S1, S2
 	}
 }
 
-// listenAndTell says on standard output what it hears, until its input ends.
+// listenAndTell prints what it receives on standard output, until its input ends.
 func listenAndTell() {
 	c := newCluster(node("a", "127.0.0.1"))
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -169,7 +169,7 @@ func listenAndTell() {
 	_ = l.Run(ctx, conn)
 }
 
-// count is how many datagrams became this.
+// count is how many datagrams had this result.
 func (l *Listener) count(result string) (n int) {
 	families, _ := l.o.Registerer.(*prometheus.Registry).Gather()
 	for _, f := range families {
@@ -182,7 +182,7 @@ func (l *Listener) count(result string) (n int) {
 	return n
 }
 
-// results has a word for what each datagram became, of a listener that does not run yet.
+// results gets the result of each datagram, for a listener that does not run yet.
 func results(l *Listener) <-chan string {
 	all, count := make(chan string, 100), l.became
 	l.became = func(result string) {

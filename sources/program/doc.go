@@ -1,5 +1,5 @@
-// Package program is how the programs that have a source begin and end.
+// Package program starts and stops the programs that have a source.
 //
-// What a reader must not get wrong: its parts end together. One that has ended, for
-// whatever reason, is of no use to the others, and the program is to be started anew.
+// What a reader must not get wrong: the parts of a program end together. When one part has
+// ended, for any reason, the others are of no use, and the program must be restarted.
 package program

@@ -21,7 +21,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Main runs a program until it ends or a signal tells it to.
+// Main runs a program until it ends or a signal stops it.
 func Main(name string, start func(ctx context.Context, args []string, out io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -31,8 +31,8 @@ func Main(name string, start func(ctx context.Context, args []string, out io.Wri
 	}
 }
 
-// Read reads the settings of a program that takes no arguments from its environment.
-// Helped: it was asked for help, and has given it.
+// Read reads the settings of a program without arguments from its environment. It returns
+// Helped if help was asked for, and printed.
 func Read(name, usage string, args []string, out io.Writer, settings any) (helped bool, err error) {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(out)
@@ -51,8 +51,8 @@ func Read(name, usage string, args []string, out io.Writer, settings any) (helpe
 	return false, nil
 }
 
-// Source is in whose name a program's events are sent: of the cluster that it was told
-// of, or of the one that it reaches.
+// Source returns the source of a program's events: the cluster name that is set, or the
+// cluster that the program reaches.
 func Source(ctx context.Context, client *kube.Client, cluster string) (events.Source, string, error) {
 	if cluster == "" {
 		var err error
@@ -63,7 +63,7 @@ func Source(ctx context.Context, client *kube.Client, cluster string) (events.So
 	return events.SourceOf(cluster), cluster, nil
 }
 
-// Identity tells this process from those that stand by for it.
+// Identity tells this process from its standbys.
 func Identity(name string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -72,14 +72,14 @@ func Identity(name string) string {
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
-// Registry is one with what each process tells of itself.
+// Registry returns a registry with the metrics that every process has.
 func Registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return reg
 }
 
-// Probes are a source's /healthz, /readyz and /metrics.
+// Probes serves a source's /healthz, /readyz and /metrics.
 func Probes(reg *prometheus.Registry, ready func() error) http.Handler {
 	return run.Mux(nil, run.Probes{
 		Ready:   func(context.Context) error { return ready() },
@@ -87,8 +87,7 @@ func Probes(reg *prometheus.Registry, ready func() error) http.Handler {
 	})
 }
 
-// Serve runs a source beside what answers for it over HTTP, until ctx or one of the two
-// ends.
+// Serve runs a source and its HTTP server until ctx or one of the two ends.
 func Serve(ctx context.Context, listen string, answers http.Handler, source func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestServeEndsWhole: the source that ends takes its probes with it, and its error is
-// what is told; an end that was asked for is none.
+// TestServeEndsWhole: when the source ends, its probes end too, and its error is returned;
+// a requested end is no error.
 func TestServeEndsWhole(t *testing.T) {
 	broken := errors.New("broken")
 	for name, tc := range map[string]struct {

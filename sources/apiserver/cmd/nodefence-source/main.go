@@ -58,7 +58,7 @@ type settings struct {
 	Bus       string `envconfig:"NODEFENCE_BUS"`
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	Cluster   string `envconfig:"NODEFENCE_CLUSTER"`
-	// CheckEvery is for the FenceTargets.
+	// CheckEvery is the interval in which each device of a node is read; 0 is never.
 	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
 	Kubeconfig string        `envconfig:"KUBECONFIG"`
 	Listen     string        `envconfig:"LISTEN" default:":8080"`

@@ -12,7 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/run/sink"
 )
 
-// sender is where events go: a sink, or a bus. Two would send every event twice.
+// sender returns where events are sent: a sink or a bus. With both, every event would be
+// sent twice.
 func (s settings) sender(ctx context.Context) (run.Sender, error) {
 	switch {
 	case s.Sink != "" && s.Bus != "":

@@ -1,4 +1,4 @@
-// Command nodefence-kdump hears the kdump messages of a cluster's machines.
+// Command nodefence-kdump receives the kdump messages of a cluster's machines.
 package main
 
 import (

@@ -1,0 +1,27 @@
+package apiserver
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// waitsForHealth: the fence goes on once its node is Ready and its Lease has moved, and neither
+// is counted yet.
+func waitsForHealth(f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Recovering && f.Status.ReadySince == nil && f.Status.Outcome == ""
+}
+
+// back wakes a fence that waits for the health of a node that is Ready. Three watches tell of
+// the Node, its Lease and the fence, in any order between them: the Node's wakes it by itself
+// (wakes), the other two by this. Else the one that comes last wakes a fence which is not known
+// to wait yet, or nobody at all, and it is looked at when its time comes only.
+func (s *Source) back(node string, now time.Time) {
+	f := s.due.fence(node)
+	if f == nil || !waitsForHealth(f) {
+		return
+	}
+	if v, ok := s.nodes.get(node); ok && v.ready() {
+		s.due.send(node, now, now)
+	}
+}
