@@ -1,5 +1,4 @@
-// Package function is what Knative's `func` builds: the few lines by which this
-// repository is a function.
+// Package function lets Knative's `func` build this repository as a function.
 package function
 
 import (
@@ -14,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 )
@@ -26,10 +24,9 @@ type Function struct {
 	err    error
 }
 
-// New reads the environment and connects. What is wrong is told by Start,
-// because `func` gives New no way to fail.
+// New reads the environment and connects. `func` gives New no way to fail, so Start returns
+// its error.
 func New() *Function {
-	agent.Supervise() // the main that calls this is not ours
 	f := &Function{}
 	f.err = f.connect(context.Background(), run.NewLog(os.Stderr, slog.LevelInfo))
 	return f
@@ -63,10 +60,10 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// Start ends the process where New has failed, so that it is started anew.
+// Start returns the error of New. The process then ends and is restarted.
 func (f *Function) Start(context.Context, map[string]string) error { return f.err }
 
-// Ready tells whether the API server answers.
+// Ready reports whether the API server answers.
 func (f *Function) Ready(ctx context.Context) (bool, error) {
 	if f.err != nil {
 		return false, f.err
@@ -75,7 +72,7 @@ func (f *Function) Ready(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Handle takes one event.
+// Handle handles one event.
 func (f *Function) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	if f.err != nil {
 		return nil, f.err

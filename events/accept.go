@@ -10,10 +10,10 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// Accept tells at the door what no function could do anything with: a type that is
-// almost one of nodefence's, an event about no node, a request that does not say when
-// it was made. Behind the door nobody waits for the answer, and a misspelt type is no
-// Trigger's. The error names the attribute that is wrong.
+// Accept refuses an event that no function could use, when it arrives: an event whose type
+// is almost one of nodefence's, an event about no node, or a request without its time.
+// Later nobody waits for an answer, and no Trigger takes a misspelled type. The error names
+// the wrong attribute.
 func Accept(e event.Event) error {
 	if e.Type() == Ping || e.Type() == Scheduled || IsHint(e.Type()) {
 		return nil
@@ -22,7 +22,7 @@ func Accept(e event.Event) error {
 		return fmt.Errorf("attribute type: %s", said)
 	}
 	if !Known(e.Type()) && !Asks(e.Type()) {
-		return nil // of Knative's own: nobody's here
+		return nil // Knative's own events are not for us
 	}
 	if _, err := Node(e); err != nil {
 		return err
@@ -33,8 +33,7 @@ func Accept(e event.Event) error {
 	return nil
 }
 
-// DidYouMean says in words what is wrong with a type that is misspelt, and is empty for
-// every other.
+// DidYouMean describes a misspelled type in words. It is empty for every other type.
 func DidYouMean(eventType string) string {
 	meant := Misspelt(eventType)
 	if meant == "" {
@@ -43,9 +42,9 @@ func DidYouMean(eventType string) string {
 	return fmt.Sprintf("nodefence has no type %.80q: did you mean %s?", eventType, meant)
 }
 
-// Misspelt is the type of nodefence's that a type was probably meant to be: everything
-// that begins like ours and is none, or is at most two letters away from one. Empty if
-// it is one, or somebody else's.
+// Misspelt returns the type of nodefence's that a type was probably meant to be, if the
+// type begins like ours and is none of ours, or is at most two letters away from one. It is
+// empty if the type is ours, or somebody else's.
 func Misspelt(eventType string) string {
 	ours := OwnTypes()
 	if slices.Contains(ours, eventType) {
@@ -64,7 +63,7 @@ func Misspelt(eventType string) string {
 		}
 	}
 	if least > 6 && nearest != "" {
-		return RequestFence // what there is to be sent, where no type is near
+		return RequestFence // lists the types that can be sent, if no type is near
 	}
 	return nearest
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhatIsRefusedAtTheDoor: what no function could do anything with vanished, and its
+// TestWhatIsRefusedAtTheDoor: an event that no function could use used to vanish, and its
 // sender was told 202.
 func TestWhatIsRefusedAtTheDoor(t *testing.T) {
 	const asked = "attribute type: nodefence has no type "
@@ -64,7 +64,8 @@ func TestWhatIsRefusedAtTheDoor(t *testing.T) {
 	}
 }
 
-// TestATokenIsInNothingThatIsKept (S29): whatever the data is, and whatever the type.
+// TestATokenIsInNothingThatIsKept (S29: no secret is shown): whatever the data and the
+// type.
 func TestATokenIsInNothingThatIsKept(t *testing.T) {
 	for name, c := range map[string]struct{ typ, data string }{
 		"a request":                       {RequestFence, `{"node":"n","token":"hunter2"}`},

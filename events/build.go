@@ -16,7 +16,7 @@ const (
 	CausationID   = "causationid"
 	ExpiryTime    = "expirytime"
 	TraceParent   = "traceparent"
-	// What filters may ask for besides type and subject.
+	// Attributes that filters may use, besides type and subject.
 	ReasonAttr    = "reason"
 	ConditionAttr = "condition"
 	ComponentAttr = "component"
@@ -27,13 +27,13 @@ const (
 // Source builds events in the name of one cluster.
 type Source string
 
-// SourceOf names a cluster as events do.
+// SourceOf returns the event source for a cluster's name.
 func SourceOf(cluster string) Source { return Source("/nodefence/" + cluster) }
 
-// Condition says that a node's condition took a status, or, without a condition, that
-// something else is wrong, which its reason names. It is unhealthy or healthy by the
-// condition's own sense. The ID is that of the transition, so that sending it again is
-// the same event; resync > 0 makes it a new one.
+// Condition says that a node's condition changed to a status. Without a condition, it says
+// that something else is wrong, which its reason names. Whether it is unhealthy follows the
+// condition's own meaning. The ID is that of the transition, so that sending it again is
+// the same event; resync > 0 makes it a new event.
 func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) event.Event {
 	typ := NodeHealthy
 	if c.Unhealthy {
@@ -41,7 +41,7 @@ func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) ev
 	}
 	whose := c.NodeUID
 	if whose == "" {
-		whose = c.Node // whose Node object is missing
+		whose = c.Node // for a missing Node object
 	}
 	id := fmt.Sprintf("%s.%s.%s.%d", whose, c.Condition, c.Status, c.Since.UnixMicro())
 	if c.Condition == "" {
@@ -60,8 +60,8 @@ func (s Source) Condition(c ConditionChange, resync time.Time, now time.Time) ev
 	return e
 }
 
-// ConditionChange is one transition of one condition of one node, or what else is wrong
-// with it.
+// ConditionChange is one transition of one condition of one node, or another fault of the
+// node.
 type ConditionChange struct {
 	Node, NodeUID     string
 	Condition, Status string
@@ -70,9 +70,9 @@ type ConditionChange struct {
 	Unhealthy         bool
 }
 
-// Phase says that the fence is in its present phase. The ID holds the fence's
-// number, phase, the count of transitions and the due time: the same state says the same
-// event, another due time another one.
+// Phase says that the fence is in its present phase. The ID has the fence's number, its
+// phase, the count of transitions and the due time: for the same state the event is the
+// same, and another due time makes another event.
 func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	p := f.CurrentPhase()
 	id := fmt.Sprintf("%s.%d.%s.%d.%d", f.UID, f.Status.FenceNumber, p, f.Status.Transitions, due.UnixMicro())
@@ -87,22 +87,23 @@ func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 		e.SetExtension(ReasonAttr, string(f.Status.Reason))
 	}
 	if p == api.Probing || p == api.Isolating || p == api.Fencing {
-		// Past this the decision behind it is stale, and a resync has sent it anew (S17).
+		// After this time the decision behind the event is stale, and a resync has sent a
+		// new event (S17: the reason must still hold).
 		e.SetExtension(ExpiryTime, now.Add(DecisionValidity).UTC())
 	}
 	return e
 }
 
-// DecisionValidity is how long a wake-up to a first device call is worth carrying out.
+// DecisionValidity is how long a wake-up for a first device call may be carried out.
 const DecisionValidity = 60 * time.Second
 
-// Marked says that the node carries our taint without an open record.
+// Marked says that the node has nodefence's taint without an open record.
 func (s Source) Marked(node, nodeUID, taintValue string, resync, now time.Time) event.Event {
 	id := fmt.Sprintf("%s.marked.%s.r%d", nodeUID, taintValue, resync.UnixMicro())
 	return s.event(id, NodeMarked, node, now, Payload{Node: node, NodeUID: nodeUID, Fence: taintValue})
 }
 
-// CausedBy notes which event led to this one, and carries its trace on.
+// CausedBy notes which event led to this one, and continues its trace.
 func CausedBy(e *event.Event, cause event.Event) {
 	if id := cause.ID(); id != "" {
 		e.SetExtension(CausationID, id)
@@ -112,8 +113,8 @@ func CausedBy(e *event.Event, cause event.Event) {
 	}
 }
 
-// HandsOn tells whether a function sent this event, to hand on a fence that it has worked on.
-// The source's wake-ups have no cause.
+// HandsOn reports whether a function sent this event, for the next phase of a fence that it
+// has worked on. The source's wake-ups have no cause.
 func HandsOn(e event.Event) bool {
 	_, phase := PhaseOf(e.Type())
 	return phase && e.Extensions()[CausationID] != nil
@@ -128,10 +129,10 @@ func (s Source) event(id, typ, node string, now time.Time, p Payload) event.Even
 	e.SetTime(now.UTC())
 	e.SetDataSchema(SchemaID(typ))
 	e.SetExtension(PartitionKey, node)
-	// The payload is a flat struct of strings and numbers: it always encodes.
+	// The payload is a flat struct of strings and numbers, which always encodes.
 	_ = e.SetData(event.ApplicationJSON, p)
 	return e
 }
 
-// SchemaID is the URI under which a type's JSON Schema is known.
+// SchemaID is the URI that names a type's JSON Schema.
 func SchemaID(typ string) string { return "https://nodefence.io/schemas/" + typ + ".json" }

@@ -7,12 +7,12 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// checkWithin is how long after its time a check is worth carrying out, and how long
-// before the end of its turn it is not any more.
+// checkWithin is how long after its time a check may be carried out, and how long before
+// the end of its turn it may no longer be started.
 const checkWithin = 20 * time.Second
 
-// Check says that a node has a turn to have its device read, which is over at
-// until. The ID is that of the turn.
+// Check says that a node has a turn to have its device read, which ends at until. The ID is
+// that of the turn.
 func (s Source) Check(node, nodeUID string, due, until, now time.Time) event.Event {
 	id := fmt.Sprintf("%s.check.%d", nodeUID, until.UnixMicro())
 	e := s.event(id, NodeCheck, node, now, Payload{Node: node, NodeUID: nodeUID, Due: due.UTC().Format(time.RFC3339Nano)})
@@ -20,8 +20,8 @@ func (s Source) Check(node, nodeUID string, due, until, now time.Time) event.Eve
 	return e
 }
 
-// CheckIsolation hands a turn that is over at until on to who speaks with what cuts
-// off storage and network. The ID is that of the turn.
+// CheckIsolation passes a turn, which ends at until, on to the function that calls the
+// devices for storage and network. The ID is that of the turn.
 func (s Source) CheckIsolation(node, nodeUID string, until, now time.Time, check event.Event) event.Event {
 	id := fmt.Sprintf("%s.checkisolation.%d", nodeUID, until.UnixMicro())
 	e := s.event(id, NodeCheckIsolation, node, now, Payload{Node: node, NodeUID: nodeUID, Due: now.UTC().Format(time.RFC3339Nano)})

@@ -1,6 +1,6 @@
 // Package events builds and reads every CloudEvent of nodefence.
 //
-// What a reader must not get wrong: an event carries a reference and what
-// routing needs, never authority and never the truth. Whoever gets one looks at
-// the API server before doing anything (S18).
+// What a reader must not get wrong: an event has a reference and the values that routing
+// needs, but it is neither an authority nor the truth. Its receiver looks at the API server
+// before it acts (S18: no event is believed).
 package events

@@ -96,8 +96,8 @@ func TestSchemasAndSamplesAreWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestASchemaIsItsTypesOwn: who holds an event to its schema learns what this type
-// carries, and takes what a later release adds.
+// TestASchemaIsItsTypesOwn: a receiver that validates an event learns which fields this
+// type has, and accepts fields that a later release adds.
 func TestASchemaIsItsTypesOwn(t *testing.T) {
 	missing := fenceIn(api.Fencing)
 	missing.Status.Decision.NodeUID = "" // its Node object is gone
@@ -135,7 +135,8 @@ func TestASchemaIsItsTypesOwn(t *testing.T) {
 	}
 	for typ, keys := range carried {
 		for k := range schemaOf(t, typ).Properties {
-			// A sender's own: where the subject names the node, and who signs, need not be said.
+			// A sender's own event: if the subject names the node, and the token the user,
+			// the data need not.
 			if !keys[k] && typ != RequestFence {
 				t.Errorf("%s: the schema has %s, which no sample carries", typ, k)
 			}

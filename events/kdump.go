@@ -7,11 +7,11 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// dumpSlot: messages of one node within it are one event.
+// dumpSlot is the time within which all messages of one node are one event.
 const dumpSlot = 10 * time.Second
 
-// Dumping says that a node's machine sends kdump messages from this address. The
-// ID is that of the slot of time in which the last one came.
+// Dumping says that a node's machine sends kdump messages from this address. The ID is that
+// of the slot of time in which the last message came.
 func (s Source) Dumping(node, nodeUID, from string, first, last time.Time, count int64) event.Event {
 	id := fmt.Sprintf("%s.dumping.%d", nodeUID, last.Truncate(dumpSlot).Unix())
 	return s.event(id, NodeDumping, node, last, Payload{

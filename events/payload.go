@@ -1,12 +1,12 @@
 package events
 
-// Payload is the body of every event: the reference again, and what a person
-// who reads the event wants to know. No function decides by it.
+// Payload is the body of every event: the reference again, and details for a person who
+// reads the event. No function decides by it.
 type Payload struct {
 	Node string `json:"node"`
 	// NodeUID tells two nodes of one name apart.
 	NodeUID string `json:"nodeUID,omitempty"`
-	// Fence is the NodeFence's UID; FenceNumber which of the node's fences it is.
+	// Fence is the NodeFence's UID; FenceNumber says which fence of the node it is.
 	Fence       string `json:"fence,omitempty"`
 	FenceNumber int64  `json:"fenceNumber,omitempty"`
 	Phase       string `json:"phase,omitempty"`
@@ -16,15 +16,15 @@ type Payload struct {
 	Condition string `json:"condition,omitempty"`
 	Status    string `json:"status,omitempty"`
 	Since     string `json:"since,omitempty"`
-	// Pod is the namespace/name that a problem was reported of, if it was a Pod.
+	// Pod is the namespace/name of the Pod that the problem is about, if it is about a Pod.
 	Pod string `json:"pod,omitempty"`
-	// Component reported a problem, Count times from First to Last (RFC 3339, by
-	// the clock of who reported it).
+	// Component reported a problem, Count times from First to Last (RFC 3339, by the
+	// reporter's clock).
 	Component string `json:"component,omitempty"`
 	Count     int64  `json:"count,omitempty"`
 	First     string `json:"first,omitempty"`
 	Last      string `json:"last,omitempty"`
-	// Due is when the fence wanted to be looked at again (RFC 3339); of a problem, the
-	// resync that told the report again.
+	// Due is when the fence was due to be looked at again (RFC 3339); for a problem, the
+	// time of the resync that sent the report again.
 	Due string `json:"due,omitempty"`
 }

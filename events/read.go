@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Node is the node that an event is about: its subject, or for a request without
-// one, as tools send it that can't set a subject, its data's node. The error names
-// the attribute that is wrong.
+// Node returns the node that an event is about: its subject. A tool that can't set a
+// subject may send a request without one; then it is the node in the data. The error names
+// the wrong attribute.
 func Node(e event.Event) (string, error) {
 	n := e.Subject()
 	if IsHint(e.Type()) {
@@ -33,15 +33,15 @@ func Node(e event.Event) (string, error) {
 	if n == "" {
 		return "", fmt.Errorf("attribute subject: missing, it must name the node")
 	}
-	// Of anything else the client would make another path: "." and ".." are a list.
+	// Any other name would make the client use another path: "." and ".." are a list.
 	if len(validation.IsDNS1123Subdomain(n)) > 0 {
 		return "", fmt.Errorf("attribute subject: %.80q is not a node's name", n)
 	}
 	return n, nil
 }
 
-// Own tells whether an attribute is one of CloudEvents' own or one that nodefence
-// sets: nobody else may give it a value.
+// Own reports whether an attribute is one of CloudEvents' own, or one that nodefence sets.
+// Nobody else may set it.
 func Own(attribute string) bool {
 	switch attribute {
 	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "database64",
@@ -51,8 +51,7 @@ func Own(attribute string) bool {
 	return false
 }
 
-// Printable is a text without what an attribute can't hold: control characters.
-// They become blanks.
+// Printable replaces control characters, which an attribute can't hold, by blanks.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -62,8 +61,8 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Expired tells whether the event says of itself that it must not be carried
-// out any more. An expirytime that can't be read counts as expired.
+// Expired reports whether the event must not be carried out any more, by its own
+// expirytime. An expirytime that can't be read counts as expired.
 func Expired(e event.Event, now time.Time) bool {
 	v, ok := e.Extensions()[ExpiryTime]
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// RequestFence asks for the fence of its subject. Types of a user's own may ask
-// too, where a policy lists them.
+// RequestFence asks for the fence of its subject. A user's own event types may ask too, if
+// a policy lists them.
 const RequestFence = requestPrefix + "fence" + version
 
 const (
@@ -17,45 +17,47 @@ const (
 	requestPrefix = ownPrefix + "request."
 )
 
-// Request is the body of an event that asks for a fence. All of it is optional. It names
-// no action: that is the policy's, so that of two requests none is stronger (S7).
+// Request is the body of an event that asks for a fence. All of its fields are optional. It
+// names no action, because the policy names it; so no request is stronger than another (S7:
+// a second request joins the open fence).
 type Request struct {
-	// Node, where the event has no subject.
+	// Node is for an event without a subject.
 	Node string `json:"node,omitempty"`
-	// Reason, in words, goes into the record.
+	// Reason, in words, is written into the record.
 	Reason string `json:"reason,omitempty"`
-	// Token is of the Kubernetes user or service account that asks, issued for
+	// Token belongs to the Kubernetes user or service account that asks. It is issued for
 	// the Audience of this one event.
 	Token string `json:"token,omitempty"`
 }
 
-// Asks tells whether an event may be one that asks for a fence: nodefence's own
-// type for it, or any type that is neither nodefence's nor Knative's. What it is
-// worth is for the policy to say.
+// Asks reports whether an event may ask for a fence: it has nodefence's own type for
+// requests, or a type that is neither nodefence's nor Knative's. The policy decides whether
+// it counts.
 func Asks(eventType string) bool {
 	return eventType == RequestFence ||
 		eventType != "" && !strings.HasPrefix(eventType, ownPrefix) && !strings.HasPrefix(eventType, knativePrefix)
 }
 
-// IsHint tells whether an event is of Knative's ApiServerSource. One about a
-// Node is a reason to look at it, no more.
+// IsHint reports whether an event is from Knative's ApiServerSource. Such an event about a
+// Node is a reason to look at the Node, and nothing more.
 func IsHint(eventType string) bool { return strings.HasPrefix(eventType, apiServerPrefix) }
 
-// AboutNode tells whether a hint is about a Node.
+// AboutNode reports whether a hint is about a Node.
 func AboutNode(e event.Event) bool { return strings.HasPrefix(e.Subject(), nodesPath) }
 
 const (
 	knativePrefix   = "dev.knative."
 	apiServerPrefix = knativePrefix + "apiserver."
-	// nodesPath begins the subject of the ApiServerSource's events about Nodes.
+	// nodesPath is the prefix of the subject of the ApiServerSource's events about Nodes.
 	nodesPath = "/api/v1/nodes/"
 )
 
-// Audience is what a token must be issued for to ask by this event, and by no other.
+// Audience is the audience for which a token must be issued, so that it is valid for this
+// event only.
 func Audience(node, id string) string { return RequestFence + "/" + node + "/" + id }
 
-// ReadRequest reads the body. A type of a user's own may carry anything: what is
-// not a request's body there says nothing.
+// ReadRequest reads the body. A user's own type may carry any data: data that is not a
+// request's body is ignored there.
 func ReadRequest(e event.Event) (Request, error) {
 	var r Request
 	if len(e.Data()) == 0 {
@@ -70,17 +72,17 @@ func ReadRequest(e event.Event) (Request, error) {
 	return r, nil
 }
 
-// redacted stands where a token was, or may have been.
+// redacted replaces a token, or data that may contain one.
 const redacted = "[redacted]"
 
-// HasToken tells whether an event carries a token that must not be kept (S29), or data
-// that can't be read, of a type that nodefence does not send: there may be one in it.
+// HasToken reports whether an event has a token that must not be kept (S29: no secret is
+// shown). Data that can't be read may contain one, if nodefence does not send the type.
 func HasToken(e event.Event) bool {
 	_, found := withoutToken(e)
 	return found
 }
 
-// Redacted is the event without its token, for whatever is kept or shown (S29).
+// Redacted returns the event without its token, to be kept or shown (S29).
 func Redacted(e event.Event) event.Event {
 	data, found := withoutToken(e)
 	if !found {
@@ -91,8 +93,8 @@ func Redacted(e event.Event) event.Event {
 	return e
 }
 
-// withoutToken is the data of an event whose token was taken out. Of data that is no
-// JSON object nothing is left, because where its token stands can't be told.
+// withoutToken returns the data of an event without its token. If the data is no JSON
+// object, nothing of it is kept, because the place of the token is unknown.
 func withoutToken(e event.Event) (data any, found bool) {
 	if len(e.Data()) == 0 || Known(e.Type()) || strings.HasPrefix(e.Type(), knativePrefix) {
 		return nil, false
@@ -104,8 +106,8 @@ func withoutToken(e event.Event) (data any, found bool) {
 	return all, without(all)
 }
 
-// without takes what is called token out of JSON, however deep, and tells whether there
-// was any.
+// without removes every member named token from JSON, at any depth, and reports whether
+// there was any.
 func without(v any) (found bool) {
 	switch v := v.(type) {
 	case []any:

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (2020-12) of a type's data: its own properties and no other
-// type's. It is open, so that who holds events to it takes those of a later release.
-// Names and kinds are the Go types', so that the two can't differ.
+// Schema is the JSON Schema (2020-12) of a type's data: only the properties that this type
+// has. It allows further properties, so that a receiver that validates events accepts those
+// of a later release. Names and kinds are taken from the Go types, so that the two can't
+// differ.
 func Schema(typ string) []byte {
 	required, optional := carries(typ)
 	body := reflect.TypeFor[Payload]()
@@ -45,10 +46,10 @@ func property(name string, kind reflect.Kind) map[string]any {
 	return map[string]any{"type": "string"}
 }
 
-// carries is what the data of a type always has, and what it may have.
+// carries lists the properties that a type's data always has, and those that it may have.
 func carries(typ string) (required, optional []string) {
 	switch typ {
-	case NodeUnhealthy: // a Node object that is missing has no UID, and like a Machine no condition
+	case NodeUnhealthy: // a missing Node object has no UID, and like a Machine it has no condition
 		return []string{"node", "since"}, []string{"nodeUID", "condition", "status", "reason"}
 	case NodeHealthy:
 		return []string{"node", "nodeUID", "condition", "status", "since"}, []string{"reason"}
@@ -62,9 +63,9 @@ func carries(typ string) (required, optional []string) {
 		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}, nil
 	case NodeProblem, PodsFailing:
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}, []string{"pod", "message", "due"}
-	case RequestFence: // the node may be the subject
+	case RequestFence: // the subject may name the node
 		return nil, []string{"node", "reason", "token"}
 	}
-	// Of a phase.
+	// phases
 	return []string{"node", "fence", "fenceNumber", "phase", "due"}, []string{"nodeUID", "reason", "message"}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// Suspect says that a node's Lease stands still at this mark, since then as the
-// source has seen it. The ID is that of the mark, so that saying it again is the
-// same event; a resync makes it a new one.
+// Suspect says that a node's Lease stands still at this mark, since the time at which the
+// source saw it last move. The ID is that of the mark, so that sending it again is the same
+// event; a resync makes it a new event.
 func (s Source) Suspect(node, nodeUID, mark string, since, resync, now time.Time) event.Event {
 	id := fmt.Sprintf("%s.suspect.%s", nodeUID, mark)
 	if !resync.IsZero() {

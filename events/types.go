@@ -6,25 +6,26 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The types. Those of phases are derived: io.nodefence.fence.<phase>.v1. Those
-// that begin like internalPrefix may change with each release.
+// The event types. Those of phases are derived: io.nodefence.fence.<phase>.v1. Types that
+// begin with internalPrefix may change in each release.
 const (
 	NodeUnhealthy = "io.nodefence.node.unhealthy.v1"
 	NodeHealthy   = "io.nodefence.node.healthy.v1"
-	// NodeMarked: a node carries our taint and no open record stands for it (S22).
+	// NodeMarked: a node has nodefence's taint, and no open record explains it (S22: we
+	// take away only what we placed).
 	NodeMarked = internalPrefix + "marked" + version
-	// NodeProblem: somebody reports a passing problem of a node, such as
-	// node-problem-detector does of what the kernel wrote.
+	// NodeProblem: somebody reports a passing problem of a node, for example
+	// node-problem-detector reports a message of the kernel.
 	NodeProblem = "io.nodefence.node.problem.v1"
-	// PodsFailing: what was reported of the Pods of a node that is well is enough for
-	// its policy to move them.
+	// PodsFailing: the reports about the Pods of a healthy node are enough for its policy
+	// to move Pods.
 	PodsFailing = "io.nodefence.pods.failing.v1"
-	// NodeSuspect: a node's Lease stands still, and nothing else says yet that the
-	// node has failed.
+	// NodeSuspect: a node's Lease stands still, and nothing else shows yet that the node
+	// has failed.
 	NodeSuspect = internalPrefix + "suspect" + version
 	// NodeDumping: a node's machine sends kdump messages.
 	NodeDumping = "io.nodefence.node.dumping.v1"
-	// NodeCheck: it is a node's turn to have its device read, before anything fails.
+	// NodeCheck: it is a node's turn to have its device read, while nothing has failed.
 	NodeCheck = internalPrefix + "check" + version
 	// NodeCheckIsolation: the same turn, for a device that cuts off storage or network.
 	NodeCheckIsolation = internalPrefix + "checkisolation" + version
@@ -34,12 +35,12 @@ const (
 	version        = ".v1"
 )
 
-// OfPhase is the type that says: this fence is now in that phase.
+// OfPhase returns the type that says that a fence is now in that phase.
 func OfPhase(p api.Phase) string {
 	return fencePrefix + strings.ToLower(string(p)) + version
 }
 
-// PhaseOf is the phase that a type names, if it is one of a fence.
+// PhaseOf returns the phase that a type names, if the type is one of a fence.
 func PhaseOf(eventType string) (api.Phase, bool) {
 	for _, p := range api.Phases {
 		if OfPhase(p) == eventType {
@@ -49,7 +50,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 	return "", false
 }
 
-// Types lists every type that nodefence sends, in the order of a fence's way.
+// Types lists every type that nodefence sends, in the order in which a fence causes them.
 func Types() []string {
 	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, NodeCheck, NodeCheckIsolation}
 	for _, p := range api.Phases {
@@ -58,20 +59,20 @@ func Types() []string {
 	return all
 }
 
-// Internal tells whether a type is one by which nodefence's functions wake each other, of
-// which nothing is promised.
+// Internal reports whether nodefence's functions only wake each other by this type. Nothing
+// is promised about such types.
 func Internal(eventType string) bool { return strings.HasPrefix(eventType, internalPrefix) }
 
-// NearPrefix begins every type of nodefence's, and those whose "nodefence" is misspelt at
-// its end. Where nobody waits for an answer, whatever begins like that and is none of OwnTypes
-// goes to the dead-letter function.
+// NearPrefix is the prefix of every type of nodefence's, and of types that misspell
+// "nodefence" at its end. If nobody waits for an answer, an event whose type begins like
+// this and is none of OwnTypes goes to the dead-letter function.
 const NearPrefix = "io.nodefen"
 
-// OwnTypes lists every type that begins like nodefence's and is one: Types, and those that it
-// takes and does not send.
+// OwnTypes lists every type that begins like nodefence's and is valid: Types, and those
+// that nodefence accepts and does not send.
 func OwnTypes() []string { return append(Types(), RequestFence, Scheduled) }
 
-// Known tells whether nodefence has this type.
+// Known reports whether nodefence has this type.
 func Known(eventType string) bool {
 	for _, t := range Types() {
 		if t == eventType {

@@ -1,14 +1,14 @@
 package events
 
-// The ticks of a platform's clock. Nodefence sends neither, so Types does not list
+// The ticks of a platform's clock. Nodefence does not send them, so Types does not list
 // them.
 const (
-	// Ping is what Knative's PingSource sends.
+	// Ping is the type that Knative's PingSource sends.
 	Ping = "dev.knative.sources.ping"
-	// Scheduled is what a scheduled rule of EventBridge becomes on Lambda. It is
-	// of nodefence's own, because any type that is not may ask for a fence.
+	// Scheduled is the type of a scheduled EventBridge rule on Lambda. It is nodefence's
+	// own type, because any foreign type may ask for a fence.
 	Scheduled = internalPrefix + "scheduled" + version
 )
 
-// IsTick tells whether an event of this type is a clock's tick.
+// IsTick reports whether an event of this type is a clock's tick.
 func IsTick(eventType string) bool { return eventType == Ping || eventType == Scheduled }

@@ -26,6 +26,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -35,12 +36,12 @@ const (
 	fencePath  = ourKinds + "nodefences/a"
 )
 
-// checked is a cluster with node a, whose devices are those of a rack.
+// checked is a cluster with node a, whose devices belong to a rack.
 type checked struct {
 	*objects
-	// power reads what switches the machine, isolate what cuts it off.
+	// power reads the devices that switch the machine, isolate those that cut it off.
 	power, isolate *readiness.Checker
-	// bound is what the node's configuration comes to.
+	// bound is the result of the node's configuration.
 	bound []api.Binding
 	unfit error
 	rack  *mem.Rack
@@ -48,7 +49,7 @@ type checked struct {
 	// asked is called while a device is read.
 	asked func()
 	reads int
-	// by are the functions that read one.
+	// by are the functions that read a device.
 	by []string
 }
 
@@ -71,7 +72,7 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 	return c
 }
 
-// asking is a device that says that it is asked.
+// asking is a device that reports when it is read.
 type asking struct {
 	device.Driver
 	*checked
@@ -93,7 +94,7 @@ func healthy(name string) *corev1.Node {
 	return n
 }
 
-// turn gives the node one that is over in a while.
+// turn gives the node a turn that is over in a while.
 func (c *checked) turn(left time.Duration) {
 	until := metav1.NewMicroTime(c.client.Clock().Now().Add(left).UTC())
 	c.put(ourKinds+"fenceledgers/cluster", &api.FenceLedger{
@@ -101,7 +102,7 @@ func (c *checked) turn(left time.Duration) {
 	})
 }
 
-// handle is a check, with all that follows from it.
+// handle makes a check, with everything that follows from it.
 func (c *checked) handle(t *testing.T) {
 	t.Helper()
 	if next := c.ask(t); next != nil {
@@ -109,7 +110,7 @@ func (c *checked) handle(t *testing.T) {
 	}
 }
 
-// ask is the check itself; what it gives is for isolate.
+// ask makes the check itself; its reply is for isolate.
 func (c *checked) ask(t *testing.T) *event.Event {
 	t.Helper()
 	now := time.Now()
@@ -222,8 +223,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestACheckIsMadeOnlyInItsTurn: the event is a hint. Doubled, late or forged it
-// leads to no read, and what is known already is not written again (S18).
+// TestACheckIsMadeOnlyInItsTurn: the event is a hint. A doubled, late or forged event leads
+// to no read, and a known result is not written again (S18: no event is believed).
 func TestACheckIsMadeOnlyInItsTurn(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
 	c.handle(t)
@@ -244,8 +245,8 @@ func TestACheckIsMadeOnlyInItsTurn(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownOfAnotherNodeCountsForNothing: a new Node object of the name begins
-// anew, and so does a device that is bound anew.
+// TestWhatIsKnownOfAnotherNodeCountsForNothing: with a new Node object of the name the
+// checks begin again, and so they do for a device with a new binding.
 func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
 	c.handle(t)
@@ -260,7 +261,8 @@ func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {
 	}
 }
 
-// TestAFenceTargetWithoutAStatusWasNotChecked: who made it died before it could claim (S7).
+// TestAFenceTargetWithoutAStatusWasNotChecked: the process that made it died before it
+// could claim (S7).
 func TestAFenceTargetWithoutAStatusWasNotChecked(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
 	c.put(targetPath, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{api.CheckNowAnnotation: "1"}}})
@@ -270,7 +272,8 @@ func TestAFenceTargetWithoutAStatusWasNotChecked(t *testing.T) {
 	}
 }
 
-// TestTwoChecksAreOne: who comes second finds the claim, and leaves the device alone (S7).
+// TestTwoChecksAreOne: the second process finds the claim, and leaves the device alone
+// (S7).
 func TestTwoChecksAreOne(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
 	c.asked = func() {
@@ -283,9 +286,9 @@ func TestTwoChecksAreOne(t *testing.T) {
 	}
 }
 
-// TestNoDeviceIsReadBesideAFence: at whatever point of a check a fence is opened and
-// asks for its slot, either the check makes no read after that, or the fence gets no
-// slot before the read is over (S7).
+// TestNoDeviceIsReadBesideAFence: a fence is opened and asks for its slot at any point of a
+// check. Either the check makes no read after that, or the fence gets no slot before the
+// read is over (S7: one device call at a time).
 func TestNoDeviceIsReadBesideAFence(t *testing.T) {
 	for name, bound := range map[string]api.Binding{"what switches the machine": boundTo("a", "a"), "what cuts it off": cutBy("s", "")} {
 		t.Run(name, func(t *testing.T) { neverBeside(t, bound) })
@@ -294,7 +297,7 @@ func TestNoDeviceIsReadBesideAFence(t *testing.T) {
 
 func neverBeside(t *testing.T, bound api.Binding) {
 	held, spared := 0, 0
-	for k := 0; ; k++ { // 0 is while the device is asked
+	for k := 0; ; k++ { // 0 is while the device is read
 		c := newChecked(t, bound)
 		f := &beside{t: t, checked: c, gate: &gate.Gate{Client: c.client, Log: slog.New(slog.DiscardHandler)}}
 		requests := 0
@@ -332,9 +335,9 @@ func neverBeside(t *testing.T, bound api.Binding) {
 	}
 }
 
-// TestEachReadsItsOwn: only isolate speaks with what cuts off storage and network, only
-// power with what switches the machine, each device once in a round, whatever
-// becomes of the other function.
+// TestEachReadsItsOwn: only isolate calls the devices that cut off storage and network,
+// only power calls the device that switches the machine, and each device is read once in a
+// round, whatever happens to the other function.
 func TestEachReadsItsOwn(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"), cutBy("s", ""))
 	n := time.Duration(0)
@@ -393,8 +396,8 @@ func TestIsolateReadsWhatItIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestTwoFunctionsHaveTwoClocks: what isolate has read is not due any more, also where
-// its clock is behind that of power (S30).
+// TestTwoFunctionsHaveTwoClocks: a device that isolate has read is not due any more, also
+// if the clock of isolate is behind that of power (S30: one clock).
 func TestTwoFunctionsHaveTwoClocks(t *testing.T) {
 	c := newChecked(t, cutBy("s", ""), cutBy("t", ""))
 	next := c.ask(t)
@@ -412,7 +415,7 @@ func TestTwoFunctionsHaveTwoClocks(t *testing.T) {
 	}
 }
 
-// TestLeftCutOff: a device that says that a Ready node is cut off is told of.
+// TestLeftCutOff: a device reports a Ready node as cut off, and the node's owner is told.
 func TestLeftCutOff(t *testing.T) {
 	c := newChecked(t, cutBy("s", ""))
 	d, err := c.rack.Kind().Open(map[string]string{"name": "s"})
@@ -441,7 +444,7 @@ type beside struct {
 	t *testing.T
 	*checked
 	gate *gate.Gate
-	// goesOn: it was told nothing of a check, and may speak with the device.
+	// goesOn: it was told nothing of a check, and may call the device.
 	opened, goesOn bool
 }
 
@@ -457,15 +460,15 @@ func (b *beside) record() *api.NodeFence {
 
 // held: it asks for its slot, and is told to wait for the check.
 func (b *beside) held() bool {
-	var seen fence.Seen
+	var seen observed.Look
 	if err := b.gate.Act(context.Background(), b.record(), fence.Reserve, &seen); err != nil {
 		b.t.Error(err)
 	}
 	return seen.Verdict != nil && seen.Verdict.Reason == api.DeviceBeingRead
 }
 
-// TestAFenceWithoutATurnAsksNothingMore: where no check can be under way, reserving
-// costs no further request.
+// TestAFenceWithoutATurnAsksNothingMore: if no check can be under way, reserving costs no
+// further request.
 func TestAFenceWithoutATurnAsksNothingMore(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
 	c.turn(-time.Second)
@@ -475,7 +478,7 @@ func TestAFenceWithoutATurnAsksNothingMore(t *testing.T) {
 			t.Errorf("%s %s", r.Method, r.URL.Path)
 		}
 	}
-	var seen fence.Seen
+	var seen observed.Look
 	if err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}, fence.Reserve, &seen); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// wish writes what a person asks for into the FenceTarget.
+// wish writes a person's request for a check into the FenceTarget.
 func (c *checked) wish(t *testing.T, value string) {
 	t.Helper()
 	ft, err := c.client.Target(t.Context(), "a")
@@ -20,7 +20,7 @@ func (c *checked) wish(t *testing.T, value string) {
 	c.put(targetPath, ft)
 }
 
-// heeded is whether the FenceTarget says that each device was asked since.
+// heeded reports whether the FenceTarget says that each device was read since the request.
 func (c *checked) heeded(t *testing.T) bool {
 	t.Helper()
 	ft, err := c.client.Target(t.Context(), "a")
@@ -30,7 +30,7 @@ func (c *checked) heeded(t *testing.T) bool {
 	return ft.Heeded(ft.AskedNow())
 }
 
-// TestAWishIsHeededOnceEachDeviceWasAsked, of both functions, and a new value is a new wish.
+// TestAWishIsHeededOnceEachDeviceWasAsked, by both functions. A new value is a new request.
 func TestAWishIsHeededOnceEachDeviceWasAsked(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"), boundTo("b", ""), cutBy("s", ""))
 	turns := time.Duration(0)
@@ -58,7 +58,7 @@ func TestAWishIsHeededOnceEachDeviceWasAsked(t *testing.T) {
 	}
 }
 
-// TestAWishDuringACheckLosesNoAnswer: what was read is written beside the wish and Host
+// TestAWishDuringACheckLosesNoAnswer: the result is written beside the request and Host
 // HA's state, and the claim is not left behind.
 func TestAWishDuringACheckLosesNoAnswer(t *testing.T) {
 	c := newChecked(t, boundTo("a", "a"))
@@ -86,7 +86,7 @@ func TestAWishDuringACheckLosesNoAnswer(t *testing.T) {
 	}
 }
 
-// TestAWishOfANodeWithoutDevices is heeded by saying so.
+// TestAWishOfANodeWithoutDevices is answered by saying so.
 func TestAWishOfANodeWithoutDevices(t *testing.T) {
 	c := newChecked(t)
 	c.unfit = unfitFor(api.NoBinding)

@@ -15,11 +15,11 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// objects is an API server that keeps objects, and takes writes against their
-// resourceVersion only.
+// objects is an API server that keeps objects, and accepts writes only with the right
+// resourceVersion.
 type objects struct {
 	client *kube.Client
-	// before is called ahead of each request: somebody else's chance.
+	// before is called before each request, so that a test can act as another client.
 	before func(r *http.Request)
 
 	mu  sync.Mutex
@@ -60,7 +60,7 @@ func (o *objects) version(path string) string {
 }
 
 func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header()["Date"] = nil // one clock, from the first request on: what is learnt of another one takes a moment
+	w.Header()["Date"] = nil // one clock, from the first request on: another clock is learnt only after a moment
 	if o.before != nil {
 		o.before(r)
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// tellClocksApart logs and measures how far API servers' clocks lie apart.
+// tellClocksApart logs and measures the difference between API servers' clocks.
 func tellClocksApart(c *kube.Clock, log *slog.Logger, reg prometheus.Registerer) {
 	c.OnApart(func(apart time.Duration) {
-		log.Warn("the clocks of two API servers differ, or one was set; reservations are kept for that much longer", "apart", apart.String())
+		log.Warn("the clocks of two API servers differ, or one was set; reservations are kept longer by the difference", "apart", apart.String())
 	})
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "nodefence_apiserver_clocks_apart_seconds", Help: "How far the clocks of API servers, or of one before and after it was set, were seen to lie apart at most.",
+		Name: "nodefence_apiserver_clocks_apart_seconds", Help: "The largest difference seen between the clocks of API servers, or of one before and after it was set.",
 	}, func() float64 { return c.Apart().Seconds() }))
 }

@@ -135,7 +135,7 @@ func TestAnUnknownFunctionIsRefused(t *testing.T) {
 
 func TestResyncNeedsSomewhereToSend(t *testing.T) {
 	_, err := Serve(Parts{Settings: Settings{Function: "resync"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=resync has nowhere to send to: set K_SINK to the broker's URL" {
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL" {
 		t.Error(err)
 	}
 	p, err := NewParts(context.Background(), Settings{Cluster: "c"}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())

@@ -12,9 +12,9 @@ import (
 	"github.com/nodefence/nodefence/functions/gate"
 )
 
-// TestMistakesAndTheirAnswers: what a new user gets wrong where the functions are started
-// and asked. Each answer says what is wrong, and where or what to do. What the API server
-// refuses at apply is in test/e2e (TestBadInput).
+// TestMistakesAndTheirAnswers: mistakes of a new user when the functions are started and
+// called. Each answer says what is wrong, and where or what to do. Objects that the API
+// server refuses are in test/e2e (TestBadInput).
 func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
 	call := func(value string) error { return new(gate.CallTimeout).Decode(value) }

@@ -26,7 +26,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Parts are what functions are made of.
+// Parts is what functions are made of.
 type Parts struct {
 	Settings
 	Client   *kube.Client
@@ -35,16 +35,16 @@ type Parts struct {
 	Reporter report.Reporter
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
-	// Sender reaches the broker; without one there is no resync.
+	// Sender reaches the broker; without it there is no resync.
 	Sender run.Sender
-	// Call reaches the other functions past the broker, for resync, which sends
-	// through the broker without it.
+	// Call calls the other functions directly, for resync. Without it resync sends through
+	// the broker.
 	Call   run.Call
 	kept   *loop.RecordCache
 	resync *resync.Resyncer
 }
 
-// NewParts connects to the API server and names the cluster.
+// NewParts connects to the API server and finds the cluster's name.
 func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (Parts, error) {
 	client, err := kube.New(cfg)
 	if err != nil {
@@ -62,7 +62,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}, nil
 }
 
-// DriversIn are the drivers of this build, in one cluster.
+// DriversIn returns the drivers of this build, for one cluster.
 func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 	return binding.DriversIn(c.ForDrivers(), cmp.Or(s.GCEMetadata, gce.Metadata))
 }
@@ -75,7 +75,7 @@ func (p Parts) resolver() binding.Resolver {
 	}
 }
 
-// checker is a function's part in reading the devices of healthy nodes.
+// checker returns a function's part in reading the devices of healthy nodes.
 func (p Parts) checker(function string) *readiness.Checker {
 	r := p.resolver()
 	return &readiness.Checker{
@@ -84,7 +84,7 @@ func (p Parts) checker(function string) *readiness.Checker {
 	}
 }
 
-// Planner is that of these parts.
+// Planner returns the planner of these parts.
 func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
 	return p.resolver().Planner(ctx)
 }
@@ -96,15 +96,15 @@ func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	}
 }
 
-// known acknowledges what the function does not own, so that a wrong Trigger
-// leads to a log line and to no action, and what came too late to be carried
-// out: a resync has sent it anew.
+// known drops, without an error, an event that the function does not own, so that a wrong
+// Trigger leads to a log line and to no action. It also drops an event that came too late
+// to be carried out: a resync has sent a new one.
 func (p Parts) known(name string, h run.Handler) run.Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		why := ""
 		switch {
 		case name == deadletter.Name:
-			return h(ctx, e) // whatever its type, and however late
+			return h(ctx, e) // whatever the type, and however late
 		case !Takes(name, e.Type()):
 			why = "NotOwned"
 		case events.Expired(e, p.Client.Clock().Now()):

@@ -12,7 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// TestTheMetadataServerIsThatOfTheSettings, which a test can't be without.
+// TestTheMetadataServerIsThatOfTheSettings: tests need this to replace it.
 func TestTheMetadataServerIsThatOfTheSettings(t *testing.T) {
 	asked := ""
 	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

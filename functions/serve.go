@@ -23,19 +23,19 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// NoNode is the NODE_NAME of a process that runs on no node of the cluster, or
-// cannot know on which.
+// NoNode is the NODE_NAME of a process that runs on no node of the cluster, or cannot know
+// on which.
 const NoNode = "none"
 
 // Served is what one process serves.
 type Served struct {
 	Handle run.Handler
-	// Clocks are those of the functions that this process serves.
+	// Clocks are the clocks of the functions that this process serves.
 	Clocks []Clock
 }
 
-// Clock does until ctx ends what a function does by a clock of its own, and returns when what
-// was under way has ended. A platform's clock calls the function besides.
+// Clock runs a function by a clock of the process until ctx ends, and returns when its
+// calls have ended. A platform's clock may also call the function.
 type Clock func(ctx context.Context)
 
 // Serve makes the function that the settings name, or all of them by event type.
@@ -44,7 +44,7 @@ func Serve(p Parts) (s Served, err error) {
 		return s, fmt.Errorf("NODEFENCE_FUNCTION=%s: no such function, there are %s", p.Function, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
 	}
 	if p.Function == resync.Name && p.Sender == nil {
-		return s, errors.New("NODEFENCE_FUNCTION=resync has nowhere to send to: set K_SINK to the broker's URL")
+		return s, errors.New("NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL")
 	}
 	if p.Self, err = p.node(); err != nil {
 		return s, err
@@ -73,8 +73,9 @@ func Serve(p Parts) (s Served, err error) {
 	return s, nil
 }
 
-// node is the node that this process runs on. Those that could fence it have to be
-// told, because an unset variable would switch the check off in silence (S13).
+// node is the node that this process runs on. A process that could fence this node must be
+// told its name, because an unset variable would silently disable the check (S13: never its
+// own machine).
 func (p Parts) node() (string, error) {
 	switch p.Self {
 	case NoNode:
@@ -103,7 +104,7 @@ func Handlers(p Parts) map[string]run.Handler {
 	return all
 }
 
-// InProcess calls functions that this process has.
+// InProcess calls functions that run in this process.
 func InProcess(all map[string]run.Handler) run.Call {
 	return func(ctx context.Context, function string, e event.Event) (*event.Event, error) {
 		h := all[function]
@@ -114,21 +115,20 @@ func InProcess(all map[string]run.Handler) run.Call {
 	}
 }
 
-// tick brings a clock's tick to each function that takes one, and replies nothing.
+// tick sends a clock's tick to each function that takes ticks, and replies nothing.
 func tick(ctx context.Context, all map[string]run.Handler, e event.Event) error {
 	failed := make([]error, len(ticked))
 	var calls sync.WaitGroup
 	for i, name := range ticked {
 		if h := all[name]; h != nil {
-			calls.Go(func() { _, failed[i] = run.Recover(h)(ctx, e) }) // none waits for another's
+			calls.Go(func() { _, failed[i] = run.Recover(h)(ctx, e) }) // no function waits for another
 		}
 	}
 	calls.Wait()
 	return errors.Join(failed...)
 }
 
-// Clocks are those of the functions that this process serves. Resync needs somewhere to send
-// to.
+// Clocks are the clocks of the functions that this process serves. Resync needs a sender.
 func (p Parts) Clocks() (all []Clock) {
 	serves := func(name string) bool { return p.Function == "" || p.Function == name }
 	if serves(resync.Name) && p.Sender != nil {
@@ -140,7 +140,7 @@ func (p Parts) Clocks() (all []Clock) {
 	return all
 }
 
-// Resyncer sends again what is overdue, for whatever clock it is driven by.
+// Resyncer makes the function resync, for any clock.
 func (p Parts) Resyncer() *resync.Resyncer {
 	if p.resync != nil {
 		return p.resync
@@ -152,16 +152,16 @@ func (p Parts) Resyncer() *resync.Resyncer {
 	return &resync.Resyncer{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: sender, Now: p.Client.Clock().Now, Log: p.Log}
 }
 
-// statuses writes how policies, budgets and the ledger stand.
+// statuses makes the function policystatus.
 func (p Parts) statuses() *policystatus.Writer {
 	return &policystatus.Writer{Objects: oneLedger{p.Client}, Now: p.Client.Clock().Now, Log: p.Log}
 }
 
-// oneLedger is a client for a tick that looks at the ledger twice, one look right after the
-// other. What the second one leads to is compared with what was read (S14).
+// oneLedger is a client for a tick that reads the ledger twice within moments. It reads the
+// ledger once. A write is compared with what was read (S14).
 type oneLedger struct{ *kube.Client }
 
-// Ledger is the one that was read less than a second ago, if any was.
+// Ledger returns the ledger that was read less than a second ago, if there is one.
 func (c oneLedger) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	return c.Since(0).Ledger(ctx)
 }

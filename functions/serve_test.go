@@ -48,7 +48,7 @@ func TestTheOwnNodeIsTold(t *testing.T) {
 	}
 }
 
-// TestWhoHasAClock: each clock is for the process alone that serves its function.
+// TestWhoHasAClock: a clock runs only in the process that serves its function.
 func TestWhoHasAClock(t *testing.T) {
 	for function, want := range map[string]int{"resync": 1, "policystatus": 1, "": 2, "power": 0} {
 		p, err := NewParts(t.Context(), Settings{Cluster: "c", Function: function, Self: NoNode}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
@@ -67,7 +67,8 @@ type nowhere struct{}
 
 func (nowhere) Send(context.Context, event.Event) error { return nil }
 
-// TestATickReachesAllThatTakeOne: a clock's tick is of no one function, and replies nothing.
+// TestATickReachesAllThatTakeOne: a clock's tick belongs to no single function, and has no
+// reply.
 func TestATickReachesAllThatTakeOne(t *testing.T) {
 	var mu sync.Mutex
 	var got []string

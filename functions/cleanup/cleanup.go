@@ -13,6 +13,8 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -20,22 +22,22 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Name of the function.
+// Name is the function's name.
 const Name = "cleanup"
 
-// Phases that it owns.
+// Phases that belong to the function.
 var Phases = []api.Phase{api.Releasing}
 
 // Cleaner is the function.
 type Cleaner struct {
 	Client *kube.Client
 	Log    *slog.Logger
-	// Reporter hears of what is not moved, and why.
+	// Reporter is told which Pods are not moved, and why.
 	Reporter report.Reporter
 	Loop     *loop.Loop
 }
 
-// Handle takes one event.
+// Handle handles one event.
 func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.WithFunction(ctx, Name)
 	node, err := run.Node(e)
@@ -48,13 +50,13 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 	return c.Loop.Run(ctx, node, e, c.Loop.Since(e))
 }
 
-// Look sees what fence.Needs names.
-func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+// Look reads the objects that fence.Needs names.
+func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: c.Client}.At(ctx, f, seen, since)
 }
 
-// Act is one batch of the release, or a mark around it.
-func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+// Act carries out one batch of the release, or sets or removes a mark before or after it.
+func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.MarkNotReady:
@@ -73,10 +75,10 @@ func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, see
 	return fmt.Errorf("cleanup can't %s", a)
 }
 
-// release does what the strategy says, all together: of taint and deletions
-// either alone leaves the volumes attached for minutes.
-func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
-	left, how := seen.Left, fence.ReleaseOf(f)
+// release carries out the strategy all together. The taint alone, or deletions alone, would
+// leave the volumes attached for minutes.
+func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+	left, how := seen.Left, facts.ReleaseOf(f)
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
@@ -90,10 +92,10 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *fence.See
 	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
 }
 
-// deletions are of the pods of this batch.
-func (c *Cleaner) deletions(f *api.NodeFence, left *fence.Left) (all []func(context.Context) error) {
-	how := fence.ReleaseOf(f)
-	for _, p := range fence.Batch(f, left) {
+// deletions returns the deletions of this batch's pods.
+func (c *Cleaner) deletions(f *api.NodeFence, left *observed.Left) (all []func(context.Context) error) {
+	how := facts.ReleaseOf(f)
+	for _, p := range facts.Batch(f, left) {
 		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {
 				return c.Client.ForceEvictPod(ctx, p.Namespace, p.Name, p.UID)
@@ -104,8 +106,9 @@ func (c *Cleaner) deletions(f *api.NodeFence, left *fence.Left) (all []func(cont
 	return all
 }
 
-// carryOut begins nothing that the batch's time is over for: who stood still finds
-// the machine switched on, and what ran on it running again (S3, S4).
+// carryOut starts no deletion after the batch's deadline: a process that was stopped
+// meanwhile may find the machine switched on, and its pods running again (S3: a proof is
+// about this time; S4: off, seen off, released, on).
 func (c *Cleaner) carryOut(ctx context.Context, until *api.Time, all []func(context.Context) error) error {
 	if until == nil {
 		return errors.New("a release that doesn't say until when it counts is not carried out")
@@ -130,5 +133,5 @@ func (c *Cleaner) carryOut(ctx context.Context, until *api.Time, all []func(cont
 	return errors.Join(errs...)
 }
 
-// parallel bounds the deletions under way at once.
+// parallel bounds the deletions that run at once.
 const parallel = 8

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -19,9 +19,9 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// evict moves Pods off a node whose machine is well. It releases nothing (S1):
-// whatever is asked to leave ends by its own kubelet, in its own time. The event is
-// a hint; all that it says is looked up again (S18).
+// evict moves Pods off a node whose machine is healthy. It releases nothing (S1: no release
+// without a proof): the node's own kubelet ends each Pod, in its own time. The event is a
+// hint; everything in it is read again (S18: no event is believed).
 func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 	var body events.Payload
 	if err := e.DataAs(&body); err != nil {
@@ -43,7 +43,7 @@ func (c *Cleaner) evict(ctx context.Context, node string, e event.Event) error {
 	return nil
 }
 
-// evictFor moves what one rule wants moved.
+// evictFor moves the Pods that one rule is about.
 func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem.Rule, e event.Event, component string) error {
 	now := c.Client.Clock().Now()
 	got, err := nodeproblem.Reported(ctx, c.Client, n, want, nil, now)
@@ -62,8 +62,8 @@ func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem
 	return m.move(ctx, moved(got, want.Evict.What))
 }
 
-// failing is the node, if it is one whose Pods may be moved now, and the rules that have
-// them moved for this problem; or why nothing is done.
+// failing returns the node, and the rules that move Pods of it because of this problem. If
+// no Pod may be moved now, it returns the reason why.
 func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []nodeproblem.Rule, why string, err error) {
 	from := c.Client.Anew()
 	if n, err = from.Node(ctx, node); err != nil || n == nil {
@@ -90,30 +90,30 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	if why := leftAlone(resolved, look.NodeFrom(n, ""), f); why != "" {
 		return n, nil, why, nil
 	}
-	current := fence.Seen{Node: look.NodeFrom(n, "")}
+	current := observed.Look{Node: look.NodeFrom(n, "")}
 	if err := look.Brakes(ctx, from, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil
 }
 
-// leftAlone is why no Pod of a node is moved, by its policy, by what its Node object says
-// and by its fence; empty if they may be.
-func leftAlone(p api.ResolvedPolicy, seen fence.Node, f *api.NodeFence) string {
+// leftAlone returns why no Pod of a node is moved, according to its policy, its Node object
+// and its fence; empty if Pods may be moved.
+func leftAlone(p api.ResolvedPolicy, seen observed.Node, f *api.NodeFence) string {
 	switch {
 	case p.Settings.Conflict != "" || p.LeftAlone(seen.Excluded) != "" || seen.Deleting != "":
 		return string(api.Excluded)
 	case f != nil && f.Open():
-		return string(api.RequestMerged) // what runs there is that fence's business
+		return string(api.RequestMerged) // an open fence owns what runs there
 	case !seen.Ready():
-		return "NotReady" // nobody would end them
+		return "NotReady" // no kubelet would end the Pods
 	case p.Settings.Mode != api.ModeEnforce:
 		return string(api.DryRun)
 	}
 	return ""
 }
 
-// moved are the Pods that are to go.
+// moved returns the Pods that are to be moved.
 func moved(got nodeproblem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 	stuck := map[string]bool{}
 	for i := range got.Pods {
@@ -132,13 +132,13 @@ func moved(got nodeproblem.Reports, what api.EvictWhat) (all []corev1.Pod) {
 	return all
 }
 
-// row names the Events by which the moves for one rule are counted.
+// row names the Events that count the moves of one rule.
 func row(want nodeproblem.Rule) string { return "evict-" + sum(want.Policy+"\x00"+want.Name) }
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
 
-// allowance is how many Pods of the node may still be moved: what was written down of
-// those that were counts, by the API server's times.
+// allowance is how many Pods of the node may still be moved. Moves are counted by their
+// recorded Events, with the API server's times.
 func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproblem.Rule) (int, error) {
 	all, err := c.Client.NodeEvents(ctx, n.Name)
 	if err != nil {
@@ -153,14 +153,15 @@ func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproble
 	return left, nil
 }
 
-// mover asks Pods to leave, one after the other.
+// mover evicts Pods, one after the other.
 type mover struct {
 	*Cleaner
 	cause event.Event
 	node  *corev1.Node
 	want  nodeproblem.Rule
 	words string
-	// left is how many may still be moved; late: a budget's time to hold is over.
+	// left is how many Pods may still be moved; late says that disruption budgets hold no
+	// longer.
 	left int
 	late bool
 }
@@ -193,7 +194,7 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// tell says what is not done, and why.
+// tell reports which Pod is not moved, and why.
 func (m *mover) tell(ctx context.Context, words string) {
 	m.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: m.cause, Node: m.node.Name, NodeUID: m.node.UID, Reason: api.PodHeld, Message: words}, m.want.Reason)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// quiet is a witness that nobody asks here.
+// quiet is a Reporter that ignores everything.
 type quiet struct{ report.Reporter }
 
 func (quiet) Alerted(_ context.Context, _ report.Refusal, _ string) {}
@@ -36,8 +36,8 @@ const (
 	aboutNode    = "/api/v1/namespaces/default/events"
 )
 
-// TestEvictions: Pods are moved off a node that is well, and is nobody's fence, only
-// for what the API server has of their problems (S18).
+// TestEvictions: Pods are moved only off a healthy node without a fence, and only for
+// problems that the API server has (S18: no event is believed).
 func TestEvictions(t *testing.T) {
 	now := time.Now()
 	told := func(pod, message string) corev1.Event {

@@ -16,18 +16,19 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// TestNothingIsReleasedLate: a process that stood still begins no deletion of a
-// batch whose time is over (S3, S4).
+// TestNothingIsReleasedLate: a process that was stopped starts no deletion of a batch whose
+// time is over (S3, S4).
 func TestNothingIsReleasedLate(t *testing.T) {
 	const pods = 30
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		// left is the batch's time when it is begun; at the first deletion that
-		// arrives so much of it passes.
+		// left is the batch's remaining time when it begins; this much of it passes at the
+		// first deletion that arrives.
 		left, passes time.Duration
 		least, most  int64
 		late         bool
@@ -56,11 +57,11 @@ func TestNothingIsReleasedLate(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "u"}}}
 			f.Status.Decision.Settings.Release.Strategy = api.ReleaseResourceDeletion
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: pods}
-			left := &fence.Left{}
+			left := &observed.Left{}
 			for i := range pods {
-				left.Delete = append(left.Delete, fence.Pod{Namespace: "default", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint(i))})
+				left.Delete = append(left.Delete, observed.Pod{Namespace: "default", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint(i))})
 			}
-			err = (&Cleaner{Client: client}).release(context.Background(), f, &fence.Seen{Left: left})
+			err = (&Cleaner{Client: client}).release(context.Background(), f, &observed.Look{Left: left})
 			if n := deleted.Load(); n < c.least || n > c.most {
 				t.Errorf("%d pods were deleted, want %d to %d", n, c.least, c.most)
 			}
@@ -92,8 +93,8 @@ func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "u"}}}
 			f.Status.Decision.Settings.Release.Strategy = strategy
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: 1}
-			left := &fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []fence.Attachment{{Name: "v", UID: "3"}}}
-			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &fence.Seen{Left: left}); err != nil {
+			left := &observed.Left{Delete: []observed.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []observed.Attachment{{Name: "v", UID: "3"}}}
+			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &observed.Look{Left: left}); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff([]string{"DELETE /api/v1/namespaces/default/pods/p"}, asked); d != "" {

@@ -15,11 +15,11 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// Name of the function.
+// Name is the function's name.
 const Name = "deadletter"
 
-// The attributes by which Knative says where an event was going, with which
-// HTTP status and which answer it failed (Knative Eventing, event delivery).
+// The attributes in which Knative says where an event was going, and with which HTTP status
+// and answer it failed (Knative Eventing, event delivery).
 const (
 	ErrorDest = "knativeerrordest"
 	ErrorCode = "knativeerrorcode"
@@ -28,19 +28,19 @@ const (
 
 // Teller is the function.
 type Teller struct {
-	// Fence reads the record of a node; nil when there is none.
+	// Fence reads the record of a node; nil if there is none.
 	Fence func(ctx context.Context, node string) (*api.NodeFence, error)
-	// Lost makes it known.
+	// Lost reports that the event was given up.
 	Lost func(ctx context.Context, l report.Loss)
 }
 
-// Handle takes one event that was given up, or whose type nobody takes. It never fails
-// for want of a record: a dead letter has nowhere else to go.
+// Handle handles one event that was given up, or whose type no function takes. A missing
+// record is no error: a dead letter has nowhere else to go.
 func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	l := report.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
 	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
 		if l.Message = events.DidYouMean(e.Type()); l.Message == "" {
-			return nil, nil // somebody else's, of a name like ours
+			return nil, nil // another program's event, with a similar type
 		}
 		l.Unknown = true
 	}
@@ -56,12 +56,12 @@ func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error
 	return nil, nil
 }
 
-// noReason stands where no broker says why: either it does not tell, or it has given
-// nothing up.
+// noReason is used if no broker says why: either the broker does not say, or no broker has
+// given the event up.
 const noReason = "no reason given"
 
-// message is what the broker says of the failure. The answer's body may be
-// anything, so it is cut short.
+// message is the broker's description of the failure. It is cut short, because the answer's
+// body may be anything.
 func message(e event.Event) string {
 	code, data := text(e, ErrorCode), clip.To(200, text(e, ErrorData))
 	switch {

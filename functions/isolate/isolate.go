@@ -12,6 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -52,17 +54,17 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 }
 
 // Look sees what fence.Needs names.
-func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
 }
 
 // Act places the marks, or makes one call. What was there before is in the record
 // already (S22), and so is what the call is for (S8).
-func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():
 		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
-		made, err := t.Make(ctx, f, fence.Claimed(f), a)
+		made, err := t.Make(ctx, f, facts.Claimed(f), a)
 		seen.Call = made
 		return err
 	case a == fence.Isolate:

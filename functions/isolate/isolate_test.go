@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -44,12 +45,12 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 			}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(bound("power", api.RolePower), bound("san", api.RoleStorage), bound("switch", api.RoleNetwork))}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Device: c.device}
-			var seen fence.Seen
+			var seen observed.Look
 			i := &Isolator{Client: client, Open: open, Self: c.self}
 			if err := i.Act(t.Context(), f, fence.Off, &seen); (err != nil) != (c.err != "") {
 				t.Error(err)
 			}
-			want := fence.CallResult{Call: api.CallOff, At: seen.Call.At, Err: c.err}
+			want := observed.CallResult{Call: api.CallOff, At: seen.Call.At, Err: c.err}
 			if d := cmp.Diff(want, *seen.Call); d != "" {
 				t.Error(d)
 			}

@@ -1,13 +1,16 @@
-// Package policystatus writes how policies, budgets and the ledger stand: at every tick of a
-// clock it compares their statuses with what it sees, and writes those that have changed.
+// Package policystatus writes the statuses of policies, budgets and the ledger: at every
+// tick of a clock it compares the statuses with what it sees, and writes those that have
+// changed.
 //
-// People read the statuses, and programs do. The gate counts the missing nodes and the failed
-// Machines that a policy's status lists (S18), and takes from there for how long they have
-// been so. On the ledger it writes whether fences are accepted, and it begins and ends the
-// cool-down of storms that no fence asks about, because all have healed or were called
-// off (S15).
+// People read the statuses, and programs do. The gate counts the missing nodes and the
+// failed Machines that a policy's status lists, and reads there how long they have been
+// missing or failed (S18: no event is believed). In the ledger this package writes whether
+// fences are accepted. It also begins and ends the cool-down of storms that no fence asks
+// about, because all nodes are healthy again or all fences were called off (S15: a storm is
+// seen as one).
 //
-// What a reader must not get wrong: it reads the ledger before it counts, and writes it by
-// compare-and-swap, so that a storm that begins meanwhile is not ended (S14). It sends no
-// event, calls no function and begins no fence.
+// What a reader must not get wrong: it reads the ledger before it counts, and writes the
+// ledger by compare-and-swap, so that it does not end a storm that begins meanwhile (S14:
+// the limits hold under every interleaving). It sends no event, calls no function and
+// begins no fence.
 package policystatus

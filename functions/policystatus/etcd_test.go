@@ -41,8 +41,8 @@ func items(of func(string) string, names ...string) string {
 	return `{"metadata":{"resourceVersion":"7"},"items":[` + strings.Join(all, ",") + `]}`
 }
 
-// TestAnEtcdListThatIsOutOfDateIsSaid in its policy, with both lists, and no more once the
-// two agree. Whoever lists none has no pods read for it.
+// TestAnEtcdListThatIsOutOfDateIsSaid in its policy, with both lists, and no longer once
+// the two agree. Without a list, no pods are read.
 func TestAnEtcdListThatIsOutOfDateIsSaid(t *testing.T) {
 	const differ = "False EtcdListDiffers spec.controlPlane.etcdNodeNames and etcd's observed members differ "
 	three := []string{"cp-1", "cp-2", "cp-3"}

@@ -12,14 +12,14 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// writeLedger begins and ends the cool-down of storms that no fence asks for any more, and says
-// whether the ledger accepts fences. The ledger is read first, and everything else after
-// it, so that a storm that begins meanwhile has its writer win the compare-and-swap (S14,
-// S15). A write that loses is left to the next round.
+// writeLedger begins and ends the cool-down of storms that no fence asks about any more,
+// and writes whether the ledger accepts fences. It reads the ledger first, and everything
+// else after that: if a storm begins meanwhile, the write that began the storm wins the
+// compare-and-swap (S14, S15). A write that loses is left to the next round.
 func (w *Writer) writeLedger(ctx context.Context) error {
 	ledger, err := w.Objects.Ledger(ctx)
 	if err != nil {
-		return fmt.Errorf("look for storms: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	before := ledger.DeepCopy()
 	var failed error
@@ -37,15 +37,15 @@ func (w *Writer) writeLedger(ctx context.Context) error {
 func (w *Writer) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	nodes, err := w.Objects.Nodes(ctx)
 	if err != nil {
-		return fmt.Errorf("count under a storm: %w", err)
+		return fmt.Errorf("end storms: %w", err)
 	}
 	fences, err := w.Objects.Fences(ctx)
 	if err != nil {
-		return fmt.Errorf("count under a storm: %w", err)
+		return fmt.Errorf("end storms: %w", err)
 	}
 	policies, err := w.Objects.Policies(ctx)
 	if err != nil {
-		return fmt.Errorf("count under a storm: %w", err)
+		return fmt.Errorf("end storms: %w", err)
 	}
 	c := admission.NewPicture(admission.Observed{Nodes: look.ClusterNodes(nodes), Fences: fences, Policies: policies})
 	admission.CalmDown(policies, c, ledger, w.Now())

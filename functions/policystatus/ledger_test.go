@@ -35,8 +35,8 @@ func pending(node string) api.NodeFence {
 	}
 }
 
-// TestAStormThatNobodyAsksAboutEnds: at a tick after its nodes have healed its
-// cool-down begins, and at one after that it is gone (S15).
+// TestAStormThatNobodyAsksAboutEnds: at a tick after its nodes have recovered its cool-down
+// begins, and at a later tick the storm is gone (S15: a storm is seen as one).
 func TestAStormThatNobodyAsksAboutEnds(t *testing.T) {
 	s := &shown{}
 	s.policy.Name, s.policy.Spec.Limits.StormCoolDown = "p", api.DurationOf(5*time.Minute)
@@ -75,7 +75,7 @@ func TestAStormThatNobodyAsksAboutEnds(t *testing.T) {
 	}
 }
 
-// late has a storm begin right after the nodes were seen to be well.
+// late makes a storm begin right after the nodes were seen healthy.
 type late struct{ *shown }
 
 func (l late) Nodes(ctx context.Context) ([]corev1.Node, error) {
@@ -85,7 +85,7 @@ func (l late) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return all, err
 }
 
-// TestAStormThatBeginsMeanwhile: what was seen before it does not end it (S14, S15).
+// TestAStormThatBeginsMeanwhile: an earlier look does not end it (S14, S15).
 func TestAStormThatBeginsMeanwhile(t *testing.T) {
 	observed, since, until := metav1.NewMicroTime(now), metav1.NewMicroTime(now.Add(-time.Hour)), metav1.NewMicroTime(now.Add(-time.Second))
 	s := late{&shown{}}
@@ -101,8 +101,8 @@ func TestAStormThatBeginsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestTheLedgerSaysWhetherItAccepts: at the next tick, and no tick writes what stands there:
-// each write has the gates reserve again (S14).
+// TestTheLedgerSaysWhetherItAccepts at the next tick. No tick writes a ledger that is right
+// already: each write makes the gates reserve again (S14).
 func TestTheLedgerSaysWhetherItAccepts(t *testing.T) {
 	s, at := &shown{}, now
 	s.ledger = api.FenceLedger{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1", Generation: 1}}

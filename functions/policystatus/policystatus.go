@@ -11,18 +11,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// Name of the function.
+// Name is the function's name.
 const Name = "policystatus"
 
 // Tick is the time between two looks of Run.
-const Tick = fence.Resync
+const Tick = facts.Resync
 
-// Objects are the API server's.
+// Objects is the part of the API server's client that the function needs.
 type Objects interface {
 	look.Machines
 	Fences(ctx context.Context) ([]api.NodeFence, error)
@@ -44,13 +44,13 @@ type Writer struct {
 	Log *slog.Logger
 }
 
-// Handle takes one tick, from whatever clock.
+// Handle handles one tick, from any clock.
 func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
 	return nil, w.Write(ctx)
 }
 
-// Write brings the statuses of policies, budgets and the ledger up to date. One that fails
-// keeps no other from being written.
+// Write brings the statuses of policies, budgets and the ledger up to date. A write that
+// fails does not keep the others from being tried.
 func (w *Writer) Write(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
 	fences, err := w.Objects.Fences(ctx)
@@ -71,7 +71,7 @@ func (w *Writer) Run(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		if err := w.Write(ctx); err != nil && ctx.Err() == nil {
-			w.Log.Warn("statuses not written, the next tick tries again", "function", Name, "error", err.Error())
+			w.Log.Warn("cannot write all statuses; the next tick tries again", "function", Name, "error", err.Error())
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// writePolicies writes what has changed in the status of policies and budgets. What is decided
-// by (missing nodes, failed Machines) has waited for minutes: a write that loses a race is left
-// to the next tick.
+// writePolicies writes changes in the statuses of policies and budgets. What other
+// functions decide by (missing nodes, failed Machines) changes over minutes, so a write
+// that loses a race is left to the next tick.
 func (w *Writer) writePolicies(ctx context.Context, fences []api.NodeFence, now time.Time) error {
 	nodes, err := w.Objects.Nodes(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *Writer) writePolicies(ctx context.Context, fences []api.NodeFence, now 
 	for i := range recorded {
 		p := recorded[i].DeepCopy()
 		if !o.Knows(p) {
-			continue // what was missing stays on record
+			continue // the missing nodes on record stay there
 		}
 		failed = append(failed, w.writePolicy(ctx, p, o.Policies, c, ledger, now))
 	}
@@ -53,8 +53,8 @@ func (w *Writer) writePolicies(ctx context.Context, fences []api.NodeFence, now 
 	return errors.Join(failed...)
 }
 
-// observe reads what a status tells of. Without the Machines, and without etcd's members, it
-// goes on with the rest, and says so.
+// observe reads what the statuses are about. If the Machines or etcd's members can't be
+// read, it continues with the rest, and returns that error in partly.
 func (w *Writer) observe(ctx context.Context, nodes []corev1.Node, fences []api.NodeFence) (o admission.Observed, partly, err error) {
 	o.Nodes, o.Fences = look.ClusterNodes(nodes), fences
 	if o.Policies, err = w.Objects.Policies(ctx); err != nil {
@@ -77,12 +77,12 @@ func (w *Writer) observe(ctx context.Context, nodes []corev1.Node, fences []api.
 	return o, errors.Join(failed...), nil
 }
 
-// writePolicy brings one policy's status up to date. It keeps the lists that this program
-// does not understand in full.
+// writePolicy brings one policy's status up to date. It leaves lists as they are that this
+// program does not understand in full.
 func (w *Writer) writePolicy(ctx context.Context, p *api.FencePolicy, all []api.FencePolicy, c admission.Picture, ledger *api.FenceLedger, now time.Time) error {
 	st := admission.PolicyStatus(p, all, c, ledger, now)
 	st.ObservedAt = p.Status.ObservedAt
-	if p.NotUnderstood.In("status.missing") { // nor is it written
+	if p.NotUnderstood.In("status.missing") { // the new status leaves this list out
 		st.Missing = p.Status.Missing
 	}
 	if p.NotUnderstood.In("status.failedMachines") {
@@ -96,11 +96,12 @@ func (w *Writer) writePolicy(ctx context.Context, p *api.FencePolicy, all []api.
 	return unlessLost(w.Objects.SavePolicyStatus(ctx, p))
 }
 
-// aged: nodes are missing, and that somebody looks has not been written for a while. For how
-// long they are missing counts only while somebody does (admission.MissingKept).
+// aged reports whether nodes are missing and observedAt is too old. The time for which
+// nodes have been missing counts only while somebody keeps observing
+// (admission.MissingKept).
 func aged(p *api.FencePolicy, now time.Time) bool {
 	at := p.Status.ObservedAt
-	return len(p.Status.Missing) > 0 && (at == nil || !fence.Fresh(at.Time, now, admission.MissingKept/5))
+	return len(p.Status.Missing) > 0 && (at == nil || !observed.Fresh(at.Time, now, admission.MissingKept/5))
 }
 
 func (w *Writer) writeBudget(ctx context.Context, b *api.FenceBudget, c admission.Picture, ledger *api.FenceLedger, now time.Time) error {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -38,7 +38,7 @@ func TestPowerLooksAtTheMachineBeforeTheFirstOff(t *testing.T) {
 			}))
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 1, Phase: c.phase}}
 			f.Status.Power.SwitchedByUs = c.begun
-			var seen fence.Seen
+			var seen observed.Look
 			if err := (&Power{Client: client}).Look(t.Context(), f, &seen, 0); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
@@ -22,7 +24,7 @@ func TestNoMachineIsDeletedLate(t *testing.T) {
 		late  bool
 	}{
 		"just now":      {new(time.Duration), false},
-		"too long ago":  {ago(fence.ActWithin + time.Second), true},
+		"too long ago":  {ago(facts.ActWithin + time.Second), true},
 		"not asked for": {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,7 @@ func TestNoMachineIsDeletedLate(t *testing.T) {
 			if c.asked != nil {
 				f.Status.Machine = &api.MachineRecord{AskedAt: metav1.NewMicroTime(client.Clock().Now().Add(-*c.asked))}
 			}
-			err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &fence.Seen{})
+			err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &observed.Look{})
 			if errors.Is(err, kube.ErrConflict) != c.late || (requests == 0) != c.late {
 				t.Errorf("%v, %d requests", err, requests)
 			}

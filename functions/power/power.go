@@ -12,6 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -54,7 +56,7 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 
 // Look sees what fence.Needs names. The device is looked at by an action of its own, since
 // only one invocation at a time may speak with it (S7).
-func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: p.Client, Self: p.Self}.At(ctx, f, seen, since)
 }
 
@@ -62,14 +64,14 @@ func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, si
 // then.
 func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 	m, now := f.Status.Machine, p.Client.Clock().Now()
-	if m == nil || f.Status.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > fence.ActWithin {
+	if m == nil || f.Status.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > facts.ActWithin {
 		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.NodeName, kube.ErrConflict)
 	}
 	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, policy.MayDelete)
 }
 
 // Act makes one call. However it ends, its end is an observation.
-func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	if a == fence.DeleteMachine {
 		return p.deleteMachine(ctx, f)
 	}
@@ -77,7 +79,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 		return fmt.Errorf("power can't %s", a)
 	}
 	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
-	made, err := t.Make(ctx, f, fence.Claimed(f), a)
+	made, err := t.Make(ctx, f, facts.Claimed(f), a)
 	seen.Call = made
 	return err
 }

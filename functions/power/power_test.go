@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -42,12 +43,12 @@ func TestAnotherMachineAnswers(t *testing.T) {
 				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
 			})}}}
 			f.Status.Claim = &api.Claim{Device: "power-1", NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
-			var seen fence.Seen
+			var seen observed.Look
 			if err := p.Act(t.Context(), f, fence.Read, &seen); (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {
 				t.Error(err)
 			}
 			got := *seen.Call
-			want := fence.CallResult{Call: api.CallRead, At: got.At, Identity: "seven", Power: tc.power, Wrong: tc.wrong, Err: tc.err}
+			want := observed.CallResult{Call: api.CallRead, At: got.At, Identity: "seven", Power: tc.power, Wrong: tc.wrong, Err: tc.err}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}

@@ -14,6 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -43,9 +45,9 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 			f := asked(client.Clock().Now())
 			f.Status.Decision.Power(0).Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
 			still := f.Status.Lease
-			seen := fence.Seen{
-				Me: "me", Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
-				Node: fence.Node{Exists: true, UID: "uid", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown"}}},
+			seen := observed.Look{
+				Me: "me", Brakes: observed.Brakes{Looked: true, Counted: true}, Lease: observed.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
+				Node: observed.Node{Exists: true, UID: "uid", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}},
 			}
 			err := p.Act(t.Context(), f, fence.Read, &seen)
 			st, act := fence.Decide(f, seen, client.Clock().Now())
@@ -81,7 +83,7 @@ func asked(now time.Time) *api.NodeFence {
 		Lease: api.LeaseRecord{Renewed: "r", StillSince: &long},
 		Claim: &api.Claim{Holder: "me", Device: "power-1", Call: api.CallRead, At: at, NotAfter: metav1.NewMicroTime(now.Add(20 * time.Second))},
 		ActivityChecks: &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{
-			Number: 1, StartedAt: &at, Since: &long, Results: []api.CheckResult{{Check: fence.DeviceCheck(1)}},
+			Number: 1, StartedAt: &at, Since: &long, Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}},
 		}},
 	}
 	return f

@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -44,12 +45,12 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 }
 
 // Look sees what fence.Needs names.
-func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: r.Client}.At(ctx, f, seen, since)
 }
 
 // Act takes away what was placed.
-func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *fence.Seen) error {
+func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *observed.Look) error {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.ClearOutOfService:

@@ -10,25 +10,24 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 const (
-	// callTimeout bounds one call with all that its replies lead to: longer than
-	// the longest device call, and a platform's own bound on a function.
+	// callTimeout bounds one call with everything that its replies lead to: longer than the
+	// longest device call, and longer than a platform's own limit for a function.
 	callTimeout = time.Minute
-	// drain is how long calls that are under way have for their end once the process is
-	// told to end: longer than the longest device call, and shorter than what Kubernetes
-	// gives a pod.
+	// drain is how long running calls may take to end once the process is told to end:
+	// longer than the longest device call, and shorter than what Kubernetes gives a pod.
 	drain = 25 * time.Second
-	// places bounds the calls that are under way at once. What finds none is
-	// looked at again at the next tick.
+	// places bounds the calls that run at once. A fence that finds no place is tried again
+	// at the next tick.
 	places = 128
-	// wakes is how long a fence counts as one that nobody else wakes.
-	wakes = 2 * fence.Resync
+	// wakes is how long after a call resync assumes that nobody else wakes the fence.
+	wakes = 2 * facts.Resync
 )
 
-// call is the last call about one thing.
+// call is the last call about one fence or node.
 type call struct {
 	busy, failed bool
 	at           time.Time
@@ -38,8 +37,8 @@ type call struct {
 type round struct {
 	*Resyncer
 	ctx context.Context
-	// drain is how long calls go on once ctx has ended; 0 where whoever invokes the
-	// function waits for nothing then.
+	// drain is how long calls continue after ctx has ended; 0 if the platform does not wait
+	// for calls.
 	drain time.Duration
 	calls sync.WaitGroup
 
@@ -57,8 +56,8 @@ func (r *round) wait() error {
 	return errors.Join(r.failed...)
 }
 
-// send brings an event about one thing to its owner, in the background, if it is
-// late enough and no call about that thing is under way.
+// send sends an event about a fence or node to its owner, in the background, if the owner
+// is late enough and no call with the same key is running.
 func (r *round) send(about string, late time.Duration, now time.Time, e event.Event, ended func(error) error) {
 	if r.ctx.Err() != nil || !r.begin(about, late, now) {
 		return
@@ -76,8 +75,8 @@ func (r *round) send(about string, late time.Duration, now time.Time, e event.Ev
 	})
 }
 
-// lasting is the context of one call. The function that is called loses its invocation
-// when its caller goes, so the end of the round's own context ends no call at once.
+// lasting returns the context of one call. A function loses its invocation when its caller
+// disconnects, so a call outlives the round's context for a while.
 func (r *round) lasting() (context.Context, context.CancelFunc) {
 	if r.drain == 0 {
 		return context.WithTimeout(r.ctx, callTimeout)
@@ -95,8 +94,8 @@ func (r *round) lasting() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// begin takes a place. Whoever was woken by us a moment ago has nobody else who
-// wakes it, and is called as soon as it is due; whoever failed is left alone for a
+// begin takes a place. If resync called a moment ago, it assumes that nobody else wakes
+// this fence, and calls as soon as the fence is due. After a failed call it waits for a
 // while.
 func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
 	s.mu.Lock()

@@ -17,11 +17,11 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
-// TestWakeUpsAreBounded: at each tick the fence of a is late by as much as is said,
-// and the call about it ends as is said.
+// TestWakeUpsAreBounded: at each tick the fence of node a is late by the given time, and
+// the call about it ends with the given result.
 func TestWakeUpsAreBounded(t *testing.T) {
 	type tick struct {
 		after, late time.Duration
@@ -62,7 +62,8 @@ type failing func() error
 
 func (f failing) Send(context.Context, event.Event) error { return f() }
 
-// TestACallThatHangsHoldsUpNoOther: nor is its own fence called twice at once (S7).
+// TestACallThatHangsHoldsUpNoOther: nor is its own fence called twice at once (S7: one
+// device call at a time).
 func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &hanging{node: "a"}
@@ -85,9 +86,9 @@ func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// TestCallsUnderWayEndByThemselves when resync is told to end, as its pod is: the
-// function that was called would lose its invocation with the caller. None is begun
-// then, and one that hangs is given up.
+// TestCallsUnderWayEndByThemselves when resync is told to end, for example because its pod
+// ends: the called function would lose its invocation with its caller. No call is started
+// then, and a call that hangs is given up.
 func TestCallsUnderWayEndByThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, waits time.Duration
@@ -150,7 +151,7 @@ func (k *taking) Send(ctx context.Context, _ event.Event) error {
 	return ctx.Err()
 }
 
-// hanging takes the events of a node and says nothing until its caller gives up.
+// hanging accepts the events of a node and does not answer until its caller gives up.
 type hanging struct {
 	broker
 	node  string
@@ -191,8 +192,8 @@ func TestPlacesAreBounded(t *testing.T) {
 	})
 }
 
-// TestUnreadyNodesAreTold: the source's word of a node may be lost with the broker
-// that ran on it (S19).
+// TestUnreadyNodesAreTold: the source's event about a node may be lost with the broker that
+// ran on that node (S19: a lost event costs time only).
 func TestUnreadyNodesAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		status corev1.ConditionStatus
@@ -247,10 +248,10 @@ func (u *unready) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 
 // TestTheBoundOfResync: S19's resync, with a margin for the look itself.
 func TestTheBoundOfResync(t *testing.T) {
-	if late := patience + Tick; late >= fence.Resync {
+	if late := patience + Tick; late >= facts.Resync {
 		t.Errorf("an overdue fence is called %s late", late)
 	}
-	if late := time.Duration(whole) * Tick; late > fence.Resync {
+	if late := time.Duration(whole) * Tick; late > facts.Resync {
 		t.Errorf("a node that is not Ready is told of %s late", late)
 	}
 }

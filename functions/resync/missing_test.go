@@ -46,7 +46,7 @@ func (s *shown) missing(nodes ...string) {
 	}
 }
 
-// TestMissingNodesAreTold: once they are missing for too long, at each tick with
+// TestMissingNodesAreTold: once they have been missing for too long, at each tick with
 // another event, and not while a fence is open.
 func TestMissingNodesAreTold(t *testing.T) {
 	s := &shown{}
@@ -87,8 +87,8 @@ func TestMissingNodesAreTold(t *testing.T) {
 	}
 }
 
-// TestMachinesThatCannotBeRead: nobody is told of what a status says alone, and everything
-// else is told.
+// TestMachinesThatCannotBeRead: a status alone leads to no event, and all other nodes are
+// told of.
 func TestMachinesThatCannotBeRead(t *testing.T) {
 	s := &shown{broken: errors.New("no such kind")}
 	s.policy.Spec.MissingNodes = &api.MissingNodesRule{NodeNames: []string{"a"}}

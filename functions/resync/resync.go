@@ -12,22 +12,22 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Name of the function.
+// Name is the function's name.
 const Name = "resync"
 
 const (
-	// Tick is the time between two looks of Run. A fence is late for less than
-	// patience and one tick before its owner is called.
+	// Tick is the time between two looks of Run. The owner of a fence is called when the
+	// fence is late by patience, at most one tick later.
 	Tick = 10 * time.Second
-	// patience is how long the source and the broker have for bringing a wake-up.
-	patience = fence.Resync / 2
-	// whole is how many ticks are between two rounds that look at the nodes too.
-	whole = int(fence.Resync / Tick)
+	// patience is how long the source and the broker may take to deliver a wake-up.
+	patience = facts.Resync / 2
+	// whole is how many ticks lie between two rounds that also look at the nodes.
+	whole = int(facts.Resync / Tick)
 )
 
 // Fences lists all NodeFences.
@@ -35,14 +35,14 @@ type Fences interface {
 	Fences(ctx context.Context) ([]api.NodeFence, error)
 }
 
-// Resyncer is the function. It must not be copied once it is in use.
+// Resyncer is the function. It must not be copied after first use.
 type Resyncer struct {
 	Fences Fences
 	Source events.Source
-	// Objects say which nodes the gate is told of; nil to tell it of none.
+	// Objects is the client for the nodes that the gate is told of; nil to tell it of none.
 	Objects Objects
-	// Sender brings an event to its owner: a run.Direct, which needs no broker, or
-	// the broker where the functions can't be called.
+	// Sender sends an event to its owner: a run.Direct, which needs no broker, or the
+	// broker if the functions can't be called.
 	Sender run.Sender
 	// Now is the API server's time.
 	Now func() time.Time
@@ -52,22 +52,22 @@ type Resyncer struct {
 	calls map[string]*call
 }
 
-// Handle takes one tick, from whatever clock.
+// Handle handles one tick, from any clock.
 func (s *Resyncer) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
 	return nil, s.Resync(ctx)
 }
 
-// Resync calls the owner of every open fence that nobody has looked at for a while
-// after it was due, and tells the gate of nodes that look as if they needed a fence. One
-// call that fails keeps no other from being made. Resync returns when its calls have ended.
+// Resync calls the owner of every open fence that nobody has looked at for a while after it
+// was due, and tells the gate of nodes that may need a fence. A call that fails does not
+// keep the others from being made. Resync returns when its calls have ended.
 func (s *Resyncer) Resync(ctx context.Context) error {
 	r := s.round(ctx)
 	return errors.Join(r.look(true), r.wait())
 }
 
-// Run looks at every tick until ctx ends, and returns when its calls have ended, for
-// which they have some time (S10). A call that takes long, such as one to a device that hangs, holds up no
-// other.
+// Run looks at every tick until ctx ends, and returns when its calls have ended; they get
+// drain for that (S10: nothing outlives its deadline). A long call, for example to a device
+// that hangs, holds up no other call.
 func (s *Resyncer) Run(ctx context.Context, every time.Duration) {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
@@ -84,13 +84,13 @@ func (s *Resyncer) Run(ctx context.Context, every time.Duration) {
 		err := r.look(n%whole == 0)
 		rounds.Go(func() {
 			if err := errors.Join(err, r.wait()); err != nil && ctx.Err() == nil {
-				s.Log.Warn("resync failed, the next tick tries again", "function", Name, "error", err.Error())
+				s.Log.Warn("resync failed; the next tick tries again", "function", Name, "error", err.Error())
 			}
 		})
 	}
 }
 
-// look is one round; all of it, or only what is overdue.
+// look is one round: all of it, or only the overdue fences.
 func (r *round) look(all bool) error {
 	ctx := kube.WithFunction(r.ctx, Name)
 	fences, err := r.Fences.Fences(ctx)
@@ -110,14 +110,14 @@ func (r *round) look(all bool) error {
 	return r.tellNodes(ctx, fences, now)
 }
 
-// wake calls a fence's owner if it is overdue; a missing nextLook means now (S19).
+// wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19).
 func (r *round) wake(f *api.NodeFence, now time.Time) {
 	late := patience
 	if f.Status.NextLook != nil {
 		late = now.Sub(f.Status.NextLook.Time)
 	}
-	// The slot makes it another event than the last tick's, and the same one as
-	// that of a pod that ticks beside this one.
+	// The slot makes another event than that of the last tick, and the same event as that
+	// of a pod whose clock ticks at the same time.
 	e := r.Source.Phase(f, now.Truncate(Tick), now)
 	r.send(fenceOf(f.Spec.NodeName), late, now, e, func(err error) error {
 		if err != nil {
@@ -128,5 +128,5 @@ func (r *round) wake(f *api.NodeFence, now time.Time) {
 	})
 }
 
-// fenceOf names the calls about a node's fence.
+// fenceOf is the key of calls about a node's fence.
 func fenceOf(node string) string { return "fence/" + node }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -74,8 +74,8 @@ func TestResync(t *testing.T) {
 		err     string
 	}{
 		"nothing is open":            {},
-		"overdue for half a resync":  {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync/2)}}, got: []string{"a " + fencing}},
-		"overdue, but not for long":  {records: records{all: []api.NodeFence{record("a", api.Fencing, fence.Resync/2-time.Second)}}},
+		"overdue for half a resync":  {records: records{all: []api.NodeFence{record("a", api.Fencing, facts.Resync/2)}}, got: []string{"a " + fencing}},
+		"overdue, but not for long":  {records: records{all: []api.NodeFence{record("a", api.Fencing, facts.Resync/2-time.Second)}}},
 		"not due yet":                {records: records{all: []api.NodeFence{record("a", api.Fencing, -time.Minute)}}},
 		"no due time means now":      {records: records{all: []api.NodeFence{record("a", api.Pending, never)}}, got: []string{"a " + pending}},
 		"finished is not waited for": {records: records{all: []api.NodeFence{record("a", api.Finished, time.Hour)}}},
@@ -111,7 +111,7 @@ func TestEachTickIsAnotherEvent(t *testing.T) {
 		Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"),
 		Sender: sent(func(e event.Event) { ids = append(ids, e.ID()) }), Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler),
 	}
-	for _, d := range []time.Duration{0, time.Millisecond, fence.Resync} {
+	for _, d := range []time.Duration{0, time.Millisecond, facts.Resync} {
 		at = now.Add(d)
 		if err := w.Resync(context.Background()); err != nil {
 			t.Fatal(err)

@@ -13,26 +13,26 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// perRound bounds how many nodes the gate is told of in one round: where more are not
-// Ready, it is a storm, and haste helps nobody.
+// perRound bounds how many nodes the gate is told of in one round. If more nodes are not
+// Ready, it is a storm, and speed does not help.
 const perRound = 20
 
-// Objects are the API server's.
+// Objects is the part of the API server's client that the function needs.
 type Objects interface {
 	look.Machines
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
 }
 
-// tellNodes tells the gate of nodes that have no open fence and look as if they needed one.
-// What is missing and what has failed is judged by what is read now, and dated by what stands
-// in the policy's status: neither a status alone nor one look has anybody told. What can't be
-// read says nothing.
+// tellNodes tells the gate of nodes that have no open fence and may need one. Whether a
+// node is missing or a Machine has failed is read now; since when, is read from the
+// policy's status. Neither the status alone nor one look alone leads to an event. Objects
+// that can't be read lead to no event.
 func (r *round) tellNodes(ctx context.Context, fences []api.NodeFence, now time.Time) error {
 	nodes, err := r.Objects.Nodes(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *round) tellNodes(ctx context.Context, fences []api.NodeFence, now time.
 }
 
 // tellUnready sends the gate an event for each node that is not Ready and has no open
-// fence: what the source sent of it may be lost, for example because the broker ran on
-// that very node. The gate looks at the Node itself.
+// fence. The source's own event may be lost, for example because the broker ran on that
+// very node. The gate looks at the Node itself.
 func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now time.Time) {
 	told := 0
 	for _, i := range rand.Perm(len(nodes)) {
@@ -82,7 +82,7 @@ func (r *round) tellUnready(nodes []corev1.Node, fences []api.NodeFence, now tim
 	}
 }
 
-// tellMissing does so for each node that is missing for too long. The gate looks at
+// tellMissing does so for each node that has been missing for too long. The gate looks at
 // the Node and at the policy's status itself.
 func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
 	for _, m := range policy.Overdue(p, now) {
@@ -95,7 +95,7 @@ func (r *round) tellMissing(p *api.FencePolicy, fences []api.NodeFence, now time
 	}
 }
 
-// tellFailed does so for each node that is to be fenced on its Machine's account.
+// tellFailed does so for each node that a policy fences because of its failed Machine.
 func (r *round) tellFailed(p *api.FencePolicy, fences []api.NodeFence, now time.Time) {
 	for i := range p.Status.FailedMachines {
 		node, uid := p.Status.FailedMachines[i].Record(), p.Status.FailedMachines[i].NodeUID
@@ -117,7 +117,7 @@ func open(fences []api.NodeFence, node string) bool {
 }
 
 func (r *round) tell(c events.ConditionChange, now time.Time, what string) {
-	e := r.Source.Condition(c, now.Truncate(fence.Resync), now)
+	e := r.Source.Condition(c, now.Truncate(facts.Resync), now)
 	r.send(cmp.Or(c.Condition, c.Reason)+"/"+c.Node, patience, now, e, func(err error) error {
 		if err != nil {
 			return fmt.Errorf("tell that node %s %s: %w", c.Node, what, err)

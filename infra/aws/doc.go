@@ -1,6 +1,7 @@
-// Package aws carries the SAM template with which nodefence is installed on AWS,
-// and reads it, so that tests route events by the very rules that are deployed.
+// Package aws has the SAM template with which nodefence is installed on AWS, and reads it,
+// so that tests route events by the same rules that are deployed.
 //
-// What a reader must not get wrong: it understands what this template uses, and
-// refuses the rest of EventBridge's patterns rather than guess what they match.
+// What a reader must not get wrong: the package understands only the parts of EventBridge's
+// patterns that this template uses. It refuses the other parts, and does not guess what
+// they match.
 package aws

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Pattern is one of EventBridge's, as far as the template uses it: an event matches if
-// each field that is named has a value that one of its matchers takes.
+// Pattern is an EventBridge pattern, as far as the template uses patterns: an event matches
+// if each named field has a value that one of its matchers accepts.
 type Pattern struct {
 	Source     []Matcher `json:"source,omitempty"`
 	DetailType []Matcher `json:"detail-type,omitempty"`
 	Detail     *Detail   `json:"detail,omitempty"`
 }
 
-// Detail is the event inside of the envelope.
+// Detail is the event inside the envelope.
 type Detail struct {
 	Type []Matcher `json:"type,omitempty"`
 }
 
-// UnmarshalJSON refuses what it would not hold events to.
+// UnmarshalJSON refuses a pattern with fields that Matches would ignore.
 func (p *Pattern) UnmarshalJSON(raw []byte) error {
 	type plain Pattern
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -32,8 +32,8 @@ func (p *Pattern) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Matcher takes a value: exactly this one, one that begins like this, any but these, or
-// none at all.
+// Matcher accepts values: exactly this value, values with this prefix, any but these
+// values, or only a missing value.
 type Matcher struct {
 	Exact       string   `json:"-"`
 	Prefix      string   `json:"prefix,omitempty"`
@@ -41,7 +41,7 @@ type Matcher struct {
 	Exists      *bool    `json:"exists,omitempty"`
 }
 
-// UnmarshalJSON reads EventBridge's two forms, a text and an object with one key.
+// UnmarshalJSON reads EventBridge's two forms: a text, and an object with one key.
 func (m *Matcher) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &m.Exact) == nil {
 		return nil
@@ -72,7 +72,7 @@ func (m Matcher) takes(value string, given bool) bool {
 	return value == m.Exact
 }
 
-// Matches tells whether an event with this envelope and detail goes to the function.
+// Matches reports whether an event with this envelope and detail goes to the function.
 func (r Rule) Matches(source, detailType string, detail []byte) bool {
 	p := r.Pattern
 	if p.Source == nil && p.DetailType == nil && p.Detail == nil {
@@ -91,7 +91,8 @@ func (r Rule) Matches(source, detailType string, detail []byte) bool {
 	return ok && one(p.Detail.Type, *inside.Type, true)
 }
 
-// one tells whether any matcher takes the value; a field that is not named takes all.
+// one reports whether any matcher accepts the value. A field that the pattern does not name
+// accepts every value.
 func one(all []Matcher, value string, given bool) bool {
 	return all == nil || slices.ContainsFunc(all, func(m Matcher) bool { return m.takes(value, given) })
 }

@@ -15,7 +15,7 @@ import (
 //go:embed template.yaml
 var Template []byte
 
-// Stack is a template with its short tags written out: !Ref x is {"Ref": "x"}.
+// Stack is a template with its short tags spelled out: !Ref x is {"Ref": "x"}.
 type Stack struct {
 	Globals    struct{ Function map[string]any }
 	Parameters map[string]any
@@ -39,7 +39,7 @@ func Parse(text []byte) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	// By way of JSON, which gives each value its type and each struct its fields.
+	// JSON gives each value its type and each struct its fields.
 	raw, err := json.Marshal(plain)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
@@ -51,8 +51,8 @@ func Parse(text []byte) (*Stack, error) {
 	return &s, nil
 }
 
-// spellOut is a node's value, with CloudFormation's tags as the functions that
-// they stand for.
+// spellOut returns a node's value, with CloudFormation's short tags replaced by the
+// functions that they stand for.
 func spellOut(n *yaml.Node) (any, error) {
 	value, err := contents(n)
 	if err != nil || len(n.Tag) < 2 || n.Tag[0] != '!' || n.Tag[1] == '!' {
@@ -84,7 +84,7 @@ func contents(n *yaml.Node) (any, error) {
 		for i := 0; i < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if _, twice := out[key]; twice {
-				return nil, fmt.Errorf("line %d: %s stands there already", n.Content[i].Line, key)
+				return nil, fmt.Errorf("line %d: %s is given twice", n.Content[i].Line, key)
 			}
 			v, err := spellOut(n.Content[i+1])
 			if err != nil {
@@ -116,7 +116,7 @@ type Rule struct {
 	Schedule string
 }
 
-// Rules are those of all functions, in the order of their names.
+// Rules returns the rules of all functions, ordered by name.
 func (s *Stack) Rules() ([]Rule, error) {
 	var all []Rule
 	for _, id := range slices.Sorted(maps.Keys(s.Resources)) {
@@ -133,7 +133,7 @@ func (s *Stack) Rules() ([]Rule, error) {
 	return all, nil
 }
 
-// eventSource is SAM's, as far as the template uses it.
+// eventSource is SAM's type of that name, as far as the template uses it.
 type eventSource struct {
 	Type       string
 	Properties struct {

@@ -248,7 +248,7 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 	const function = "Resources:\n  F:\n    Type: AWS::Serverless::Function\n    Properties:\n      Events: {R: {Properties: {Pattern: %s}}}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"an alias":          {"Resources: &a\n  X: *a\n", "takes no aliases"},
-		"a key given twice": {"Resources: {}\nResources: {}\n", "Resources stands there already"},
+		"a key given twice": {"Resources: {}\nResources: {}\n", "Resources is given twice"},
 		"a suffix":          {fmt.Sprintf(function, `{detail-type: [{suffix: .v1}]}`), `a pattern that is not understood here: json: unknown field "suffix"`},
 		"what must exist":   {fmt.Sprintf(function, `{detail: {type: [{exists: true}]}}`), "exists: true is not understood here"},
 		"another field":     {fmt.Sprintf(function, `{account: ["1"]}`), `a pattern that is not understood here: json: unknown field "account"`},

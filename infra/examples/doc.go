@@ -1,2 +1,2 @@
-// Package examples has YAML to start from, and the tests that it works.
+// Package examples has YAML to start from, and tests that check that the YAML works.
 package examples

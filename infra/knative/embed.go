@@ -1,5 +1,5 @@
-// Package knative carries the Triggers that the cluster's broker is configured
-// with, so that the local broker and the tests route by the very same file.
+// Package knative has the Triggers that configure the cluster's broker, so that the local
+// broker and the tests route by the same file.
 package knative
 
 import _ "embed"

@@ -1,9 +1,9 @@
-// Command sbom writes what a Go program was built of, as a bill of materials in
-// CycloneDX's JSON: sbom PROGRAM.
+// Command sbom writes the modules of a Go program as a bill of materials in CycloneDX's
+// JSON: sbom PROGRAM.
 //
-// What a reader must not get wrong: it reads the program itself, not go.mod, so that it
-// names the modules that were linked and no others. Two builds of one commit have the
-// same bill: there is no time and no random number in it.
+// What a reader must not get wrong: it reads the program itself, not go.mod, so it names
+// exactly the modules that were linked. Two builds of one commit have the same bill: it
+// contains no time and no random number.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// bill has the fields of CycloneDX 1.6 that a Go program can tell.
+// bill has the fields of CycloneDX 1.6 that can be read from a Go program.
 type bill struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -65,7 +65,7 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// settings are those of the build that change what the program is.
+// settings are the build settings that change the program.
 var settings = []string{"-tags", "CGO_ENABLED", "GOARCH", "GOOS", "vcs.revision", "vcs.modified"}
 
 func write(w io.Writer, name string, info *debug.BuildInfo) error {
@@ -99,7 +99,7 @@ func write(w io.Writer, name string, info *debug.BuildInfo) error {
 	return nil
 }
 
-// library is a module; its sum is Go's own, over the module's files, as go.sum has it.
+// library describes a module; its sum is Go's own, over the module's files, as in go.sum.
 func library(path, version, sum string) component {
 	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 	c := component{Ref: purl, Type: "library", Name: path, Version: version, PURL: purl}

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // acceptingFences is False while the ledger lets no fence at all begin.
@@ -16,9 +17,9 @@ const acceptingFences = "AcceptingFences"
 
 // closedTo is why the ledger holds every fence that asks, whatever its policies say; nil if
 // it does not. A person's brakes come first (S16), then the picture of the Leases (S15).
-func closedTo(l *api.FenceLedger, now time.Time) *fence.Verdict {
+func closedTo(l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if why, message := Stopped(l); why != "" {
-		return hold(why, message, fence.Resync)
+		return hold(why, message, facts.Resync)
 	}
 	if v := pictureUsable(l.Status.Leases, now); v != nil {
 		return v
@@ -28,7 +29,7 @@ func closedTo(l *api.FenceLedger, now time.Time) *fence.Verdict {
 
 // heldForAll is closedTo, and that the ledger can note no other storm: one that began
 // unnoted would not hold its domain, nor cool down (S15).
-func heldForAll(l *api.FenceLedger, now time.Time) *fence.Verdict {
+func heldForAll(l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if v := closedTo(l, now); v != nil {
 		return v
 	}

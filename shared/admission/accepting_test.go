@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestTheLedgerSaysWhatHoldsAll: with the words that a fence gets, and the same ones as
@@ -35,7 +35,7 @@ func TestTheLedgerSaysWhatHoldsAll(t *testing.T) {
 		{func(l *api.FenceLedger) { l.Status.Restored = fencetest.Restored(0) }, metav1.ConditionFalse, api.StateWentBack},
 		{func(l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, metav1.ConditionFalse, api.LeasePictureOld},
 		{func(l *api.FenceLedger) {
-			old := fence.StampOf(fencetest.Start.Add(-time.Hour))
+			old := observed.StampOf(fencetest.Start.Add(-time.Hour))
 			l.Status.Leases.ObservedAt = &old
 		}, metav1.ConditionFalse, api.LeasePictureOld},
 		{still(6, true), metav1.ConditionFalse, api.MostLeasesStale},

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Admit counts, decides and reserves on the ledger that it is given, and
 // changes nothing else: the caller writes that ledger by compare-and-swap, so
 // that the three are one atomic step (S14). A nil verdict means reserved. now is from
 // before the picture was taken.
-func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum); v != nil {
 		return v
 	}
@@ -20,11 +21,11 @@ func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fenc
 	return nil
 }
 
-type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *fence.Verdict
+type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
 // refused is why a fence may not begin now; nil if it may. The ledger is brought to what
 // is so, and storms begin and end on it.
-func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *fence.Verdict {
+func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {
 	rebuild(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
@@ -68,7 +69,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: fence.StampOf(now)}
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now)}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -77,7 +78,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 		case found && !f.CurrentPhase().Known():
 			// A newer nodefence knows whether this phase takes a slot (S21).
 			l.Status.Reservations = append(l.Status.Reservations, r)
-		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= fence.ReservationKept+c.Apart && !givenBack(r, f):
+		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= facts.ReservationKept+c.Apart && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}
@@ -85,7 +86,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 
 // forgetGivenBack takes a fence that did not come about out of the policies' rates.
 func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
-	if at := f.Status.GivenBack; at != nil && !fence.Served(&f.Status) {
+	if at := f.Status.GivenBack; at != nil && !facts.Served(&f.Status) {
 		l.Status.Admitted = slices.DeleteFunc(l.Status.Admitted, func(a api.Reservation) bool {
 			return a.FenceUID == f.UID && a.FenceNumber == f.Status.FenceNumber && a.At.Time.Equal(at.Time)
 		})
@@ -93,7 +94,7 @@ func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
 }
 
 func reserve(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: fence.StampOf(now), CountedBy: countedBy(f, c)}
+	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c)}
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -73,7 +73,7 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 			c.Fences = append(c.Fences, fencetest.Running("n1", "f1", api.Recovering))
 		}, ""},
 		"a reservation without a fence counts for nothing": {func(_ *admission.Picture, l *api.FenceLedger) {
-			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "gone", FenceNumber: 1, At: fence.StampOf(now)}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "gone", FenceNumber: 1, At: observed.StampOf(now)}}
 		}, ""},
 		"the stop switch stops":       {func(_ *admission.Picture, l *api.FenceLedger) { l.Spec.Stop = true }, api.Stopped},
 		"a restored API server holds": {func(_ *admission.Picture, l *api.FenceLedger) { l.Status.Restored = fencetest.Restored(0) }, api.StateWentBack},
@@ -91,11 +91,11 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		}, api.StateWentBack},
 		"no picture of the Leases holds": {func(_ *admission.Picture, l *api.FenceLedger) { l.Status.Leases.ObservedAt = nil }, api.LeasePictureOld},
 		"an old picture holds": {func(_ *admission.Picture, l *api.FenceLedger) {
-			at := fence.StampOf(now.Add(-31 * time.Second))
+			at := observed.StampOf(now.Add(-31 * time.Second))
 			l.Status.Leases.ObservedAt = &at
 		}, api.LeasePictureOld},
 		"a picture of less than a renewal holds": {func(_ *admission.Picture, l *api.FenceLedger) {
-			at := fence.StampOf(now.Add(-time.Second))
+			at := observed.StampOf(now.Add(-time.Second))
 			l.Status.Leases.Since = &at
 		}, api.LeasePictureOld},
 		"most Leases still: it may be us": {func(_ *admission.Picture, l *api.FenceLedger) {
@@ -105,13 +105,13 @@ func TestAdmit(t *testing.T) { // S14, S15, S16
 		}, api.MostLeasesStale},
 		"more Leases still than have names: a storm, of whomever": {func(_ *admission.Picture, l *api.FenceLedger) { l.Status.Leases.StillCount = 1 }, api.TooManyUnhealthy},
 		"a storm that has ended cools down": {func(_ *admission.Picture, l *api.FenceLedger) {
-			l.Status.Storms = []api.Storm{{Policy: "p", Since: fence.StampOf(now)}}
+			l.Status.Storms = []api.Storm{{Policy: "p", Since: observed.StampOf(now)}}
 		}, api.StormCoolDown},
 		"another policy's storm is not ours": {func(_ *admission.Picture, l *api.FenceLedger) {
-			l.Status.Storms = []api.Storm{{Policy: "q", Since: fence.StampOf(now)}}
+			l.Status.Storms = []api.Storm{{Policy: "q", Since: observed.StampOf(now)}}
 		}, ""},
 		"after the cool-down it begins": {func(_ *admission.Picture, l *api.FenceLedger) {
-			until := fence.StampOf(now.Add(-time.Second))
+			until := observed.StampOf(now.Add(-time.Second))
 			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
 		}, ""},
 	} {

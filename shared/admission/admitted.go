@@ -6,7 +6,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What rates count is kept in the ledger, which is written at each reservation: so it is
@@ -90,7 +91,7 @@ func begins(f *api.NodeFence, r api.Reservation, l *api.FenceLedger, now time.Ti
 }
 
 // roomToNote: a fence that a rate counts begins only if it can be noted for it.
-func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *fence.Verdict {
+func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if !slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.MaxRate != nil }) {
 		return nil
 	}
@@ -100,7 +101,7 @@ func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *fence.Verd
 	}
 	next := longestPeriod - now.Sub(kept[0].At.Time)
 	return hold(api.TooManyInATime, fmt.Sprintf("%d fences of the last 24 hours are kept, which maxRate of other policies may count, and no more can be; the next in %s at most",
-		len(kept), next.Round(time.Second)), min(next, fence.Resync))
+		len(kept), next.Round(time.Second)), min(next, facts.Resync))
 }
 
 func rated(f *api.NodeFence, policy string) bool {

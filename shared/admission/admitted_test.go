@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // busyDay is a ledger under which fences of policies begin, a second apart.
@@ -24,7 +24,7 @@ type busyDay struct {
 
 // asks is a fence of the next node, which no policy's selector chooses any more, under a
 // policy with this rate; a count of 0 is none.
-func (d *busyDay) asks(policy string, count int32, period time.Duration) (*api.NodeFence, *fence.Verdict) {
+func (d *busyDay) asks(policy string, count int32, period time.Duration) (*api.NodeFence, *observed.Verdict) {
 	f, _, _ := fencetest.World(d.now)
 	d.n++
 	f.Spec.NodeName, f.UID = fmt.Sprint("gone", d.n), types.UID(fmt.Sprint("f", d.n))
@@ -53,7 +53,7 @@ func (d *busyDay) begin(t *testing.T, n int, policy string, count int32, period 
 func (d *busyDay) began(n int, policy string, rated bool) {
 	for range n {
 		d.n++
-		r := api.Reservation{NodeName: fmt.Sprint("gone", d.n), FenceUID: types.UID(fmt.Sprint("f", d.n)), FenceNumber: 1, At: fence.StampOf(d.now)}
+		r := api.Reservation{NodeName: fmt.Sprint("gone", d.n), FenceUID: types.UID(fmt.Sprint("f", d.n)), FenceNumber: 1, At: observed.StampOf(d.now)}
 		if rated {
 			r.CountedBy = []api.CountedBy{{Policy: policy}}
 		}

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // brakes are those that Against has found so far.
-type brakes fence.Brakes
+type brakes observed.Brakes
 
 // Against says what stands against a fence in the policies and the ledger as they are.
 // The node is as it was just looked at.
-func Against(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, led *api.FenceLedger, now time.Time) fence.Brakes {
+func Against(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, led *api.FenceLedger, now time.Time) observed.Brakes {
 	b := brakes{Looked: true}
 	is, selected := Live(policies, f, n, now)
 	if unknown := !n.Exists && !f.Status.Decision.Trigger.Missing(); unknown || !selected {
@@ -32,23 +33,23 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, led *ap
 	if v := pictureUsable(led.Status.Leases, now); v != nil {
 		b.Unwatched = v.Message
 	}
-	return fence.Brakes(b)
+	return observed.Brakes(b)
 }
 
 // none: no policy selects the node any more. What was begun runs to its end, without a
 // further Off; anything else ends.
 func (b *brakes) none(f *api.NodeFence) {
-	b.Why, b.Message = api.PolicyDeleted, "no FencePolicy selects this node any more; it was fenced under "+fence.DecidingPolicy(f.Status.Decision.ResolvedPolicy)
+	b.Why, b.Message = api.PolicyDeleted, "no FencePolicy selects this node any more; it was fenced under "+facts.DecidingPolicy(f.Status.Decision.ResolvedPolicy)
 	if b.Gone = !f.Status.Begun(); !b.Gone {
 		b.Stopped = true
 		b.Message += ": no further power is cut until one does"
 	}
 }
 
-func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n fence.Node) {
+func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n observed.Node) {
 	was := f.Status.Decision.ResolvedPolicy
 	b.Changed = changed(was, is)
-	if is.Settings.Mode == api.ModeRequireApproval && fence.Approved(f.Requests(), &f.Status) {
+	if is.Settings.Mode == api.ModeRequireApproval && facts.Approved(f.Requests(), &f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
 	why, msg := stricter(was, is)
@@ -56,7 +57,7 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n fence.Node) 
 	case why == "" && n.Excluded != "":
 		why, msg = api.Excluded, n.Excluded
 	case why == "" && is.Spares(n.ControlPlane):
-		why, msg = api.ControlPlaneNode, fence.DecidingPolicy(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
+		why, msg = api.ControlPlaneNode, facts.DecidingPolicy(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
 	}
 	if why == "" {
 		return
@@ -79,14 +80,14 @@ func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) 
 			switch {
 			case b.Paused || b.Stopped:
 			case len(p.Spec.PauseRequests) > 0:
-				b.Paused, b.Message = true, fence.PolicyNamed(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+				b.Paused, b.Message = true, facts.PolicyNamed(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
 			}
 		}
 	}
 }
 
 // counted notes what the ledger says.
-func (b *brakes) counted(f *api.NodeFence, n fence.Node, led *api.FenceLedger) {
+func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger) {
 	say := func(why api.Reason, msg string) {
 		if !b.Paused && !b.Stopped && !b.Stricter && !b.Gone {
 			b.Why, b.Message = why, msg
@@ -109,7 +110,7 @@ func (b *brakes) counted(f *api.NodeFence, n fence.Node, led *api.FenceLedger) {
 
 // understood notes a policy that may be about the node and is not understood. What it says
 // of mode and action is not to go by: no mark is taken away for it.
-func (b *brakes) understood(policies []api.FencePolicy, n fence.Node, is api.ResolvedPolicy, limits []api.ScopedLimits) {
+func (b *brakes) understood(policies []api.FencePolicy, n observed.Node, is api.ResolvedPolicy, limits []api.ScopedLimits) {
 	p := policy.NotUnderstood(policies, n.Labels, limits)
 	if p == nil || b.Gone || b.Stopped {
 		return

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // budgets: every FenceBudget that selects the node has room for its fence. A
 // dead node competes with the fences that run, because its own makes nothing
 // worse; a healthy one must find room beside all that is unavailable.
-func budgets(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence.Verdict {
+func budgets(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
 	labels := c.labels(f.Spec.NodeName)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The ledger names 512 still Leases at most, and counts them all. With more than it names,
@@ -36,7 +36,7 @@ var overlooks = map[[2]string]gate{
 
 // sees is our gate that sees another ledger.
 func sees(change func(*api.FenceLedger, admission.Picture)) gate {
-	return gate{ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+	return gate{ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 		change(l, c)
 		return admission.Admit(f, c, l, now)
 	}}

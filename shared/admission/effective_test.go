@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -49,7 +49,7 @@ func TestAPolicyThatFencesNothingSaysSo(t *testing.T) {
 func TestWhatIsInEffect(t *testing.T) {
 	f, cl, l := fencetest.World(fencetest.Start)
 	fencetest.Zones(f, &cl)
-	until := fence.StampOf(fencetest.Start.Add(time.Minute))
+	until := observed.StampOf(fencetest.Start.Add(time.Minute))
 	l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 		Limits: api.Limits{

@@ -9,7 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -30,7 +30,7 @@ func failedNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.FailedMa
 		if state == "" || m.DeletionTimestamp != nil || !policy.Wants(p, m) {
 			continue
 		}
-		f := api.FailedMachine{MachineRef: m.Ref(), State: state, Message: why, Since: fence.StampOf(now)}
+		f := api.FailedMachine{MachineRef: m.Ref(), State: state, Message: why, Since: observed.StampOf(now)}
 		if ref := m.Status.NodeRef; ref != nil {
 			f.NodeName, f.NodeUID = clip.To(clip.NameBytes, ref.Name), c.node(ref.Name).UID // no Node has a longer one
 		}
@@ -103,7 +103,7 @@ func (c Picture) backOff(m api.FailedMachine, created, now time.Time) *api.Time 
 	if n <= 4 {
 		wait = min(machineWait<<(n-1), machineWaits)
 	}
-	until := fence.StampOf(last.Add(wait))
+	until := observed.StampOf(last.Add(wait))
 	return &until
 }
 

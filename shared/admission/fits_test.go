@@ -11,8 +11,8 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -20,7 +20,7 @@ import (
 // likes. The status of its policy, which is read to fence the others, takes 253 letters.
 func TestWhatAMachineSaysFitsIntoAPolicysStatus(t *testing.T) {
 	long := strings.Repeat("n", clip.NameBytes+50)
-	p, then := fencetest.Expecting(), fence.StampOf(fencetest.Start.Add(-time.Minute))
+	p, then := fencetest.Expecting(), observed.StampOf(fencetest.Start.Add(-time.Minute))
 	p.Spec.Machines = &api.MachinesRule{Selector: policy.EveryNode}
 	m := fencetest.Machine("x", long, fencetest.Start.Add(-time.Hour), fencetest.FailedMachine)
 	m.OwnerReferences[0].UID = types.UID(long)

@@ -5,25 +5,26 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // pictureUsable: an old picture of the Leases, or one that is younger than a
 // renewal, has not seen what it must show (S15).
-func pictureUsable(p api.LeasePicture, now time.Time) *fence.Verdict {
+func pictureUsable(p api.LeasePicture, now time.Time) *observed.Verdict {
 	switch {
 	case p.ObservedAt == nil || p.Since == nil:
-		return hold(api.LeasePictureOld, "nobody has watched the Leases yet", fence.AskPicture)
-	case !fence.Fresh(p.ObservedAt.Time, now, fence.Resync):
-		return hold(api.LeasePictureOld, "the picture of the Leases is older than "+fence.Resync.String(), fence.AskPicture)
+		return hold(api.LeasePictureOld, "nobody has watched the Leases yet", facts.AskPicture)
+	case !observed.Fresh(p.ObservedAt.Time, now, facts.Resync):
+		return hold(api.LeasePictureOld, "the picture of the Leases is older than "+facts.Resync.String(), facts.AskPicture)
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
-		return hold(api.LeasePictureOld, "the Leases have been watched for less than one renewal", fence.AskPicture)
+		return hold(api.LeasePictureOld, "the Leases have been watched for less than one renewal", facts.AskPicture)
 	}
 	return tooManyStill(p)
 }
 
 // tooManyStill: nobody knows which Leases stand still beside those that have names (S15).
-func tooManyStill(p api.LeasePicture) *fence.Verdict {
+func tooManyStill(p api.LeasePicture) *observed.Verdict {
 	if !p.Cut() {
 		return nil
 	}
@@ -32,7 +33,7 @@ func tooManyStill(p api.LeasePicture) *fence.Verdict {
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
 // API server, are the ones cut off (S16).
-func usCutOff(p api.LeasePicture) *fence.Verdict {
+func usCutOff(p api.LeasePicture) *observed.Verdict {
 	stale := 0
 	for _, s := range p.Still {
 		if s.Stale {
@@ -48,7 +49,7 @@ func usCutOff(p api.LeasePicture) *fence.Verdict {
 // StormOfLeases says why the picture of the Leases alone, whatever the limits, is one on
 // which nothing more starts: most of them stand still, or more than it names (S15, S16). Of
 // a cut one only the names tell who is stale, which are no measure of all.
-func StormOfLeases(l *api.FenceLedger) *fence.Verdict {
+func StormOfLeases(l *api.FenceLedger) *observed.Verdict {
 	if v := usCutOff(l.Status.Leases); v != nil {
 		return v
 	}
@@ -72,7 +73,7 @@ func stillIn(p api.LeasePicture, c Picture) map[string]bool {
 
 // Suspect is since when the source has seen the Lease of a node stand still at
 // this mark, or why that is no evidence now.
-func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *fence.Verdict) {
+func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *observed.Verdict) {
 	p := l.Status.Leases
 	if v := pictureUsable(p, now); v != nil {
 		return time.Time{}, v
@@ -85,15 +86,15 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 			return s.Since.Time, nil
 		}
 	}
-	return time.Time{}, hold(api.LeaseStandsStill, "the source has not seen this node's Lease stand still", fence.AskPicture)
+	return time.Time{}, hold(api.LeaseStandsStill, "the source has not seen this node's Lease stand still", facts.AskPicture)
 }
 
 // lookBack holds a fence for which only the Lease speaks until every node that was
 // lost in the same moment would show in the picture too (S15): it may have been
 // lost just before a renewal, another one just after its own, and that one shows
 // 1.2 renewals later.
-func lookBack(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
-	if !fence.OnlyLease(&f.Status.Decision, &f.Status, now) {
+func lookBack(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+	if !facts.OnlyLease(&f.Status.Decision, &f.Status, now) {
 		return nil
 	}
 	since, v := Suspect(l, f.Spec.NodeName, f.Status.Lease.Renewed, now)
@@ -101,7 +102,7 @@ func lookBack(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *f
 		return v
 	}
 	renewal := l.Status.Leases.Renewal.Duration
-	shows := since.Add(2*renewal + renewal/5 + fence.PictureLag)
+	shows := since.Add(2*renewal + renewal/5 + facts.PictureLag)
 	if left := shows.Sub(now); left > 0 {
 		return hold(api.WaitingForTime, "until "+shows.UTC().Format(time.RFC3339)+", when every node that was lost in the same moment would show", left)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -67,20 +67,20 @@ func TestLimits(t *testing.T) {
 		"a storm over all is not that of nodes without a zone": {func(f *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			fencetest.Zones(f, c)
 			delete(c.Nodes[0].Labels, fencetest.ZoneKey)
-			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: "rack", Since: fence.StampOf(fencetest.Start)}}
+			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: "rack", Since: observed.StampOf(fencetest.Start)}}
 		}, ""},
 		"another zone's storm is not this one's": {func(f *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			fencetest.Zones(f, c)
-			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: fencetest.ZoneKey, Domain: "b", Since: fence.StampOf(fencetest.Start)}}
+			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: fencetest.ZoneKey, Domain: "b", Since: observed.StampOf(fencetest.Start)}}
 		}, ""},
 		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Draining"))
-			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: fence.StampOf(fencetest.Start.Add(-time.Hour))}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-time.Hour))}}
 		}, api.TooManyConcurrent},
 		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", api.Recovering))
 			c.Fences[1].Status.MinReaderVersion = api.Schema + 1
-			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: fence.StampOf(fencetest.Start.Add(-time.Hour))}}
+			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-time.Hour))}}
 		}, ""},
 		"and none where it holds none": {func(_ *api.NodeFence, c *admission.Picture, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Draining"))
@@ -101,7 +101,7 @@ func TestLimits(t *testing.T) {
 		}, ""},
 		"a fence that is decided again counts once": {func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			fencetest.Limits(f).MaxRate = &api.ResolvedRate{Count: 1, Period: hour}
-			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: fence.StampOf(fencetest.Start)}}
+			l.Status.Admitted = []api.Reservation{{NodeName: "n0", FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(fencetest.Start)}}
 		}, ""},
 		"a dead node needs no room in a budget": {func(_ *api.NodeFence, c *admission.Picture, _ *api.FenceLedger) {
 			c.Nodes[1].Unhealthy, c.Nodes[2].Unhealthy = true, true

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -16,7 +17,7 @@ import (
 // the same stops further Offs, and nothing else (S17, S25).
 
 // Live is what the policies as they stand make of a fence's node; false if none selects it.
-func Live(policies []api.FencePolicy, f *api.NodeFence, n fence.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
+func Live(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
 	node, t := f.Spec.NodeName, f.Status.Decision.Trigger
 	switch {
 	case t.OnlyMachine():
@@ -62,7 +63,7 @@ func changed(was, is api.ResolvedPolicy) bool {
 	limits := func(p api.ResolvedPolicy) (all []string) {
 		for _, l := range p.Limits {
 			if l.SkipFrom == 0 { // a ConfigMap's, which is laid over with the binding
-				all = append(all, fence.PolicyNamed(l.Policy, l.Generation))
+				all = append(all, facts.PolicyNamed(l.Policy, l.Generation))
 			}
 		}
 		return all
@@ -72,17 +73,17 @@ func changed(was, is api.ResolvedPolicy) bool {
 }
 
 // Outdated: the policies under which a slot is asked for are not those that stand.
-func Outdated(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, now time.Time) *fence.Verdict {
+func Outdated(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, now time.Time) *observed.Verdict {
 	is, selected := Live(policies, f, n, now)
 	if f.Status.Begun() || selected && !changed(f.Status.Decision.ResolvedPolicy, is) {
 		return nil
 	}
-	return hold(api.PolicyChanged, "the policies have just changed: asking again", fence.Poll)
+	return hold(api.PolicyChanged, "the policies have just changed: asking again", facts.Poll)
 }
 
 // Renew has a fence that is not begun rest on the policies as they stand; what the
 // ConfigMaps laid over them stays until they are laid over anew.
-func Renew(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, now time.Time) {
+func Renew(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, now time.Time) {
 	if is, selected := Live(policies, f, n, now); selected && !f.Status.Begun() {
 		is.Limits = limitsNow(f, is)
 		f.Status.Decision.ResolvedPolicy = is
@@ -93,7 +94,7 @@ func Renew(f *api.NodeFence, policies []api.FencePolicy, n fence.Node, now time.
 // the storm's count, budgets and quorum by the policies as they stand, and the room that
 // was reserved (S13, S14, S15). The ledger is not changed by it. Of what was begun only
 // what speaks against a further Off counts.
-func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Picture, led *api.FenceLedger, now time.Time) *fence.Verdict {
+func Recount(f *api.NodeFence, is api.ResolvedPolicy, c Picture, led *api.FenceLedger, now time.Time) *observed.Verdict {
 	g, l := underLive(f, is), led.DeepCopy()
 	if f.Status.Begun() {
 		return refused(g, c, l, now, budgets, quorum)

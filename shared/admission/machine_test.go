@@ -12,8 +12,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -59,7 +59,7 @@ func TestWhichMachinesFail(t *testing.T) {
 	} {
 		p := fencetest.Expecting()
 		p.Spec.Machines = &api.MachinesRule{Selector: &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}}
-		p.Status.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, State: "Failed", Since: fence.StampOf(ago(5))}}
+		p.Status.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{UID: "x"}, State: "Failed", Since: observed.StampOf(ago(5))}}
 		var got []string
 		p.Status.FailedMachines = admission.FailedNow(&p, admission.Picture{Nodes: []admission.Node{{Name: "n1", UID: "u1"}}, Machines: []policy.Machine{c.machine}, Fences: c.fences}, now)
 		for _, f := range p.Status.FailedMachines {

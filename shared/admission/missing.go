@@ -8,7 +8,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -50,7 +50,7 @@ func missingOfMachines(p *api.FencePolicy, machines []policy.Machine, there map[
 		if m.DeletionTimestamp != nil || !policy.Wants(p, m) {
 			continue
 		}
-		missing := api.MissingNode{Machine: new(m.Ref()), Since: fence.StampOf(m.CreationTimestamp.Time)}
+		missing := api.MissingNode{Machine: new(m.Ref()), Since: observed.StampOf(m.CreationTimestamp.Time)}
 		if ref := m.Status.NodeRef; ref != nil {
 			node := clip.To(clip.NameBytes, ref.Name) // no Node has a longer one
 			if there[node] {
@@ -71,15 +71,15 @@ const MissingKept = 5 * time.Minute
 // missingSince is when the policy's status first had the node missing; now if it did not, or
 // if nobody has looked for too long to tell.
 func missingSince(p *api.FencePolicy, node string, now time.Time) api.Time {
-	if at := p.Status.ObservedAt; at == nil || !fence.Fresh(at.Time, now, MissingKept) {
-		return fence.StampOf(now)
+	if at := p.Status.ObservedAt; at == nil || !observed.Fresh(at.Time, now, MissingKept) {
+		return observed.StampOf(now)
 	}
 	for _, was := range p.Status.Missing {
 		if was.NodeName == node {
 			return was.Since
 		}
 	}
-	return fence.StampOf(now)
+	return observed.StampOf(now)
 }
 
 // machineOf is the Machine that a missing node is expected of, in words; empty if of none.

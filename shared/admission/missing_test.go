@@ -12,8 +12,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -21,7 +21,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 	now, hour := fencetest.Start, fencetest.Start.Add(-time.Hour)
 	db := &api.LabelSelector{MatchLabels: map[string]string{"pool": "db"}}
 	all := &api.LabelSelector{}
-	was := []api.MissingNode{{NodeName: "a", Since: fence.StampOf(hour)}, {NodeName: "back", Since: fence.StampOf(hour)}}
+	was := []api.MissingNode{{NodeName: "a", Since: observed.StampOf(hour)}, {NodeName: "back", Since: observed.StampOf(hour)}}
 	for name, c := range map[string]struct {
 		nodes    []string
 		selector *api.LabelSelector
@@ -42,7 +42,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		"by name and by Machine is missing once": {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "a", hour)}, "a  3600"},
 	} {
 		p := fencetest.Expecting(c.nodes...)
-		looked := fence.StampOf(now)
+		looked := observed.StampOf(now)
 		p.Spec.Machines, p.Status.Missing, p.Status.ObservedAt = &api.MachinesRule{Selector: c.selector}, was, &looked
 		var got []string
 		for _, m := range admission.MissingNow(&p, admission.Picture{Nodes: []admission.Node{{Name: "back"}}, Machines: c.machines}, now) {
@@ -56,7 +56,7 @@ func TestWhichNodesAreMissing(t *testing.T) {
 
 // TestWhatNobodyHasSeenMissingBeginsAnew: a node may have come back since, and gone again (S17).
 func TestWhatNobodyHasSeenMissingBeginsAnew(t *testing.T) {
-	now, hour := fencetest.Start, fence.StampOf(fencetest.Start.Add(-time.Hour))
+	now, hour := fencetest.Start, observed.StampOf(fencetest.Start.Add(-time.Hour))
 	for name, c := range map[string]struct {
 		looked *api.Time
 		since  time.Duration
@@ -75,7 +75,7 @@ func TestWhatNobodyHasSeenMissingBeginsAnew(t *testing.T) {
 }
 
 func ago(now time.Time, by time.Duration) *api.Time {
-	at := fence.StampOf(now.Add(-by))
+	at := observed.StampOf(now.Add(-by))
 	return &at
 }
 
@@ -90,7 +90,7 @@ func TestAPolicySaysWhoIsMissing(t *testing.T) {
 		{2 * admission.MissingKept, "False NodeMissing without a Node: gone for 10m0s"},
 	} {
 		p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, c, l, fencetest.Start.Add(s.after))
-		looked := fence.StampOf(fencetest.Start.Add(s.after))
+		looked := observed.StampOf(fencetest.Start.Add(s.after))
 		p.Status.ObservedAt = &looked
 		for _, got := range p.Status.Conditions {
 			if is := fmt.Sprintf("%s %s %s", got.Status, got.Reason, got.Message); got.Type == admission.NodesPresent && is != s.want {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -71,7 +71,7 @@ func TestWhatIsNotKnownStaysOnRecord(t *testing.T) {
 			p.NotUnderstood.Unknown = []string{c.strange}
 		}
 		p.Spec.MissingNodes, p.Spec.Machines = &api.MissingNodesRule{NodeNames: []string{"gone"}}, &api.MachinesRule{Selector: policy.EveryNode}
-		p.Status.Missing = []api.MissingNode{{NodeName: "before", Since: fence.StampOf(fencetest.Start)}}
+		p.Status.Missing = []api.MissingNode{{NodeName: "before", Since: observed.StampOf(fencetest.Start)}}
 		o := admission.Observed{Policies: []api.FencePolicy{p}, MachinesUnread: c.unread, Machines: []policy.Machine{fencetest.Machine("x", "", fencetest.Start, fencetest.FailedMachine)}}
 		var got []string
 		for _, m := range o.Renewed(fencetest.Start).Policies[0].Status.Missing {

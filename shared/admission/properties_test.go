@@ -15,6 +15,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -36,7 +37,7 @@ type snapshot struct {
 // ledger's step.
 type gate struct {
 	show  func(*api.NodeFence, *admission.Picture)
-	admit func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *fence.Verdict
+	admit func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict
 }
 
 var ours = gate{func(*api.NodeFence, *admission.Picture) {}, admission.Admit}
@@ -54,9 +55,9 @@ func (g gate) holds(s snapshot) api.Reason {
 	f.Status.Decision.ResolvedPolicy = resolved
 	g.show(f, &s.cluster)
 	_, plane := s.cluster.Etcd[f.Spec.NodeName]
-	st, act := fence.Decide(f, fence.Seen{
-		Me: "me", Resolved: true, Brakes: fence.Brakes{Looked: true, Counted: true}, Lease: fence.Lease{Exists: true, Renewed: "r", Renewal: fencetest.Renewal},
-		Node: fence.Node{Exists: true, UID: "uid-1", ControlPlane: plane, Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
+	st, act := fence.Decide(f, observed.Look{
+		Me: "me", Resolved: true, Brakes: observed.Brakes{Looked: true, Counted: true}, Lease: observed.Lease{Exists: true, Renewed: "r", Renewal: fencetest.Renewal},
+		Node: observed.Node{Exists: true, UID: "uid-1", ControlPlane: plane, Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Since: fencetest.Start}}},
 	}, fencetest.Start)
 	if act != fence.Reserve {
 		return st.Reason

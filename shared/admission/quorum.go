@@ -7,14 +7,15 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // quorum: a control-plane node is fenced only where the policy says so, one at a
 // time, and while etcd keeps its quorum without it. What can't be learnt means
 // no (S13). A node that another policy lists as etcd's is one, and each list that has
 // it must keep its quorum.
-func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence.Verdict {
+func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
 	planes := map[string]bool{}
 	for _, n := range c.Nodes {
 		planes[n.Name] = n.ControlPlane
@@ -32,19 +33,19 @@ func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence
 }
 
 // planeNeverFenced: the fence's policy never fences the control plane, nor etcd's nodes.
-func planeNeverFenced(f *api.NodeFence, plane bool) *fence.Verdict {
+func planeNeverFenced(f *api.NodeFence, plane bool) *observed.Verdict {
 	switch name := f.Status.Decision.Policy.Name; {
 	case f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum:
 		return nil
 	case !plane:
-		return hold(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+name+" never fences those (controlPlane.fence: Never)", fence.Resync)
+		return hold(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+name+" never fences those (controlPlane.fence: Never)", facts.Resync)
 	default:
-		return hold(api.ControlPlaneNode, "policy "+name+" never fences control-plane nodes (controlPlane.fence: Never)", fence.Resync)
+		return hold(api.ControlPlaneNode, "policy "+name+" never fences control-plane nodes (controlPlane.fence: Never)", facts.Resync)
 	}
 }
 
 // otherPlaneFenced: another node of the control plane is under a fence.
-func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes map[string]bool) *fence.Verdict {
+func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes map[string]bool) *observed.Verdict {
 	for i := range c.Fences {
 		o := &c.Fences[i]
 		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l)
@@ -57,7 +58,7 @@ func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes ma
 
 // quorumLost: etcd would lose its quorum without this node, by its observed members or by
 // a list that has the node, or nobody knows its members.
-func quorumLost(f *api.NodeFence, c Picture, l *api.FenceLedger) *fence.Verdict {
+func quorumLost(f *api.NodeFence, c Picture, l *api.FenceLedger) *observed.Verdict {
 	if c.EtcdUnread {
 		return hold(api.EtcdQuorum, "etcd's pods in kube-system could not be read: nobody knows who is a member", askStorm)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -20,7 +20,7 @@ import (
 func sample(r *rand.Rand) snapshot {
 	var s snapshot
 	total := 2 + r.IntN(8)
-	seen, since := fence.StampOf(fencetest.Start), fence.StampOf(fencetest.Start.Add(-time.Minute))
+	seen, since := observed.StampOf(fencetest.Start), observed.StampOf(fencetest.Start.Add(-time.Minute))
 	s.ledger.Status.Leases = api.LeasePicture{Since: &since, ObservedAt: &seen, Total: int32(total), Renewal: metav1.Duration{Duration: fencetest.Renewal}}
 	for i := range total {
 		name := fmt.Sprintf("n%d", i)

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Fences that run, and fences that began lately, count by the limits that held when
@@ -75,7 +76,7 @@ func put(all []api.Reservation, r api.Reservation, same func(api.Reservation) bo
 }
 
 // room: no policy may have more slots in use than it allows, in all and in a domain.
-func room(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *fence.Verdict {
+func room(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
 	if v := fits(f, l); v != nil {
 		return v
 	}
@@ -98,7 +99,7 @@ const (
 )
 
 // fits: the ledger can keep this fence beside the others.
-func fits(f *api.NodeFence, l *api.FenceLedger) *fence.Verdict {
+func fits(f *api.NodeFence, l *api.FenceLedger) *observed.Verdict {
 	if _, has := reservationOf(l.Status.Reservations, f); !has && len(l.Status.Reservations) >= maxSlots {
 		return hold(api.TooManyConcurrent, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent)
 	}
@@ -108,7 +109,7 @@ func fits(f *api.NodeFence, l *api.FenceLedger) *fence.Verdict {
 	return nil
 }
 
-func roomFor(f *api.NodeFence, s scope, c Picture, l *api.FenceLedger) *fence.Verdict {
+func roomFor(f *api.NodeFence, s scope, c Picture, l *api.FenceLedger) *observed.Verdict {
 	used, domain := 0, c.domain(s, f.Spec.NodeName)
 	for _, r := range l.Status.Reservations {
 		if r.NodeName != f.Spec.NodeName && takesRoom(s, domain, r, c) {
@@ -116,13 +117,13 @@ func roomFor(f *api.NodeFence, s scope, c Picture, l *api.FenceLedger) *fence.Ve
 		}
 	}
 	if most := max(1, int(s.maxConcurrent)); used >= most {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", fence.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent)
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", facts.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent)
 	}
 	return nil
 }
 
 // rate: no policy may begin more fences in its time than it allows.
-func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	for _, lim := range f.Status.Decision.Limits {
 		if lim.MaxRate == nil {
 			continue
@@ -140,8 +141,30 @@ func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence
 		}
 		if begun >= int(lim.MaxRate.Count) {
 			return hold(api.TooManyInATime, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
-				fence.PolicyNamed(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, fence.Resync))
+				facts.PolicyNamed(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, facts.Resync))
 		}
 	}
 	return roomToNote(f, l, now)
+}
+
+func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
+	for _, r := range all {
+		if r.NodeName == f.Spec.NodeName && r.FenceUID == f.UID && r.FenceNumber == f.Status.FenceNumber {
+			return r, true
+		}
+	}
+	return api.Reservation{}, false
+}
+
+// ReservedAt is when this fence's slot was reserved, if it has one.
+func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
+	if r, ok := reservationOf(l.Status.Reservations, f); ok && !givenBack(r, f) {
+		return &r.At.Time
+	}
+	return nil
+}
+
+// givenBack: this reservation was given back without a fence.
+func givenBack(r api.Reservation, f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestSlotsOfNodesThatAreGone: a fence may delete its Node object, and anybody may
@@ -117,7 +117,7 @@ func TestTheLedgerOfABigStorm(t *testing.T) {
 		return fmt.Sprintf("ip-10-20-%03d-%03d.eu-central-1.compute.internal", i/256, i%256)
 	}
 	for i := range api.MaxStill {
-		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: fence.StampOf(fencetest.Start), Stale: true})
+		l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: name(i), Renewed: "2026-01-01T00:00:00.000000Z", Since: observed.StampOf(fencetest.Start), Stale: true})
 	}
 	l.Status.Leases.StillCount, l.Status.Leases.Total = 5000, 5000
 	f.Status.Decision.Limits[0].MaxRate = &api.ResolvedRate{Count: 1000, Period: metav1.Duration{Duration: 24 * time.Hour}}

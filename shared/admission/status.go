@@ -9,7 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -161,7 +161,7 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture) *api.Hel
 	case strange != nil:
 		h.Reason, h.Message = api.PolicyNotUnderstood, policy.PolicyWords(strange)
 	case r.Settings.Conflict != "":
-		h.Reason, h.Message = api.PolicyConflict, fence.ConflictWords(r)
+		h.Reason, h.Message = api.PolicyConflict, facts.ConflictWords(r)
 	case r.Spares(n.ControlPlane):
 		h.Reason, h.Message = api.ControlPlaneNode, "controlPlane.fence is Never"
 	case r.LeftAlone(n.Excluded) != "":

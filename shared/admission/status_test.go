@@ -11,8 +11,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestPolicyStatus: why a node is not being fenced stands in its policy, in words.
@@ -47,7 +47,7 @@ func TestPolicyStatus(t *testing.T) {
 			l.Status.Restored = fencetest.Restored(0)
 		}, nil, api.StateWentBack},
 		"a cool-down": {func(_ *api.FencePolicy, _ *admission.Picture, l *api.FenceLedger) {
-			until := fence.StampOf(fencetest.Start.Add(time.Minute))
+			until := observed.StampOf(fencetest.Start.Add(time.Minute))
 			l.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: &until}}
 		}, nil, api.StormCoolDown},
 		"what the gate said": {func(_ *api.FencePolicy, c *admission.Picture, _ *api.FenceLedger) {
@@ -159,7 +159,7 @@ func TestZonesInThePolicysStatus(t *testing.T) {
 // TestPolicyStatusFigures: how many may begin now, since when a storm stands, what was
 // decided last.
 func TestPolicyStatusFigures(t *testing.T) {
-	minute := func(n int) api.Time { return fence.StampOf(fencetest.Start.Add(time.Duration(n) * time.Minute)) }
+	minute := func(n int) api.Time { return observed.StampOf(fencetest.Start.Add(time.Duration(n) * time.Minute)) }
 	for name, c := range map[string]struct {
 		change  func(*api.FencePolicy, *admission.Picture, *api.FenceLedger)
 		allowed int32

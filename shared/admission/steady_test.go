@@ -10,8 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -68,11 +68,11 @@ func steadyWorld(zones policy.Zones) (*api.FencePolicy, *api.FenceBudget, admiss
 	}
 	for _, node := range []string{"n2", "n3"} {
 		f := fencetest.Running(node, "f", api.Pending)
-		f.Status.History = []api.HistoryEntry{{At: fence.StampOf(fencetest.Start), Reason: api.Opened}}
+		f.Status.History = []api.HistoryEntry{{At: observed.StampOf(fencetest.Start), Reason: api.Opened}}
 		f.Status.Decision.Policy.Name = "p"
 		c.Fences = append(c.Fences, f)
 	}
-	since := fence.StampOf(fencetest.Start.Add(-time.Hour))
+	since := observed.StampOf(fencetest.Start.Add(-time.Hour))
 	p := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{
 		Selector: policy.EveryNode, Action: api.ActionReboot, Mode: api.ModeEnforce, Precedence: new(int32(5)),
 		Limits:       inZones(fencetest.Number(3), 2, fencetest.Number(1), 1),

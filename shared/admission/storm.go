@@ -6,14 +6,15 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // calm holds in a storm and in the cool-down after it (S15). A storm is over all nodes of a
 // policy, or over those of one domain where the policy has limits for domains besides;
 // whoever counts there begins and ends it.
-func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
 			if v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, now); v != nil {
@@ -24,15 +25,15 @@ func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *fence
 	return nil
 }
 
-func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	unhealthy, total := count(sc, domain, c, l)
 	may, numbers := mayBegin(sc, unhealthy, total)
 	numbers = clip.Message(numbers)
-	where := fence.PolicyNamed(sc.Policy, sc.Generation) + in(sc, domain)
+	where := facts.PolicyNamed(sc.Policy, sc.Generation) + in(sc, domain)
 	s := storm(l, sc, domain)
 	if !may {
 		if s == nil {
-			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: fence.StampOf(now), Message: numbers})
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: observed.StampOf(now), Message: numbers})
 		} else {
 			s.Message, s.CoolDownUntil = numbers, nil
 		}
@@ -162,7 +163,7 @@ func waived(l *api.FenceLedger, s *api.Storm) bool {
 // cooling is what is left of a storm's cool-down, which begins now if it has not.
 func cooling(s *api.Storm, coolDown time.Duration, now time.Time) time.Duration {
 	if s.CoolDownUntil == nil {
-		until := fence.StampOf(now.Add(coolDown))
+		until := observed.StampOf(now.Add(coolDown))
 		s.CoolDownUntil = &until
 	}
 	return s.CoolDownUntil.Sub(now)

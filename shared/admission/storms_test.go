@@ -9,8 +9,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestAStormThatNobodyAsksAbout: it ends by the same count and the same time as one
@@ -18,9 +18,9 @@ import (
 // world is ten nodes, of which three may be unhealthy, with a minute's cool-down.
 func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 	now := fencetest.Start
-	at := func(d time.Duration) *api.Time { m := fence.StampOf(now.Add(d)); return &m }
+	at := func(d time.Duration) *api.Time { m := observed.StampOf(now.Add(d)); return &m }
 	storm := func(message string, until *api.Time) []api.Storm {
-		return []api.Storm{{Policy: "p", Since: fence.StampOf(now.Add(-time.Hour)), Message: message, CoolDownUntil: until}}
+		return []api.Storm{{Policy: "p", Since: observed.StampOf(now.Add(-time.Hour)), Message: message, CoolDownUntil: until}}
 	}
 	began := storm("many", nil)
 	dead := func(c *admission.Picture, from, to int) {

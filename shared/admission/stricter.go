@@ -6,21 +6,21 @@ import (
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // stricter says in which way what the policies make of a node now allows less than what
 // a fence was admitted under; empty if in none. How many may be fenced, and when, is
 // counted and not compared (see Recount and closed).
 func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
-	modes, by := []api.Mode{api.ModeEnforce, api.ModeRequireApproval, api.ModeDryRun}, fence.DecidingPolicy(is)
+	modes, by := []api.Mode{api.ModeEnforce, api.ModeRequireApproval, api.ModeDryRun}, facts.DecidingPolicy(is)
 	switch {
 	case is.Settings.Conflict != "":
-		return api.PolicyConflict, fence.ConflictWords(is)
+		return api.PolicyConflict, facts.ConflictWords(is)
 	case is.Settings.Excluded != "":
 		return api.Excluded, is.Settings.Excluded + generationOf(is)
 	case is.Policy.Name != was.Policy.Name:
-		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + fence.DecidingPolicy(was)
+		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + facts.DecidingPolicy(was)
 	case slices.Index(modes, is.Settings.Mode) > slices.Index(modes, was.Settings.Mode):
 		return cmp.Or(map[api.Mode]api.Reason{api.ModeDryRun: api.DryRun, api.ModeRequireApproval: api.WaitingForApproval}[is.Settings.Mode], api.PolicyChanged),
 			by + " is in mode " + string(is.Settings.Mode) + " now"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // unruly are gates with one fault each, and by which property each is caught.
@@ -57,7 +57,7 @@ var unruly = map[[2]string]gate{
 	{"minds the last policy alone", "no policy besides"}: {func(f *api.NodeFence, _ *admission.Picture) {
 		f.Status.Decision.Limits = f.Status.Decision.Limits[len(f.Status.Decision.Limits)-1:]
 	}, admission.Admit},
-	{"takes the laxest of all policies", "no policy besides"}: {ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) (v *fence.Verdict) {
+	{"takes the laxest of all policies", "no policy besides"}: {ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) (v *observed.Verdict) {
 		for _, one := range f.Status.Decision.Limits {
 			g := f.DeepCopy()
 			g.Status.Decision.Limits = []api.ScopedLimits{one}
@@ -73,9 +73,9 @@ var unruly = map[[2]string]gate{
 			b.MaxUnavailable, b.MinAvailable = b.MinAvailable, b.MaxUnavailable
 		}
 	}, admission.Admit},
-	{"wants a budget for every node", "no budget"}: {ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *fence.Verdict {
+	{"wants a budget for every node", "no budget"}: {ours.show, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 		if len(c.Budgets) == 0 {
-			return &fence.Verdict{Reason: api.BudgetExhausted}
+			return &observed.Verdict{Reason: api.BudgetExhausted}
 		}
 		return admission.Admit(f, c, l, now)
 	}},

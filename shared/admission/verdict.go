@@ -4,12 +4,12 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // hold is that a fence does not begin now, why, and after how long it asks again.
-func hold(why api.Reason, message string, again time.Duration) *fence.Verdict {
-	return &fence.Verdict{Reason: why, Message: message, Again: again}
+func hold(why api.Reason, message string, again time.Duration) *observed.Verdict {
+	return &observed.Verdict{Reason: why, Message: message, Again: again}
 }
 
 // How soon a held fence asks again.

@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// unfit is a template that no Job is made of.
+// unfit is the error for a template from which no Job is made.
 type unfit struct{ why string }
 
 func (u *unfit) Error() string { return u.why }
 
-// harmless refuses what a check must not have: a block volume, or a volume that
-// one node at a time may mount, whose mount here would take it from its owner.
+// harmless refuses volumes that a check must not have: a block volume, or a volume that
+// only one node at a time may mount, because the mount would take the volume from its
+// owner.
 func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 	if len(spec.Containers) == 0 {
 		return &unfit{"the PodTemplate has no container"}
@@ -37,7 +38,7 @@ func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 	return nil
 }
 
-// sharedClaim refuses a claim that is not a file system which many nodes may mount at once.
+// sharedClaim refuses a claim unless it is a file system that many nodes may mount at once.
 func (r Runner) sharedClaim(ctx context.Context, name string) error {
 	c, err := r.Client.PersistentVolumeClaim(ctx, r.Namespace, name)
 	if err != nil {

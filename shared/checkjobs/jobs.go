@@ -17,7 +17,7 @@ import (
 	"github.com/nodefence/nodefence/shared/probe"
 )
 
-// kept is how long an ended Job stays, for its log to be read.
+// kept is how long a Job that has ended is kept, so that its log can be read.
 const kept = int32(600)
 
 // checksOf labels the pods of one fence's checks.
@@ -26,20 +26,20 @@ const checksOf = "nodefence.io/checks-of"
 // Runner runs the Jobs of one round of a fence's checks.
 type Runner struct {
 	Client *kube.Client
-	// Namespace holds the Jobs, and the PodTemplates that they are made of.
+	// Namespace holds the Jobs, and the PodTemplates from which they are made.
 	Namespace string
 	Fence     *api.NodeFence
 	Round     *api.CheckRound
-	// Storage: it is a round of the storage check.
+	// Storage: the round belongs to the storage check.
 	Storage bool
 	// Timeout is a Job's deadline.
 	Timeout time.Duration
-	// Target is the node that is asked about.
+	// Target is the node that is checked.
 	Target corev1.Node
 }
 
-// Neighbor asks, by an image of nodefence's own, whether a node's addresses can be reached
-// from another node. The first address is that of the node in question.
+// Neighbor checks, with an image of nodefence's own, whether a node's addresses can be
+// reached from another node. The first address is that of the node in question.
 func (r Runner) Neighbor(ctx context.Context, name, image string, n *api.NeighborsSettings, addresses []string) (api.Answer, string, error) {
 	return r.run(ctx, name, func() (*corev1.PodSpec, error) { return r.neighbor(image, n, addresses), nil })
 }
@@ -66,7 +66,7 @@ func (r Runner) neighbor(image string, n *api.NeighborsSettings, addresses []str
 	return spec
 }
 
-// FromTemplate asks by a Job that is made of a PodTemplate.
+// FromTemplate checks with a Job that is made from a PodTemplate.
 func (r Runner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) (api.Answer, string, error) {
 	return r.run(ctx, name, func() (*corev1.PodSpec, error) {
 		t, err := r.Client.PodTemplate(ctx, r.Namespace, j.PodTemplateName)
@@ -96,8 +96,8 @@ func (r Runner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) 
 	})
 }
 
-// run looks at a check's Job, and begins it if it is not there. Its name is the
-// round's, so that whoever comes next finds this one instead of another.
+// run looks at a check's Job, and creates the Job if it does not exist. The name is the
+// round's, so that a later process finds this Job and does not create another.
 func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSpec, error)) (api.Answer, string, error) {
 	kind := "a"
 	if r.Storage {
@@ -130,10 +130,10 @@ func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSp
 	return "", "Job " + name, nil
 }
 
-// made is the Job: one try, a deadline, and gone some time after its end, or
-// with its NodeFence. Exit code 1 must have been seen for an answer of none: it
-// alone fails the Job by the rule below, while a pod that was evicted, or could
-// not start, fails it for another reason.
+// made returns the Job: it has one try and a deadline, and is deleted some time after its
+// end, or with its NodeFence. "No activity" needs an observed exit code 1: by the rule
+// below only that code fails the Job, while a pod that was evicted, or could not start,
+// fails it for another reason.
 func (r Runner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
 	podspec.Confine(spec, r.Fence.Spec.NodeName)
 	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.Timeout.Seconds())), false
@@ -158,7 +158,7 @@ func (r Runner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
 	}
 }
 
-// answerOf reads a Job's end: exit 0, exit 1 seen, or anything else.
+// answerOf reads a Job's end: exit 0, an observed exit 1, or anything else.
 func answerOf(j *batchv1.Job) (api.Answer, string) {
 	for _, c := range j.Status.Conditions {
 		switch {

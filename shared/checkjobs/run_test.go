@@ -13,8 +13,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// TestAJobIsBegunOnce: one that is there answers, and what can't be begun is a check gone
-// wrong; a failure to ask the API server answers nothing.
+// TestAJobIsBegunOnce: an existing Job answers, and a Job that can't be created is a failed
+// check; a failure to ask the API server answers nothing.
 func TestAJobIsBegunOnce(t *testing.T) {
 	const name = "u-3-a2-1"
 	template := corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}}

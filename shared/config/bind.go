@@ -15,8 +15,8 @@ import (
 // The keys of a method that are not parameters of its device.
 var controls = []string{"action", "agent_name", "must_success", "name", "namespace", "node_name", "secret", "settle", "template"}
 
-// What agents take and drivers have no use for: how long to wait, how much to
-// say, and the one way in which nodefence switches anyhow.
+// Parameters of agents that drivers do not use: how long to wait, how much to print, and
+// the method of switching, of which nodefence has only one.
 var ignored = []string{
 	"boto3_debug", "debug", "delay", "inet4_only", "inet6_only", "lanplus", "login_timeout", "power_timeout", "power_wait", "quiet", "retry_on",
 	"shell_timeout", "stonith_status_sleep", "timeout", "verbose",
@@ -24,20 +24,20 @@ var ignored = []string{
 
 var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// bound is a device with, for comparison only, what each parameter is; it may
-// hold secrets and does not leave this package (S29).
+// bound is a device, with the value of each parameter for comparison. The values may be
+// secrets and do not leave this package (S29: no secret is shown).
 type bound struct {
 	method string
 	api.Binding
 	values map[string]string
-	// origins say where each parameter stands.
+	// origins say where each parameter is set.
 	origins map[string]string
-	// off and on are what its method does.
+	// off and on say what the method does.
 	off, on bool
 }
 
-// refer notes where a secret parameter stands. References are in the order of their
-// parameters, so that the same configuration reads the same.
+// refer notes where a secret parameter is kept. References are in the order of their
+// parameters, so that the same configuration always gives the same binding.
 func (b *bound) refer(parameter, kind, name, key string) api.SecretRef {
 	ref := api.SecretRef{Parameter: parameter, Kind: kind, Name: name, Key: key}
 	at, _ := slices.BinarySearchFunc(b.SecretRefs, ref, func(x, y api.SecretRef) int { return strings.Compare(x.Parameter, y.Parameter) })
@@ -45,7 +45,7 @@ func (b *bound) refer(parameter, kind, name, key string) api.SecretRef {
 	return ref
 }
 
-// kind is the driver of a method, or a built-in's name.
+// kind returns the driver of a method, or a built-in's name.
 func (r *resolver) kind(m *method) (device.Kind, string, error) {
 	e, ok := m.values["agent_name"]
 	if !ok {
@@ -84,8 +84,8 @@ func (r *resolver) agents() string {
 	return strings.Join(slices.Sorted(maps.Keys(r.s.Agents)), ", ")
 }
 
-// bind makes a binding of a method's values. One that can be read and is not
-// the machine that was enrolled comes with its error.
+// bind makes a binding from a method's values. If the binding can be read but is not for
+// the enrolled machine, bind returns it together with an error.
 func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	b := &bound{method: m.name, values: map[string]string{}, origins: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
@@ -123,7 +123,7 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	return b, r.agree(b, m, k, enrolled)
 }
 
-// take puts one line into the binding.
+// take copies one line into the binding.
 func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
 	if saysCover(k, e) {
 		return check(e, false)
@@ -148,11 +148,11 @@ func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
 	return nil
 }
 
-// other judges a line that is no parameter of the driver.
+// other handles a line that is no parameter of the driver.
 func (r *resolver) other(k device.Kind, e entry) error {
 	switch {
 	case e.name == "secret" && !secretName.MatchString(e.value):
-		// The value is not shown: it may be the secret itself.
+		// The error does not show the value: it may be the secret itself.
 		return e.at.errorf("secret= takes the name of a Secret, and this is not one")
 	case e.name == "node_name" && e.value != r.node.Name:
 		return e.at.errorf("node_name is %q, but the method is read for node %s", e.value, r.node.Name)
@@ -210,7 +210,7 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 	return nil
 }
 
-// secretLine is the name under which a parameter was given.
+// secretLine is the name by which a parameter was given.
 func (r *resolver) secretLine(m *method, k device.Kind, p device.Param) string {
 	for n := range m.values {
 		if q, ok := r.param(k, n); ok && q.Name == p.Name {

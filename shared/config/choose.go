@@ -23,8 +23,8 @@ type source struct {
 
 func (s source) at() place { return place{cm: s.cm.Name, key: configKey} }
 
-// choose finds the most specific ConfigMap. It counts alone; nothing is merged
-// into it from a less specific one.
+// choose finds the most specific ConfigMap. Only that one counts; nothing is merged into it
+// from a less specific one.
 func (r *resolver) choose() (source, error) {
 	if r.node.Name == "" {
 		return source{}, &Error{Msg: "the node has no name"}
@@ -54,9 +54,9 @@ func (r *resolver) choose() (source, error) {
 	return source{}, &Error{Msg: "no binding: there is no ConfigMap " + strings.Join(looked, ", "), kind: ErrNoBinding}
 }
 
-// meant tells whether a ConfigMap with the older name is this node's. Some names
-// have another reading: fence-config-node-7 is node 7's as well as node node-7's.
-// It is left to the other only if it says so itself.
+// meant reports whether a ConfigMap with the older form of name is about this node. Some
+// names have two meanings: fence-config-node-7 may be about node 7 or about node node-7. It
+// counts for the other node only if the ConfigMap itself names that node.
 func meant(m ConfigMap, node string) bool {
 	lines, err := parse(place{}, m.Data[configKey], norm)
 	if other, ok := strings.CutPrefix(m.Name, nodePrefix); ok {
@@ -90,7 +90,7 @@ func (r *resolver) open(m ConfigMap, own bool) (source, error) {
 	return s, r.named(s)
 }
 
-// named holds node_name to the node.
+// named checks that node_name is the node.
 func (r *resolver) named(s source) error {
 	e, ok := s.lines["node_name"]
 	switch {
@@ -104,7 +104,8 @@ func (r *resolver) named(s source) error {
 	return nil
 }
 
-// inOrder are the lines as they stand, so that the first error is the first line's.
+// inOrder returns the lines in the order of the file, so that the first error is the first
+// line's.
 func inOrder(lines map[string]entry) []entry {
 	out := make([]entry, 0, len(lines))
 	for _, e := range lines {

@@ -17,20 +17,21 @@ const (
 	fenceLimit    = "fence-policy-fence-limit"
 )
 
-// Cluster is what ConfigMaps say of the whole cluster. The zero value says nothing.
+// Cluster has the settings that ConfigMaps make for the whole cluster. The zero value sets
+// nothing.
 type Cluster struct {
-	// Grace is how long a node must have been unhealthy, whatever the policy says.
+	// Grace is how long a node must have been unhealthy, whatever its policy says.
 	Grace time.Duration
-	// Retries are the tries of a step, in place of the policy's.
+	// Retries replaces the policy's number of tries for a step.
 	Retries int32
-	// SkipFrom is the percentage of unhealthy nodes from which nothing begins.
+	// SkipFrom is the percentage of unhealthy nodes from which on no fence begins.
 	SkipFrom int32
-	// Sources are the ConfigMaps that it came from, as they were read.
+	// Sources are the ConfigMaps that were read, in the versions that were read.
 	Sources []api.ConfigSource
 }
 
-// ClusterOf reads fence-cluster-config and fence-policy-fence-limit. What is
-// wrong in them holds every fence, because they are limits.
+// ClusterOf reads fence-cluster-config and fence-policy-fence-limit. A fault in them holds
+// every fence, because they are limits.
 func ClusterOf(all []ConfigMap) (Cluster, error) {
 	r, err := newResolver(all, Node{}, Settings{})
 	if err != nil {
@@ -51,7 +52,7 @@ func ClusterOf(all []ConfigMap) (Cluster, error) {
 	return c, nil
 }
 
-// properties reads config.properties and refuses what is not known.
+// properties reads config.properties and refuses unknown keys.
 func (r *resolver) properties(m ConfigMap, known ...string) (map[string]entry, error) {
 	r.use(m)
 	at := place{cm: m.Name, key: configKey}
@@ -71,12 +72,12 @@ func (r *resolver) properties(m ConfigMap, known ...string) (map[string]entry, e
 	return lines, nil
 }
 
-// canonicalCluster knows the proposal's own spellings.
+// canonicalCluster translates the proposal's own spellings.
 func canonicalCluster(name string) string {
 	switch n := norm(name); n {
 	case "precentage":
 		return "percentage"
-	case "roles": // what policies were called first
+	case "roles": // an earlier name of policies
 		return "policies"
 	default:
 		return n
@@ -123,7 +124,7 @@ func (c *Cluster) limit(r *resolver, m ConfigMap) error {
 	return err
 }
 
-// number reads a whole number; 0 if there is no such line.
+// number reads a whole number; 0 if the line is missing.
 func number(lines map[string]entry, name string, least, most int32) (int32, error) {
 	e, ok := lines[name]
 	if !ok {
@@ -136,7 +137,7 @@ func number(lines map[string]entry, name string, least, most int32) (int32, erro
 	return int32(n), nil
 }
 
-// Over lays this over a policy as resolved: a limit is added, never loosened.
+// Over applies these settings to a policy as resolved. It adds limits and loosens none.
 func (c Cluster) Over(p *api.ResolvedPolicy) {
 	for i := range p.Settings.UnhealthyConditions {
 		p.Settings.UnhealthyConditions[i].Duration.Duration = max(p.Settings.UnhealthyConditions[i].Duration.Duration, c.Grace)

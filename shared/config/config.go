@@ -10,24 +10,25 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// ConfigMap is what of a ConfigMap matters here.
+// ConfigMap is the part of a ConfigMap that this package uses.
 type ConfigMap struct {
 	Namespace, Name, ResourceVersion string
 	Data                             map[string]string
 }
 
-// Node is what of a node may choose its configuration. Labels and annotations
-// other than the type may not: the node itself can write them (S11).
+// Node has the properties of a node that may choose its configuration. Labels and
+// annotations other than the type may not: the node itself can write them (S11: the device
+// is the node's own).
 type Node struct {
 	Name string
 	// Type is the value of the label "type".
 	Type string
 	// Identity is the system UUID that was enrolled; empty if none was.
 	Identity string
-	// ProviderID is the cloud's name for the machine, as it was enrolled and
-	// never as the Node has it now; empty if none was.
+	// ProviderID is the cloud's name for the machine, as it was enrolled. It is never taken
+	// from the present Node; empty if none was enrolled.
 	ProviderID string
-	// Enrolment is where these two stand; empty if the node was not enrolled.
+	// Enrolment names the object that has these two; empty if the node was not enrolled.
 	Enrolment api.ConfigSource
 }
 
@@ -35,21 +36,22 @@ type Node struct {
 type Settings struct {
 	// Kinds are the drivers by name.
 	Kinds map[string]device.Kind
-	// Find makes a driver of an agent for which there is none; it may be nil.
+	// Find makes a driver for an agent that has none; it may be nil.
 	Find func(agent string) (device.Kind, error)
 	// Job makes a driver that runs an agent in pods, for methods with job_image; it
 	// may be nil.
 	Job func(agent string) (device.Kind, error)
 	// Agents are the drivers by agent name, with "_" in it and no "-".
 	Agents map[string]string
-	// Aliases are a driver's parameters by the names that agents have for them.
+	// Aliases are a driver's parameters, by the names that agents use for them.
 	Aliases map[string]string
 }
 
-// Do is what a step does.
+// Do is the action of a step.
 type Do string
 
-// What steps do. There is no reboot: it is an off, a look, and an on (S4).
+// The actions of steps. There is no reboot: it is an off, a look, and an on (S4: off, seen
+// off, released, on).
 const (
 	Off               Do = "off"
 	On                Do = "on"
@@ -59,32 +61,32 @@ const (
 	CleanPods         Do = "clean-pods"
 	OutOfService      Do = "out-of-service"
 	KdumpWait         Do = "kdump-wait"
-	// Disconnect and Connect are off and on of what cuts off storage or network: the
-	// machine runs on.
+	// Disconnect and Connect are the off and on of a device that cuts off storage or
+	// network: the machine keeps running.
 	Disconnect Do = "disconnect"
 	Connect    Do = "connect"
 )
 
 // Step is one method of a plan.
 type Step struct {
-	// Method is the name that the ConfigMap has for it.
+	// Method is the method's name in the ConfigMap.
 	Method string `json:"method"`
 	Do     Do     `json:"do"`
-	// MustSucceed is the proposal's must_success. It matters for what cuts off storage
-	// or network: everything else of a fence must succeed anyhow.
+	// MustSucceed is the proposal's must_success. It only matters for devices that cut off
+	// storage or network: every other step of a fence must succeed anyway.
 	MustSucceed bool `json:"mustSucceed,omitempty"`
 	// Skipped says why this build does not carry the step out; empty if it does.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Plan is how a node is fenced. No secret is in it (S29).
+// Plan is how a node is fenced. It contains no secret (S29: no secret is shown).
 type Plan struct {
 	Isolation []Step `json:"isolation,omitempty"`
 	Power     []Step `json:"power,omitempty"`
 	// Recovery begins with the power-on, if power_management asked for one.
 	Recovery []Step `json:"recovery,omitempty"`
-	// Kdump: a dump is waited for before the power is cut, as kdump=enabled or
-	// method kdump-wait asks.
+	// Kdump says that a crash dump is waited for before the power is cut. kdump=enabled or
+	// method kdump-wait asks for this.
 	Kdump   bool        `json:"kdump,omitempty"`
 	Binding api.Binding `json:"binding"`
 	// Cut are the devices that cut off storage and network, in order. If nothing
@@ -92,25 +94,24 @@ type Plan struct {
 	Cut []Cut `json:"cut,omitempty"`
 	// Next are the further levels, in order.
 	Next []Level `json:"next,omitempty"`
-	// Origins say of each parameter of the binding, secret ones too, where it
-	// stands.
+	// Origins say where each parameter of the binding is set, secret ones included.
 	Origins map[string]string `json:"origins,omitempty"`
-	// Notes are what a person should know of this plan: what it asks for and does
-	// not get, and what is done without being asked for.
+	// Notes tell a person what may be surprising in this plan: requests that are not
+	// carried out, and actions that nobody asked for.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Error says what is wrong and where.
+// Error is one fault and its place.
 type Error struct {
 	ConfigMap, Key string
 	Line           int
 	Msg            string
-	// kind is for errors.Is; mostly nil for what stands wrong in a ConfigMap.
+	// kind is for errors.Is; nil for most faults of a ConfigMap.
 	kind error
 }
 
-// ErrNoBinding is that no ConfigMap is about the node, as opposed to one that is
-// wrong: only then does its cloud's own way take its place.
+// ErrNoBinding: no ConfigMap is about the node. Only then is the node's cloud used. A
+// faulty ConfigMap is another error.
 var ErrNoBinding = errors.New("no binding")
 
 // Unwrap tells the kinds apart.
@@ -141,7 +142,7 @@ const (
 	templateKey = "template.properties"
 )
 
-// resolver is one resolution.
+// resolver resolves one node.
 type resolver struct {
 	maps map[string]ConfigMap
 	node Node

@@ -9,12 +9,12 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// ErrAbsent is for a secret that is not there and need not be: an agent takes
-// several, and most devices have one.
+// ErrAbsent: a secret is missing and is not required. An agent accepts several secrets, and
+// most devices have one.
 var ErrAbsent = errors.New("not given")
 
-// Credentials are the parameters with their secrets, for the one call that is
-// about to be made. They are not stored or shown (S29).
+// Credentials are the parameters with their secrets, for the next call. They are not stored
+// or shown (S29: no secret is shown).
 func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[string]string, error) {
 	out := maps.Clone(b.Params)
 	if out == nil {
@@ -36,19 +36,20 @@ func Credentials(b api.Binding, get func(api.SecretRef) (string, error)) (map[st
 	return out, nil
 }
 
-// CheckSecret refuses a value that was not meant, without showing it.
+// CheckSecret refuses a value that nobody can have meant, without showing it.
 func CheckSecret(v string) error {
 	switch {
 	case v == "":
 		return errors.New("empty")
 	case dirty(v):
-		// Most often the line break of an echo, and then no password at all.
+		// Usually this is the line break of an echo, and then the value is not the
+		// password.
 		return errors.New("the value has control characters, or a line break at its end; write it with printf %s, or as stringData")
 	}
 	return nil
 }
 
-// Literal reads a secret that was left in a ConfigMap, by the key of its SecretRef.
+// Literal reads a secret that is in a ConfigMap, by the key of its SecretRef.
 func Literal(m ConfigMap, key string) (string, error) {
 	data, name, ok := strings.Cut(key, "/")
 	text, there := m.Data[data]

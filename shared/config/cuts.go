@@ -12,25 +12,25 @@ import (
 type Cut struct {
 	Method  string      `json:"method"`
 	Binding api.Binding `json:"binding"`
-	// Origins are as a plan's.
+	// Origins are like a plan's.
 	Origins map[string]string `json:"origins,omitempty"`
 }
 
-// maxCuts is the API's.
+// maxCuts is the API's bound.
 const maxCuts = 4
 
-// scopes are the proposal's methods that stand for what they do: whoever names one
-// writes a method of that name, with a device that does it.
+// scopes are the proposal's methods that are named after their effect. A user who names one
+// writes a method of that name, with a device that has this effect.
 var scopes = map[string]device.Scope{"storage_isolate": device.ScopeStorage, "network_isolate": device.ScopeNetwork}
 
-// The lines of a method that say which storage its device cuts off. The driver does
-// not get them.
+// The lines of a method that say which storage its device cuts off. They are not passed to
+// the driver.
 const (
 	storageClasses = "storage_classes"
 	csiDrivers     = "csi_drivers"
 )
 
-// saysCover tells whether a line is one of those.
+// saysCover reports whether a line is one of these.
 func saysCover(k device.Kind, e entry) bool {
 	return k.Scope == device.ScopeStorage && (e.name == storageClasses || e.name == csiDrivers)
 }
@@ -44,7 +44,7 @@ func (p Plan) Cuts() []api.Binding {
 	return all
 }
 
-// Devices are all that this plan speaks with, in order, with their names.
+// Devices are all devices that this plan calls, in order, with their names.
 func (p Plan) Devices() []api.Binding {
 	return api.Named(slices.Concat(p.Bindings(), p.Cuts())...)
 }
@@ -75,8 +75,8 @@ func (r *resolver) cutStep(out *stage, key string, m *method, k device.Kind, s S
 	return nil
 }
 
-// cutAction says what is done by what cuts off storage or network: in recovery it gives
-// back, also where the method has no action.
+// cutAction returns the action of a device that cuts off storage or network. In recovery
+// that is always to give access back, also if the method names no action.
 func cutAction(key string, m *method) (Do, error) {
 	off, on, err := action(m)
 	if err != nil {
@@ -113,7 +113,7 @@ func covers(m *method, k device.Kind) *api.Coverage {
 	return &c
 }
 
-// cuts holds what recovery gives back to what isolation cuts off.
+// cuts checks that recovery gives back only what isolation cuts off.
 func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error) {
 	var out []Cut
 	at := func(b *bound) int {
@@ -138,8 +138,8 @@ func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error
 	return out, nil
 }
 
-// byCut: nothing switches the machine, and a device whose cut must be seen stands in
-// for that, for the storage that it says it covers.
+// byCut: no device switches the machine. Instead there is a device whose cut must be seen,
+// for the storage that it covers.
 func (p Plan) byCut(power []Step, devices []*bound) bool {
 	return !has(power, Off) && len(devices) == 0 && slices.ContainsFunc(p.Cut, func(c Cut) bool {
 		return c.Binding.Must && c.Binding.Role == api.RoleStorage && !c.Binding.Covers.Empty()

@@ -8,7 +8,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// claim is another node's word about a machine.
+// claim is another node's configuration for a machine.
 type claim struct {
 	node string
 	// config names the methods; cm is about that node.
@@ -17,9 +17,10 @@ type claim struct {
 	names  []string
 }
 
-// Duplicates refuses a device that another node has as well: one of the two is
-// wrong, and nothing here says which (S11). The other's configuration counts as
-// far as it can be read, even if the other node is refused for something else.
+// Duplicates refuses a device that another node has too: one of the two configurations is
+// wrong, and nothing here says which (S11: the device is the node's own). The other node's
+// configuration counts as far as it can be read, even if that node is refused for another
+// fault.
 func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...api.Binding) error {
 	base, err := newResolver(all, n, s)
 	if err != nil {
@@ -51,8 +52,8 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...ap
 	return nil
 }
 
-// named: the plan is of the node's own ConfigMap. What that reads is meant for
-// this node, unless there is a node of the name that another reading has.
+// named: the plan comes from the node's own ConfigMap. Its methods are meant for this node,
+// unless the other reading of a name is an existing node.
 func named(read []string, node string) bool {
 	return len(read) > 0 && (read[0] == nodePrefix+node || read[0] == configPrefix+node)
 }
@@ -61,7 +62,7 @@ func isEnrolled(enrolled []Node, name string) bool {
 	return slices.ContainsFunc(enrolled, func(n Node) bool { return n.Name == name })
 }
 
-// enrolledAs is a node as it was enrolled, if it was.
+// enrolledAs returns the enrolment of a node, if it has one.
 func enrolledAs(enrolled []Node, name string) Node {
 	for _, n := range enrolled {
 		if n.Name == name {
@@ -71,7 +72,7 @@ func enrolledAs(enrolled []Node, name string) Node {
 	return Node{Name: name}
 }
 
-// claims are all nodes that the ConfigMaps speak of, in the order of the names.
+// claims returns all nodes that the ConfigMaps name, ordered by name.
 func (r *resolver) claims() []claim {
 	var own, shared []claim
 	for _, name := range slices.Sorted(maps.Keys(r.maps)) {
@@ -94,7 +95,7 @@ func (r *resolver) claims() []claim {
 	return append(own, r.perNode(shared)...)
 }
 
-// owner is the node of a ConfigMap; empty if it is for many.
+// owner returns the node of a ConfigMap; empty if the ConfigMap is about many.
 func owner(cm, named string) string {
 	if named != "" && (cm == nodePrefix+named || cm == configPrefix+named) {
 		return named
@@ -108,7 +109,7 @@ func owner(cm, named string) string {
 	return strings.TrimPrefix(cm, configPrefix)
 }
 
-// methods are those that a ConfigMap names or holds.
+// methods returns the methods that a ConfigMap names or holds.
 func methods(m ConfigMap, lines map[string]entry) []string {
 	var out []string
 	for _, k := range append([]string{isolation, power, recovery}, levels...) {
@@ -123,7 +124,8 @@ func methods(m ConfigMap, lines map[string]entry) []string {
 	return slices.Compact(out)
 }
 
-// perNode finds the nodes of a type or of the default by their own methods.
+// perNode finds the nodes that have methods of their own for a type's or the default
+// configuration.
 func (r *resolver) perNode(shared []claim) []claim {
 	var out []claim
 	names := slices.Sorted(maps.Keys(r.maps))
@@ -140,15 +142,15 @@ func (r *resolver) perNode(shared []claim) []claim {
 	return out
 }
 
-// whole tells whether a node has all of its plan. A ConfigMap that node 7 reads
-// for its method ipmi-on, fence-method-ipmi-on-7, looks like method ipmi of a
-// node on-7; there is such a node only if the rest of it is there.
+// whole reports whether a node's plan is complete. A ConfigMap that node 7 reads for its
+// method ipmi-on, fence-method-ipmi-on-7, looks like method ipmi of a node on-7. That node
+// exists only if the rest of its plan exists.
 func (r *resolver) whole(c claim) bool {
 	_, err := r.plan(c.config)
 	return err == nil
 }
 
-// addresses are those of a node's methods that can be read.
+// addresses returns the addresses of a node's methods that can be read.
 func (r *resolver) addresses(c claim) []string {
 	var out []string
 	for _, name := range c.names {
@@ -167,7 +169,7 @@ func (r *resolver) addresses(c claim) []string {
 	return out
 }
 
-// each is all that no other node may have any of.
+// each returns everything in a binding that no other node may have.
 func (s Settings) each(b api.Binding) []string {
 	members := b.Members
 	if len(members) == 0 {

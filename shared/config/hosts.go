@@ -13,17 +13,17 @@ import (
 // HostsAnnotation of a Secret lists the hosts that its values may be sent to.
 const HostsAnnotation = "nodefence.io/hosts"
 
-// Secret is as much of a Secret as says where it may go.
+// Secret is the part of a Secret that says where it may be sent.
 type Secret struct {
 	Namespace, Name string
-	// Hosts is the annotation; Named is false where there is none.
+	// Hosts is the annotation; Named is false if there is none.
 	Hosts string
 	Named bool
 }
 
-// SendableTo refuses hosts that a Secret does not name: whoever may write ConfigMaps
-// would otherwise have passwords sent to a host of his own (S11, S29). Keys are those
-// that would be sent.
+// SendableTo refuses hosts that a Secret does not name. Otherwise a user who may write
+// ConfigMaps could have passwords sent to a host of his own (S11: the device is the node's
+// own; S29: no secret is shown). Keys are the keys that would be sent.
 func (s Secret) SendableTo(keys, hosts []string) error {
 	allowed, err := s.patterns()
 	if err != nil {
@@ -47,7 +47,7 @@ func (s Secret) SendableTo(keys, hosts []string) error {
 		strings.Join(append(allowed, no...), ","))
 }
 
-// patterns are the entries of the annotation, in one spelling.
+// patterns returns the entries of the annotation in one spelling.
 func (s Secret) patterns() ([]string, error) {
 	var out []string
 	for _, e := range strings.FieldsFunc(s.Hosts, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
@@ -58,7 +58,7 @@ func (s Secret) patterns() ([]string, error) {
 				return nil, fmt.Errorf("Secret %s, annotation %s: %q is no network, such as 192.0.2.0/24", s.Name, HostsAnnotation, e)
 			}
 		default:
-			// What stands for any letters is looked at as if it were some.
+			// A wildcard is checked as if it were ordinary letters.
 			if _, err := host.Name("host", strings.ReplaceAll(e, "*", "x")); err != nil || strings.ContainsAny(e, "[]") {
 				return nil, fmt.Errorf("Secret %s, annotation %s: %q is no address, no network and no host's name; write names and addresses without scheme and port", s.Name, HostsAnnotation, e)
 			}
@@ -68,13 +68,13 @@ func (s Secret) patterns() ([]string, error) {
 	return out, nil
 }
 
-// listed tells whether a list has a host: an address by itself or by its network, a
-// name by itself or by a pattern in which * stands for letters other than a dot.
+// listed reports whether a list has a host: an address by itself or by its network, a name
+// by itself or by a pattern in which * stands for letters other than a dot.
 func listed(list []string, h string) bool {
 	addr, err := netip.ParseAddr(h)
 	for _, e := range list {
 		if err != nil { // a name
-			// In a path's pattern a * stops at a slash, as it has to at a dot here.
+			// path.Match stops a * at a slash; here it must stop at a dot.
 			dots := strings.NewReplacer(".", "/")
 			if ok, err := path.Match(dots.Replace(e), dots.Replace(h)); ok && err == nil && !strings.Contains(e, "/") {
 				return true

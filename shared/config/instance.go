@@ -11,14 +11,14 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// instances are the built-in methods that switch a cloud's instance, with the
-// action that an agent would have for it.
+// instances are the built-in methods that switch a cloud's instance, with the equivalent
+// action of an agent.
 var instances = map[string]string{"restart_instance": "reboot", "stop_instance": "off", "start_instance": "on", deleteMachine: "off"}
 
-// deleteMachine ends the instance for good, and is another driver's.
+// deleteMachine ends the instance for good, and needs another driver.
 const deleteMachine = "delete_machine"
 
-// instanceStep adds a word with the instance that the node was enrolled as.
+// instanceStep adds a call to the instance that the node was enrolled as.
 func (r *resolver) instanceStep(out *stage, at place, key, name, action string, s Step) error {
 	k, why := r.knows(name == deleteMachine)
 	if why != "" {
@@ -33,17 +33,17 @@ func (r *resolver) instanceStep(out *stage, at place, key, name, action string, 
 
 const noCloud = "this build has no driver for a cloud"
 
-// cloud is the driver that switches the node's instance, or why there is none.
+// cloud returns the driver that switches the node's instance, or why there is none.
 func (r *resolver) cloud() (device.Kind, string) { return r.knows(false) }
 
-// knows is the driver that knows the node's instance, to switch it or to end it for
+// knows returns the driver that knows the node's instance, to switch it or to end it for
 // good, or why there is none.
 func (r *resolver) knows(end bool) (device.Kind, string) {
 	var known []string
 	for _, name := range slices.Sorted(maps.Keys(r.s.Kinds)) {
 		k := r.s.Kinds[name]
 		if k.Scope != device.ScopePower || (k.NoOn != "") != end {
-			continue // what can't switch on is no switch of it
+			continue // a driver that can't switch on cannot restart the instance
 		}
 		if r.enrolled(k) != nil {
 			return k, ""
@@ -62,8 +62,8 @@ func (r *resolver) knows(end bool) (device.Kind, string) {
 		" was enrolled, is no instance of a cloud that this build knows (" + strings.Join(known, ", ") + ")"
 }
 
-// enrolled are the parameters that a driver reads in the node's provider ID; nil
-// if it is none of its.
+// enrolled returns the parameters that a driver reads from the node's provider ID; nil if
+// the ID is not for this driver.
 func (r *resolver) enrolled(k device.Kind) map[string]string {
 	if k.Cloud == nil {
 		return nil
@@ -75,8 +75,8 @@ func (r *resolver) enrolled(k device.Kind) map[string]string {
 	return p
 }
 
-// agree holds what a ConfigMap says to what was enrolled: of two readings one is
-// another node's machine (S11).
+// agree checks a ConfigMap against the enrolment: if they differ, one of them names another
+// node's machine (S11: the device is the node's own).
 func (r *resolver) agree(b *bound, m *method, k device.Kind, enrolled map[string]string) error {
 	if enrolled == nil {
 		return nil
@@ -92,7 +92,7 @@ func (r *resolver) agree(b *bound, m *method, k device.Kind, enrolled map[string
 	return nil
 }
 
-// byCloud is what a node without any ConfigMap has, on a cloud.
+// byCloud returns the plan of a node without any ConfigMap, on a cloud.
 func (r *resolver) byCloud(none error) (source, error) {
 	switch _, why := r.cloud(); why {
 	case "":
@@ -110,8 +110,8 @@ func (r *resolver) byCloud(none error) (source, error) {
 	}}, nil
 }
 
-// Alike are the nodes, of those that were enrolled, that have the same machine
-// as n: one of them is wrong, and nothing here says which (S11).
+// Alike returns the enrolled nodes that have the same machine as n: one of the enrolments
+// is wrong, and nothing here says which (S11).
 func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
 	k := s.Kinds[mine.Driver]
 	var out []Node
@@ -124,5 +124,5 @@ func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
 	return out
 }
 
-// quoted is somebody else's text, kept short.
+// quoted shortens and quotes a text that somebody else wrote.
 func quoted(s string) string { return strconv.Quote(clip.To(80, s)) }

@@ -240,8 +240,8 @@ func TestOneInstanceOfTwo(t *testing.T) {
 	}
 }
 
-// TestNotTheSwitch: what knows the instance too, and is no switch of it, is not what
-// restart-instance means; and what can't switch on is not asked to (S12).
+// TestNotTheSwitch: restart-instance does not use a driver that knows the instance but does
+// not switch it, and does not ask a driver that can't switch on (S12).
 func TestNotTheSwitch(t *testing.T) {
 	s := clouded()
 	end, net := s.Kinds["vm"], s.Kinds["vm"]

@@ -12,14 +12,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// SetDriver is the driver of a machine with several devices, all of which must be
-// off.
+// SetDriver is the driver of a machine with several devices, all of which must be off.
 const SetDriver = "set"
 
-// maxMembers is more supplies than machines have.
+// maxMembers is more power supplies than machines have.
 const maxMembers = 8
 
-// joined is a device, with all that the methods of a plan do to it.
+// joined is a device, with all methods of a plan that call it.
 type joined struct {
 	*bound
 	methods []*bound
@@ -34,7 +33,7 @@ func (j joined) does(off bool) string {
 	return ""
 }
 
-// join makes one device of those that the methods speak with: itself if there is
+// join makes one device of those that the methods call: the device itself if there is only
 // one, else the set of those that are switched off.
 func join(from source, all []*bound) (*bound, error) {
 	devices, err := distinct(from, all)
@@ -50,9 +49,9 @@ func join(from source, all []*bound) (*bound, error) {
 	return together(devices), nil
 }
 
-// distinct groups the methods by device. Methods of one device speak with it in
-// one way, and one of them switches it off: two would be two outlets, of which
-// one has the other's number.
+// distinct groups the methods by device. Methods of one device must use it in one way, and
+// only one of them may switch it off: two such methods were meant for two outlets, and one
+// of them has the wrong number.
 func distinct(from source, all []*bound) ([]joined, error) {
 	var out []joined
 	for _, b := range all {
@@ -78,7 +77,7 @@ func distinct(from source, all []*bound) ([]joined, error) {
 	return out, nil
 }
 
-// alike holds two methods of one device to one way to speak with it.
+// alike checks that two methods of one device use the same parameters.
 func alike(from source, first, b *bound) error {
 	for _, p := range slices.Sorted(maps.Keys(first.values)) {
 		if b.values[p] != first.values[p] {
@@ -91,9 +90,9 @@ func alike(from source, first, b *bound) error {
 	return nil
 }
 
-// agreed refuses what is no set: a device that is only read or only switched on
-// may be another machine's, and with some on and some off nobody said what the
-// machine is to be.
+// agreed refuses devices that are no set. A device that is only read, or only switched on,
+// may be another machine's. If only some are switched on again, the configuration does not
+// say whether the machine is to be on.
 func agreed(from source, devices []joined) error {
 	first, on := devices[0], 0
 	for _, j := range devices {
@@ -130,7 +129,7 @@ func together(devices []joined) *bound {
 	for i, j := range devices {
 		b.Members = append(b.Members, api.SetMember{Driver: j.Driver, Address: j.Address, Params: j.Params, SecretRefs: j.SecretRefs, Identity: j.Identity})
 		b.EffectDelay = metav1.Duration{Duration: max(b.EffectDelay.Duration, j.EffectDelay.Duration)}
-		lead = max(lead, leadOf(j.Lead)) // it is off when the last of them is
+		lead = max(lead, leadOf(j.Lead)) // the set is off when its last member is off
 		addresses = append(addresses, j.Address)
 		for name, at := range j.origins {
 			b.origins[strconv.Itoa(i+1)+"."+name] = at
@@ -140,7 +139,7 @@ func together(devices []joined) *bound {
 	return b
 }
 
-// Addresses are those of all devices of a binding.
+// Addresses returns the addresses of all devices of a binding.
 func Addresses(b api.Binding) []string {
 	if len(b.Members) == 0 {
 		return []string{b.Address}

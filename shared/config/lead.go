@@ -8,11 +8,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// maxLead is longer than any device is known to read off before its machine is.
+// maxLead is longer than any known device reads off before its machine is off.
 const maxLead = 5 * time.Minute
 
-// lead is how long a device may read off before the machine is off: what its driver
-// declares, or what the method says of this one (settle=). Only power is proven by it.
+// lead is how long a device may read off before the machine is off: the driver declares a
+// value, or the method gives one for this device (settle=). Only devices for power have a
+// lead.
 func lead(m *method, k device.Kind) (*metav1.Duration, error) {
 	e, given := m.values["settle"]
 	if k.Scope != device.ScopePower {
@@ -34,7 +35,7 @@ func lead(m *method, k device.Kind) (*metav1.Duration, error) {
 	return said(d), nil
 }
 
-// said is a lead in a binding, where the default is not written down.
+// said returns a lead for a binding, which leaves the default out.
 func said(d time.Duration) *metav1.Duration {
 	if d == device.DefaultLead {
 		return nil
@@ -42,7 +43,7 @@ func said(d time.Duration) *metav1.Duration {
 	return &metav1.Duration{Duration: d}
 }
 
-// leadOf is that of a binding.
+// leadOf returns the lead of a binding.
 func leadOf(d *metav1.Duration) time.Duration {
 	if d == nil {
 		return device.DefaultLead

@@ -6,16 +6,16 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Level is another way to switch a node's machine, where the one before can't show
-// that it is off.
+// Level is another way to switch a node's machine, for when the level before can't show
+// that the machine is off.
 type Level struct {
 	Power   []Step      `json:"power"`
 	Binding api.Binding `json:"binding"`
-	// Origins are as a plan's.
+	// Origins are like a plan's.
 	Origins map[string]string `json:"origins,omitempty"`
 }
 
-// Bindings are those of all levels; none where nothing switches the machine.
+// Bindings are the bindings of all levels; none if no device switches the machine.
 func (p Plan) Bindings() []api.Binding {
 	if p.Binding.Driver == "" {
 		return nil
@@ -23,7 +23,7 @@ func (p Plan) Bindings() []api.Binding {
 	return append([]api.Binding{p.Binding}, p.NextBindings()...)
 }
 
-// NextBindings are those after the first.
+// NextBindings are the bindings after the first.
 func (p Plan) NextBindings() []api.Binding {
 	var all []api.Binding
 	for _, l := range p.Next {
@@ -35,12 +35,12 @@ func (p Plan) NextBindings() []api.Binding {
 // levels are the keys of the further levels, in order.
 var levels = []string{power + "_2", power + "_3", power + "_4"}
 
-// isPower: the key is a level's.
+// isPower reports whether the key is a level's.
 func isPower(key string) bool { return key == power || slices.Contains(levels, key) }
 
-// next reads the levels after the first. Each is a device, or a set, of its own: a
-// device that failed at one level is not another way at the next. A level
-// that is left out ends the row, and one after it is a mistake.
+// next reads the levels after the first. Each level is a device, or a set, of its own: a
+// device that failed at one level is no other way at the next. Levels have no gaps: a level
+// after a missing one is a mistake.
 func (r *resolver) next(from source, first api.Binding) ([]Level, error) {
 	var out []Level
 	devices := Addresses(first)
@@ -82,7 +82,7 @@ func (r *resolver) next(from source, first api.Binding) ([]Level, error) {
 	return out, nil
 }
 
-// proves: a level without an off shows nothing.
+// proves refuses a level without an off, which can prove nothing.
 func proves(from source, key string, s stage) error {
 	if has(s.steps, Off) {
 		return nil

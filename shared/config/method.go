@@ -9,7 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// method is a method with its templates worked in.
+// method is a method after its templates have been applied.
 type method struct {
 	name   string
 	at     place
@@ -28,7 +28,7 @@ func (b body) at() place { return place{cm: b.cm.Name, key: b.key} }
 
 func (r *resolver) canonical(name string) string { return r.s.Canonical(name) }
 
-// Canonical is a parameter's one name.
+// Canonical returns the one name of a parameter.
 func (s Settings) Canonical(name string) string {
 	n := norm(name)
 	if a, ok := s.Aliases[n]; ok {
@@ -37,7 +37,7 @@ func (s Settings) Canonical(name string) string {
 	switch n {
 	case "must_sucess": // the proposal's own spelling
 		return "must_success"
-	case "port": // agents have both words for an outlet
+	case "port": // agents use both words for an outlet
 		return "plug"
 	}
 	return n
@@ -60,7 +60,7 @@ func (r *resolver) method(name string, from source, at place) (*method, error) {
 	return &method{name: name, at: b.at(), values: values}, nil
 }
 
-// find looks in the same ConfigMap, then for one about this node, then for any.
+// find looks in the same ConfigMap, then for a ConfigMap about this node, then for any.
 func (r *resolver) find(name string, from source, at place) (*body, error) {
 	var found []body
 	for _, k := range slices.Sorted(maps.Keys(from.cm.Data)) {
@@ -94,7 +94,7 @@ func (r *resolver) find(name string, from source, at place) (*body, error) {
 	return &b, nil
 }
 
-// expand reads a body and lays it over its template.
+// expand reads a body and applies it over its template.
 func (r *resolver) expand(b body, chain []string) (map[string]entry, error) {
 	r.use(b.cm)
 	lines, err := parse(b.at(), b.text, r.canonical)
@@ -126,7 +126,7 @@ func (r *resolver) expand(b body, chain []string) (map[string]entry, error) {
 	return out, nil
 }
 
-// noTemplate says what else has the name of a template that is not there.
+// noTemplate names other objects that have the name of a missing template.
 func (r *resolver) noTemplate(t entry) string {
 	for _, k := range slices.Sorted(maps.Keys(r.maps[t.at.cm].Data)) {
 		if norm(k) == norm(t.value) || norm(k) == norm(methodPrefix+t.value) {
@@ -139,8 +139,8 @@ func (r *resolver) noTemplate(t entry) string {
 	return ""
 }
 
-// template finds the ConfigMap of a template. It is never about one node: any
-// method may name it (S11).
+// template finds the ConfigMap of a template. It is never about one node: any method may
+// name it (S11: the device is the node's own).
 func (r *resolver) template(t entry) (body, error) {
 	names := []string{t.value}
 	if x, ok := strings.CutPrefix(t.value, "fence-method-template-"); ok {

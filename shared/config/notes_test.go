@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNotes: what a plan asks for and does not get is said, and not silently left out.
+// TestNotes: requests of a plan that are not carried out are noted, and not silently left
+// out.
 func TestNotes(t *testing.T) {
 	const (
 		marks = "recovery does not name uncordon: nodefence takes its own mark off all the same"

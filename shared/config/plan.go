@@ -15,13 +15,13 @@ var builtins = map[string]Do{
 	"clean_pods": CleanPods, "out_of_service": OutOfService, "kdump_wait": KdumpWait,
 }
 
-// elsewhere are the proposal's methods that are no step of a node, and where what they
-// mean is asked for. They are refused and not skipped: whoever wrote them counts on them.
+// elsewhere are the proposal's methods that are no step of a node, with the field that
+// replaces each. They are refused, because a user who writes one relies on it.
 var elsewhere = map[string]string{
 	"detach_volumes": "cleanup.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted",
 }
 
-// builtin is the built-in's name of a normalised one.
+// builtin returns the built-in's name for a normalised name.
 func builtin(name string) (string, bool) {
 	_, ok := builtins[name]
 	_, switches := instances[name]
@@ -36,17 +36,18 @@ const (
 	recovery  = "recovery"
 )
 
-// stage is what one line of config.properties comes to.
+// stage is the result of one line of config.properties.
 type stage struct {
 	steps []Step
-	// on are power-ons that are kept for recovery (S4), one a device.
+	// on are power-ons that wait for recovery (S4: off, seen off, released, on), one for
+	// each device.
 	on      []Step
 	devices []*bound
-	// cuts are the devices that cut off storage or network, or give it back.
+	// cuts are the devices that cut off storage or network, or give access back.
 	cuts []*bound
 }
 
-// plan reads the steps and holds them to one device.
+// plan reads the steps, and checks that they belong to one device.
 func (r *resolver) plan(from source) (Plan, error) {
 	p := Plan{}
 	var err error
@@ -86,8 +87,8 @@ func (r *resolver) plan(from source) (Plan, error) {
 	return p, nil
 }
 
-// steps are the three stages'. An On among those of power is one of recovery, unless that has
-// its own.
+// steps returns the steps of the three stages. An On among the steps of power moves to
+// recovery, unless recovery has its own.
 func (p *Plan) steps(stages [3]stage) {
 	p.Isolation, p.Power, p.Recovery = stages[0].steps, stages[1].steps, stages[2].steps
 	if on := stages[1].on; !has(p.Recovery, On) {
@@ -95,7 +96,7 @@ func (p *Plan) steps(stages [3]stage) {
 	}
 }
 
-// cutPlan is of a node whose machine nothing switches.
+// cutPlan is the plan of a node whose machine no device switches.
 func (r *resolver) cutPlan(from source, p Plan, stages [3]stage) (Plan, error) {
 	for _, key := range levels {
 		if e, ok := from.lines[key]; ok {
@@ -108,7 +109,7 @@ func (r *resolver) cutPlan(from source, p Plan, stages [3]stage) (Plan, error) {
 	return p, nil
 }
 
-// notes say in words where the plan is not what its lines may lead one to expect.
+// notes say in words where the plan differs from what its lines suggest.
 func notes(p Plan) []string {
 	var out []string
 	if p.Kdump {

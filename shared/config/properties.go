@@ -9,7 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// place is where something stands.
+// place is the place of a line or value.
 type place struct {
 	cm, key string
 	line    int
@@ -24,14 +24,14 @@ func (p place) String() string {
 	return strings.TrimSuffix((&Error{ConfigMap: p.cm, Key: p.key, Line: p.line}).Error(), ": ")
 }
 
-// wrap is for an error that says itself what is wrong.
+// wrap adds the place to an error.
 func (p place) wrap(err error) error {
 	return &Error{ConfigMap: p.cm, Key: p.key, Line: p.line, Msg: err.Error(), kind: err}
 }
 
 // entry is one line.
 type entry struct {
-	// name is canonical, written as it stands in the ConfigMap but for "-".
+	// name is canonical; written is the name in the ConfigMap, with "_" for "-".
 	name, written, value string
 	at                   place
 	// own: the ConfigMap is about this one node.
@@ -41,8 +41,8 @@ type entry struct {
 // norm makes "-" and "_" the same.
 func norm(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "-", "_") }
 
-// parse reads key=value lines. What is not understood is named by its line and
-// not quoted: a torn line may be the rest of a password (S29).
+// parse reads key=value lines. An error names a bad line by its number and does not quote
+// it: a torn line may be the rest of a password (S29: no secret is shown).
 func parse(at place, text string, canonical func(string) string) (map[string]entry, error) {
 	out := map[string]entry{}
 	for i, l := range strings.Split(text, "\n") {
@@ -72,8 +72,8 @@ func spelt(was, now entry) string {
 	return " as " + shown(was.written)
 }
 
-// shown quotes a name if it can be one at all; anything else may be a piece of
-// a secret that was broken over two lines.
+// shown quotes a name if it can be a name; anything else may be a piece of a secret that
+// was broken over two lines.
 func shown(name string) string {
 	if len(name) > 40 {
 		return "this key"
@@ -86,7 +86,8 @@ func shown(name string) string {
 	return `"` + name + `"`
 }
 
-// meantBy says what a word was probably meant to be, before the list of those there are.
+// meantBy says what a word was probably meant to be, for use before the list of known
+// words.
 func meantBy(word string, known []string) string {
 	if n := spelling.Near(word, known); n != "" {
 		return "did you mean " + n + "? "
@@ -94,7 +95,7 @@ func meantBy(word string, known []string) string {
 	return ""
 }
 
-// check refuses values that read differently in another place.
+// check refuses values that other programs would read differently.
 func check(e entry, secret bool) error {
 	if e.value == "" {
 		return e.at.errorf("%s has no value", shown(e.written))

@@ -7,9 +7,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// What a record takes of devices; all but mostBytes are the API's. A record that is too
-// big could not be saved, and would be so in the midst of a fence: whoever wrote the
-// ConfigMap is told before.
+// The bounds of a record's devices; all but mostBytes are the API's. A record that is too
+// big can't be saved, which must not first be found out during a fence. So the user is told
+// when the configuration is read.
 const (
 	longest     = 4096 // of addresses, identities and values
 	longestName = 253
@@ -19,7 +19,7 @@ const (
 	mostBytes   = 64 << 10 // of all devices of a node
 )
 
-// tooLong says what of a node's devices no record takes; empty if it takes them all.
+// tooLong says which part of a node's devices is too long for a record; empty if all fit.
 func tooLong(devices []api.Binding) string {
 	for _, b := range devices {
 		members := []api.SetMember{{Driver: b.Driver, Address: b.Address, Identity: b.Identity, Params: b.Params, SecretRefs: b.SecretRefs}}

@@ -8,8 +8,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestTooLong: what a ConfigMap says of devices fits into a record, or is refused in words.
-// No value is in them, as it may be a password that stands at the wrong key (S29).
+// TestTooLong: a ConfigMap's devices fit into a record, or are refused in words. The words
+// contain no value, because it may be a password at the wrong key (S29).
 func TestTooLong(t *testing.T) {
 	many := func(n, each int) map[string]string {
 		m := map[string]string{}

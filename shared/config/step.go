@@ -33,7 +33,7 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	return r.methodStep(out, key, m)
 }
 
-// methodStep is the step of a method that somebody has written.
+// methodStep is the step of a method that a user has written.
 func (r *resolver) methodStep(out *stage, key string, m *method) error {
 	name := m.name
 	scope, scoped := scopes[norm(name)]
@@ -63,8 +63,8 @@ func (r *resolver) methodStep(out *stage, key string, m *method) error {
 	return r.deviceStep(out, key, m, k, s)
 }
 
-// bare refuses parameters of a built-in, which takes none. The older controller
-// ran a script of its own for each; another one is somebody's own work.
+// bare refuses parameters of a built-in, which takes none. The older controller ran a
+// script of its own for each; another script would be ignored.
 func (r *resolver) bare(m *method) error {
 	for _, e := range inOrder(m.values) {
 		switch {
@@ -82,8 +82,8 @@ func (r *resolver) bare(m *method) error {
 
 var olderScripts = []string{"k8s_cordon_node.sh", "k8s_uncordon_node.sh", "k8s_clean_all_pods_on_node.sh"}
 
-// fabricStep notes what would cut a machine off from storage or network. The
-// power is what proves, and nothing is released before: to leave it out is safe.
+// fabricStep notes a method that would cut a machine off from storage or network, and is
+// skipped. That is safe: only power proves here, and nothing is released before.
 func (r *resolver) fabricStep(out *stage, key string, m *method) error {
 	s := Step{Method: m.name, Skipped: "its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}
 	var err error
@@ -119,8 +119,7 @@ func (r *resolver) unknown(from source, at place, name string) error {
 		name, meantBy(name, known)+unread(from.cm, name), strings.Join(known, ", "), cm, r.node.Name, cm)
 }
 
-// unread names a key that is written almost as the method's would be, and that nothing
-// reads.
+// unread names a key that is almost the method's, and that nothing reads.
 func unread(cm ConfigMap, name string) string {
 	want, keys := norm(methodPrefix+name), []string{}
 	for k := range cm.Data {
@@ -148,7 +147,7 @@ func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) e
 	}
 	switch {
 	case do == MarkUnschedulable && key == recovery:
-		// The proposal's recovery names the mark that it undoes.
+		// In the proposal, recovery names the mark that it undoes.
 		do = MarkSchedulable
 	case do == MarkSchedulable && key != recovery:
 		return at.errorf("method %q undoes the isolation; it belongs in recovery", s.Method)
@@ -161,7 +160,7 @@ func (r *resolver) builtinStep(out *stage, at place, key, name string, s Step) e
 	return nil
 }
 
-// deviceStep adds a word with a device.
+// deviceStep adds a call to a device.
 func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, s Step) error {
 	off, on, err := action(m)
 	if err != nil {
@@ -189,7 +188,7 @@ func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, 
 	return nil
 }
 
-// add puts the words with a device where they belong.
+// add puts the calls to a device into the right lists.
 func (g *stage) add(s Step, off, on, keepOn bool, b *bound) {
 	do := func(d Do) Step { s.Do = d; return s }
 	if !off && !on {
@@ -207,8 +206,8 @@ func (g *stage) add(s Step, off, on, keepOn bool, b *bound) {
 	}
 }
 
-// action says what is switched. Without one it is a reboot, as agents have it,
-// and a reboot is an off that is seen and then an on, never a reset (S4).
+// action says what is switched. Without an action it is a reboot, as for agents, and a
+// reboot is an off that is seen and then an on, never a reset (S4).
 func action(m *method) (off, on bool, err error) {
 	e, ok := m.values["action"]
 	if !ok {

@@ -5,16 +5,16 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Brakes sees what stops new Offs in the policies and the ledger as they stand, this
-// fence's slot, and since when the source has seen its Lease stand still. It goes after
-// NodeAndLease. The policy that decides says, too, whether the node is to be fenced on its
-// Machine's account.
-func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// Brakes reads what stops new Offs in the present policies and ledger, this fence's slot,
+// and since when the source has seen the node's Lease stand still. Call it after
+// NodeAndLease. From the policy that decides it also reads whether the node is to be fenced
+// because of its Machine.
+func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
@@ -39,22 +39,23 @@ func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Se
 	return nil
 }
 
-// Recount asks once more, right before power is cut or access taken, all that was asked
-// before the slot was reserved: the ledger is read first, then everything else, by which
-// it is held (S13, S14, S15). It goes after Brakes.
-func Recount(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// Recount repeats, right before power or access is cut, everything that was checked before
+// the slot was reserved. It reads the ledger first, and everything else after that (S13:
+// never etcd's quorum; S14: the limits hold; S15: a storm is seen as one). Call it after
+// Brakes.
+func Recount(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	now := c.Clock().Now()
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	lists, err := ReadLists(ctx, c.Client)
+	lists, err := ReadLists(ctx, c)
 	if err != nil {
 		return err
 	}
 	is, selected := admission.Live(lists.Policies, f, seen.Node, now)
 	if !selected {
-		return nil // which Brakes says
+		return nil // Brakes has this reason already
 	}
 	census, err := lists.Picture(ctx, c.Client, f)
 	if err != nil {

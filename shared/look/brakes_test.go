@@ -9,58 +9,58 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 const aLease = `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-05-01T12:00:00.123456Z","leaseDurationSeconds":8}}`
 
-// TestLook: what a decision rests on, as it stands on the API server.
+// TestLook: what a decision is based on, as the API server has it.
 func TestLook(t *testing.T) {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 2, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}}}}}
-	seenLease := fence.Lease{Exists: true, Renewed: "2026-05-01T12:00:00.123456Z", Renewal: 2 * time.Second}
+	seenLease := observed.Lease{Exists: true, Renewed: "2026-05-01T12:00:00.123456Z", Renewal: 2 * time.Second}
 	still := seenLease
 	still.StillSince = noon
 	for name, c := range map[string]struct {
 		lease, ledger string
 		// policy is the one that the second of its limits is of.
 		policy string
-		want   fence.Seen
+		want   observed.Look
 	}{
-		"nothing stands against it": {aLease, `{}`, "", fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
-		"no Lease":                  {"", `{}`, "", fence.Seen{Brakes: fence.Brakes{Looked: true}}},
+		"nothing stands against it": {aLease, `{}`, "", observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
+		"no Lease":                  {"", `{}`, "", observed.Look{Brakes: observed.Brakes{Looked: true}}},
 		"the source has seen the Lease stand": {aLease, `{"status":{"leases":{"still":[{"nodeName":"a","renewed":"2026-05-01T12:00:00.123456Z","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
-			fence.Seen{Lease: still, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: still, Brakes: observed.Brakes{Looked: true}}},
 		"the Lease has moved since": {aLease, `{"status":{"leases":{"still":[{"nodeName":"a","renewed":"2026-05-01T11:00:00Z","since":"2026-05-01T11:00:00.000000Z"}]}}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"another node's Lease stands": {aLease, `{"status":{"leases":{"still":[{"nodeName":"b","renewed":"2026-05-01T12:00:00.123456Z","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"its slot": {aLease, `{"status":{"reservations":[{"nodeName":"a","fenceUID":"f1","fenceNumber":2,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
-			fence.Seen{Lease: seenLease, Reserved: &noon, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Reserved: &noon, Brakes: observed.Brakes{Looked: true}}},
 		"an earlier fence's slot": {aLease, `{"status":{"reservations":[{"nodeName":"a","fenceUID":"f1","fenceNumber":1,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"a storm": {aLease, `{"status":{"storms":[{"policy":"second","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Storm: true, Message: "policy second: 5 of 9"}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Storm: true, Message: "policy second: 5 of 9"}}},
 		"another policy's storm": {aLease, `{"status":{"storms":[{"policy":"third","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"most Leases stand still (S16)": {aLease, `{"status":{"leases":{"total":3,"still":[{"nodeName":"b","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"nodeName":"c","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Storm: true, Why: "MostLeasesStale", Message: "2 of 3 Leases stand still: it may be we who are cut off"}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Storm: true, Why: "MostLeasesStale", Message: "2 of 3 Leases stand still: it may be we who are cut off"}}},
 		"the stop switch": {aLease, `{"spec":{"stop":true}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Stopped: true, Why: "Stopped", Message: "the ledger's stop switch is on"}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Stopped: true, Why: "Stopped", Message: "the ledger's stop switch is on"}}},
 		"a restore": {aLease, `{"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Stopped: true, Why: "StateWentBack",
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Stopped: true, Why: "StateWentBack",
 				Message: "the API server's state went back in time: the ledger's resourceVersion was 9, and was 7 at 2026-05-01T12:00:00Z; a person must confirm (spec.restoreConfirmed of FenceLedger cluster)"}}},
 		"a restore that was confirmed": {aLease, `{"spec":{"restoreConfirmed":{"by":"anna","seenAt":"2026-05-01T12:00:00.123456Z"}},"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"a policy that is paused now": {aLease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["anna"]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by anna"}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Paused: true, Message: "policy second is paused by anna"}}},
 		"a policy that somebody pauses": {aLease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseRequests":["upgrade","anna"]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Paused: true, Message: "policy second is paused by upgrade, anna"}}},
 		"a policy with a pause window": {aLease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","pauseWindows":[{"start":"22:00","duration":"8h"}]}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true, Windows: []policy.Windows{{Policy: "second", Windows: []api.PauseWindowRule{{Start: "22:00", Duration: "8h"}}}}}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Windows: []policy.Windows{{Policy: "second", Windows: []api.PauseWindowRule{{Start: "22:00", Duration: "8h"}}}}}}},
 		"a policy that is not paused": {aLease, `{}`, `{"metadata":{"name":"second"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}`,
-			fence.Seen{Lease: seenLease, Brakes: fence.Brakes{Looked: true}}},
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &served{objects: map[string]string{ledgerPath: c.ledger}}
@@ -73,7 +73,7 @@ func TestLook(t *testing.T) {
 			}
 			s.objects[policiesPath] = `{"items":[` + policies + `]}`
 			client := s.client(t)
-			var seen fence.Seen
+			var seen observed.Look
 			if err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
@@ -88,34 +88,35 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// unwatched: in none of these ledgers stands when anybody has drawn there.
+// unwatched: none of these ledgers says when anybody has drawn into it.
 const unwatched = "nobody has watched the Leases yet"
 
-// TestNoPolicySelectsTheNode: an admin who deletes a policy expects that nothing begins under
-// it: what was not begun ends, and what was sends no further Off (S17, S25).
+// TestNoPolicySelectsTheNode: an admin who deletes a policy expects that no fence begins
+// under it. A fence that was not begun ends, and a fence that was begun sends no further
+// Off (S17, S25).
 func TestNoPolicySelectsTheNode(t *testing.T) {
 	const words = "no FencePolicy selects this node any more; it was fenced under policy mine"
 	const mine, other = `{"metadata":{"name":"mine"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":1}}`, `{"metadata":{"name":"other"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","precedence":2}}`
-	ends := fence.Brakes{Looked: true, Gone: true, Why: api.PolicyDeleted, Message: words}
-	other2 := fence.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
+	ends := observed.Brakes{Looked: true, Gone: true, Why: api.PolicyDeleted, Message: words}
+	other2 := observed.Brakes{Looked: true, Changed: true, Stricter: true, Why: api.PolicyChanged, Message: "policy other decides for this node now; it was admitted under policy mine"}
 	for name, c := range map[string]struct {
 		policies, ledger string
 		begun            bool
-		want             fence.Brakes
+		want             observed.Brakes
 	}{
-		"it is there":                     {mine + "," + other, `{}`, false, fence.Brakes{Looked: true}},
+		"it is there":                     {mine + "," + other, `{}`, false, observed.Brakes{Looked: true}},
 		"it is deleted":                   {"", `{}`, false, ends},
-		"deleted after the Off":           {"", `{}`, true, fence.Brakes{Looked: true, Stopped: true, Why: api.PolicyDeleted, Message: words + ": no further power is cut until one does"}},
-		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, fence.Brakes{Looked: true, Stopped: true, Why: api.Stopped, Message: "the ledger's stop switch is on"}},
+		"deleted after the Off":           {"", `{}`, true, observed.Brakes{Looked: true, Stopped: true, Why: api.PolicyDeleted, Message: words + ": no further power is cut until one does"}},
+		"deleted, and everything stopped": {"", `{"spec":{"stop":true}}`, false, observed.Brakes{Looked: true, Stopped: true, Why: api.Stopped, Message: "the ledger's stop switch is on"}},
 		"another one decides":             {other, `{}`, false, other2},
-		"another's limits are gone":       {mine, `{}`, false, fence.Brakes{Looked: true, Changed: true}},
+		"another's limits are gone":       {mine, `{}`, false, observed.Brakes{Looked: true, Changed: true}},
 		"it has chosen other nodes since": {`{"metadata":{"name":"mine"},"spec":{"mode":"Enforce","action":"Reboot","selector":{"matchLabels":{"x":"y"}}}}`, `{}`, false, ends},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "mine"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}, Limits: []api.ScopedLimits{{Policy: "mine"}, {Policy: "other"}}}}}}
 			f.Status.Power.SwitchedByUs = c.begun
 			s := &served{objects: map[string]string{ledgerPath: c.ledger, policiesPath: `{"items":[` + c.policies + `]}`}}
-			seen := fence.Seen{Node: fence.Node{Exists: true}}
+			seen := observed.Look{Node: observed.Node{Exists: true}}
 			if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +128,8 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeSeenIsNotSeen: no part of a look that fails says that all is well.
+// TestWhatCannotBeSeenIsNotSeen: if a part of a look fails, nothing in it says that all is
+// well.
 func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "p"}}}}}}
 	for _, path := range []string{nodePath, leasePath, ledgerPath, policiesPath} {
@@ -137,7 +139,7 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 				refused: map[string]int32{path: http.StatusServiceUnavailable},
 			}
 			client := s.client(t)
-			var seen fence.Seen
+			var seen observed.Look
 			err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
 				err = look.Brakes(t.Context(), client.Since(0), f, &seen)

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// budgets says of each pod that is to be deleted which disruption budgets it
-// counts for. Eviction asks no budget for a pod that is not running yet or is
-// being deleted already.
-func (c work) budgets(ctx context.Context, left *fence.Left, pods []corev1.Pod) error {
+// budgets lists, for each pod to be deleted, the disruption budgets that count it. An
+// eviction of a pod that does not run yet, or is already being deleted, is not subject to
+// budgets.
+func (c work) budgets(ctx context.Context, left *observed.Left, pods []corev1.Pod) error {
 	all, err := c.Client.DisruptionBudgets(ctx)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (c work) budgets(ctx context.Context, left *fence.Left, pods []corev1.Pod) 
 	for i := range pods {
 		byUID[pods[i].UID] = &pods[i]
 	}
-	left.Budgets = map[string]fence.Disruption{}
+	left.Budgets = map[string]observed.Disruption{}
 	for i := range left.Delete {
 		p := byUID[left.Delete[i].UID]
 		if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodPending {
@@ -46,10 +46,10 @@ func counts(b *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
 	return b.Namespace == p.Namespace && err == nil && sel.Matches(labels.Set(p.Labels))
 }
 
-// disruption is what the budget says. Numbers that are not of its present spec
-// allow nothing.
-func disruption(b *policyv1.PodDisruptionBudget) fence.Disruption {
-	d := fence.Disruption{Allowed: b.Status.DisruptionsAllowed, Healthy: b.Status.CurrentHealthy, Wanted: b.Status.DesiredHealthy}
+// disruption is the budget's present state. If its numbers belong to an older spec, it
+// allows no disruption.
+func disruption(b *policyv1.PodDisruptionBudget) observed.Disruption {
+	d := observed.Disruption{Allowed: b.Status.DisruptionsAllowed, Healthy: b.Status.CurrentHealthy, Wanted: b.Status.DesiredHealthy}
 	if b.Status.ObservedGeneration < b.Generation {
 		d.Allowed = 0
 	}

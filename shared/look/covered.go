@@ -8,25 +8,26 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// The machine may run on: only its storage is cut. So only pods all of whose writable
-// volumes are known to be cut go, and what can't be told keeps its pod (S1).
+// The machine may still run: only its storage is cut. So only pods are released all of
+// whose writable volumes are known to be cut. If that is unknown, the pod stays (S1: no
+// release without a proof).
 
-// covering parts what a cut covers from what stays.
+// covering separates what a cut covers from what stays.
 type covering struct {
 	work
 	cover    *api.Coverage
 	attached []storagev1.VolumeAttachment
-	left     *fence.Left
+	left     *observed.Left
 }
 
-// covered keeps the pods and attachments that the cut covers, and writes down which
-// pods stay, and the volumes of those that don't.
+// covered returns the pods and attachments that the cut covers, and records which pods
+// stay, and the volumes of the pods that don't.
 func (c work) covered(ctx context.Context, cover *api.Coverage, pods []corev1.Pod, attached []storagev1.VolumeAttachment, as api.OutOfServiceValue) (
-	minePods []corev1.Pod, mine []storagev1.VolumeAttachment, left *fence.Left, err error) {
-	k := covering{work: c, cover: cover, attached: attached, left: &fence.Left{}}
+	minePods []corev1.Pod, mine []storagev1.VolumeAttachment, left *observed.Left, err error) {
+	k := covering{work: c, cover: cover, attached: attached, left: &observed.Left{}}
 	var kept []corev1.Pod
 	for i := range pods {
 		ok := false
@@ -54,16 +55,16 @@ func (c work) covered(ctx context.Context, cover *api.Coverage, pods []corev1.Po
 	return minePods, mine, k.left, nil
 }
 
-// unused are the attachments of covered volumes that no pod that stays uses. It writes
-// their volumes down.
+// unused returns the attachments of covered volumes that no staying pod uses, and records
+// their volumes.
 func (k *covering) unused(ctx context.Context, used map[string]bool) (mine []storagev1.VolumeAttachment, err error) {
 	for _, a := range k.attached {
 		name := a.Spec.Source.PersistentVolumeName
 		if name == nil {
-			continue // a volume within a pod's own spec has no class and no driver's volume
+			continue // a volume in a pod's own spec has no class and no driver's volume
 		}
 		if used[*name] {
-			continue // by a pod that stays
+			continue // used by a pod that stays
 		}
 		pv, err := k.Client.PersistentVolume(ctx, *name)
 		if err != nil {
@@ -77,8 +78,8 @@ func (k *covering) unused(ctx context.Context, used map[string]bool) (mine []sto
 	return mine, nil
 }
 
-// all tells whether all writable volumes of a pod are covered. One without any has
-// nothing that was cut: it may write to other things than volumes, and stays.
+// all reports whether all writable volumes of a pod are covered. A pod without any stays:
+// nothing of it was cut, and it may write elsewhere.
 func (k *covering) all(ctx context.Context, p *corev1.Pod) (bool, error) {
 	var volumes []*corev1.PersistentVolume
 	for i := range p.Spec.Volumes {
@@ -92,7 +93,7 @@ func (k *covering) all(ctx context.Context, p *corev1.Pod) (bool, error) {
 		case v.Ephemeral != nil:
 			claim = p.Name + "-" + v.Name
 		default:
-			return false, nil // the node's own files, or storage that no class stands for
+			return false, nil // the node's own files, or storage without a class
 		}
 		pv, err := k.volume(ctx, p.Namespace, claim)
 		if err != nil || pv == nil || !k.covers(pv) {
@@ -106,7 +107,7 @@ func (k *covering) all(ctx context.Context, p *corev1.Pod) (bool, error) {
 	return len(volumes) > 0, nil
 }
 
-// private volumes go with their pod, or are never written to by it.
+// private volumes disappear with their pod, or the pod never writes to them.
 func private(v *corev1.Volume) bool {
 	return v.EmptyDir != nil || v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil
 }
@@ -119,7 +120,8 @@ func (k *covering) volume(ctx context.Context, namespace, claim string) (*corev1
 	return k.Client.PersistentVolume(ctx, pvc.Spec.VolumeName)
 }
 
-// covers goes by the volume's own class and driver: a claim's words are its author's.
+// covers compares the volume's own class and driver, because a claim is written by its
+// user.
 func (k *covering) covers(pv *corev1.PersistentVolume) bool {
 	if s := pv.Spec.StorageClassName; s != "" && slices.Contains(k.cover.StorageClassNames, s) {
 		return true
@@ -127,8 +129,8 @@ func (k *covering) covers(pv *corev1.PersistentVolume) bool {
 	return pv.Spec.CSI != nil && slices.Contains(k.cover.CSIDriverNames, pv.Spec.CSI.Driver)
 }
 
-// note keeps the volume as the kubelet names it while it uses it. Those that are not
-// attached by Kubernetes never stand in volumesInUse.
+// note records the volume by the kubelet's name for a volume in use. Volumes that
+// Kubernetes does not attach are never in volumesInUse.
 func (k *covering) note(pv *corev1.PersistentVolume) {
 	known := pv.Spec.CSI != nil && slices.ContainsFunc(k.attached, func(a storagev1.VolumeAttachment) bool {
 		return a.Spec.Source.PersistentVolumeName != nil && *a.Spec.Source.PersistentVolumeName == pv.Name

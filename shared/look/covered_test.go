@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -96,7 +96,7 @@ func TestOnlyWhatIsCutIsReleased(t *testing.T) { // S1
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			if !fence.CutOnly(&f.Status.Decision) || fence.ReleaseOf(f).Taints() {
+			if !facts.CutOnly(&f.Status.Decision) || facts.ReleaseOf(f).Taints() {
 				t.Error("released like a machine that is off")
 			}
 		})

@@ -8,16 +8,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Deletion sees whether the node's Machine is being deleted: whoever does that
-// drains the node, ends its machine and deletes its Node, and an Off in between hits a
-// machine that is being cleaned, or is another's already. It goes after Node. Once
-// power was cut, or work released, nothing is looked at: by then it may be our own
-// fence that has deleted the Machine, and it runs to its end (S25).
-func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// Deletion reads whether the node's Machine is being deleted. The deleting controller
+// drains the node, ends its machine and deletes its Node. An Off in between would hit a
+// machine that is being cleaned, or that already belongs to another node. Call it after
+// Node. Once power was cut, or work released, it reads nothing: by then our own fence may
+// have deleted the Machine, and the fence runs to its end (S25: what was begun runs to its
+// end).
+func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	if f.Status.Begun() || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}
@@ -29,7 +30,7 @@ func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.
 		m, err := c.MachineOf(ctx, ref)
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsInternalError(err):
-			// No retry mends these, and an error would be seen in a log only.
+			// No retry changes these, and an error would only show up in a log.
 			seen.Node.Deleting = fmt.Sprintf("nobody knows whether its Machine %s is being deleted: %v", ref.Name, err)
 			return nil
 		case err != nil:
@@ -43,9 +44,10 @@ func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.
 	return nil
 }
 
-// goes: this Machine is being deleted, and is this node's. A node may write its own
-// annotations, so that what they name counts only if that Machine names the node (S11,
-// S18): otherwise a node would be spared by naming another's Machine.
+// goes reports whether this Machine is being deleted and belongs to this node. A node may
+// write its own annotations, so the Machine that they name counts only if that Machine
+// names the node (S11: the device is the node's own; S18): otherwise a node could be spared
+// by naming another node's Machine.
 func goes(m *kube.BoundMachine, node string) bool {
 	return m != nil && m.DeletionTimestamp != nil && m.Status.NodeRef != nil && m.Status.NodeRef.Name == node
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
@@ -72,7 +72,7 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 			client := s.client(t)
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: c.status}
 			f.Status.Decision.NodeUID = "u"
-			var seen fence.Seen
+			var seen observed.Look
 			err := look.Node(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
 				err = look.Deletion(t.Context(), client.Since(0), f, &seen)

@@ -1,9 +1,10 @@
-// Package look reads what one decision is made on, and says it in the decision's own types:
-// a Node, its Lease, the ledger, the policies, a Machine, pods and volumes become fence.Seen
-// and admission.Picture.
+// Package look reads what one decision is based on, and converts it to the decision's own
+// types: a Node, its Lease, the ledger, the policies, a Machine, pods and volumes become
+// observed.Look and admission.Picture.
 //
-// What a reader must not get wrong: nothing is decided here. What can't be read is an error,
-// and never a look at which all is well: power would be cut by what nobody has seen. A read
-// may be up to a second old, but never from before the moment that the caller names, and
-// where something may be cut never from before the look (fence.Needs, kube.Recent).
+// What a reader must not get wrong: this package decides nothing. An object that can't be
+// read is an error. It must never look as if all were well, because power would then be cut
+// without a look. A read may be up to a second old, but never from before the time that the
+// caller names; where something may be cut, it is never from before the look (fence.Needs,
+// kube.Recent).
 package look

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
 func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 	const heard = `{"metadata":{"name":"a","annotations":{"nodefence.io/node-uid":"u","nodefence.io/boot-id":"b"}},"spec":{"holderIdentity":"10.0.0.7","acquireTime":"2026-05-01T12:00:00.123456Z","renewTime":"2026-05-01T12:01:00.123456Z","leaseTransitions":3}}`
-	want := fence.Dump{NodeUID: "u", BootID: "b", First: noon, Last: noon.Add(time.Minute), Source: "10.0.0.7", Count: 3}
+	want := observed.Dump{NodeUID: "u", BootID: "b", First: noon, Last: noon.Add(time.Minute), Source: "10.0.0.7", Count: 3}
 	rule := &api.KdumpSettings{}
 	for name, tc := range map[string]struct {
 		dec    api.Decision
@@ -35,7 +35,7 @@ func TestADumpIsLookedForWhereItIsWaitedFor(t *testing.T) {
 				s.refused = map[string]int32{dumpPath: tc.answer}
 			}
 			tc.status.Decision, tc.status.FenceNumber, tc.status.Phase = tc.dec, 1, api.Fencing
-			var seen fence.Seen
+			var seen observed.Look
 			if err := (look.Looker{Client: s.client(t)}).At(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}, Status: tc.status}, &seen, 0); err != nil {
 				t.Fatal(err)
 			}

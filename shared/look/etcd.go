@@ -13,17 +13,17 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// EtcdPods reads the pods that etcd's members run as.
+// EtcdPods reads the pods in which etcd's members run.
 type EtcdPods interface {
 	EtcdPods(ctx context.Context) ([]corev1.Pod, error)
 }
 
-// Etcd is how etcd's members stand: those of the static pods of kube-system, and the nodes
-// that the policy lists, as it stands. A list adds to what is observed and replaces none of
-// it: one that is out of date counts more members as lost, and never fewer (S13). Of those
-// that are not well it says by what they are known. The pods are read only where
-// they decide, which is under the rule of quorum; without it, whoever is listed by any
-// policy is a member, and left alone.
+// Etcd returns the state of etcd's members: those of the static pods of kube-system, and
+// the nodes that the present policy lists. A list only adds members. So an outdated list
+// counts too many members as lost, and never too few (S13: never etcd's quorum). For each
+// member that is not well, Etcd says why it counts as a member. The pods are read only
+// under the rule of quorum, where they decide. Without that rule, a node that any policy
+// lists is a member, and is not fenced.
 func Etcd(ctx context.Context, c EtcdPods, f *api.NodeFence, nodes []corev1.Node, policies []api.FencePolicy) (members map[string]bool, from map[string]string, err error) {
 	if f.Status.Decision.Settings.ControlPlane.Fence != api.WithQuorum {
 		members = map[string]bool{}
@@ -49,8 +49,8 @@ func Etcd(ctx context.Context, c EtcdPods, f *api.NodeFence, nodes []corev1.Node
 	return members, from, nil
 }
 
-// ObservedEtcd is how those members of etcd stand that its static pods show, and by what
-// the others are known; nil if there is no such pod.
+// ObservedEtcd returns whether each member of etcd that the static pods show is healthy,
+// and why the others count as members; nil if there is no such pod.
 func ObservedEtcd(ctx context.Context, c EtcdPods, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error) {
 	pods, err := c.EtcdPods(ctx)
 	if err != nil {
@@ -68,9 +68,8 @@ func readyNodes(nodes []corev1.Node) map[string]bool {
 	return ready
 }
 
-// withListed adds the nodes that a policy lists to the members that were observed. One
-// that only one of the two knows of is a member that is not relied on, except a listed
-// node that is Ready.
+// withListed adds the nodes that a policy lists to the observed members. A member that only
+// one of the two knows counts as not healthy, except a listed node that is Ready.
 func withListed(members map[string]bool, from map[string]string, listed []string, ready map[string]bool) (map[string]bool, map[string]string) {
 	if members == nil {
 		members, from = map[string]bool{}, map[string]string{}
@@ -93,7 +92,7 @@ func withListed(members map[string]bool, from map[string]string, listed []string
 	return members, from
 }
 
-// etcdLists are the nodes that other policies list. The fence's own list is in etcd's.
+// etcdLists returns the nodes that other policies list. Etcd handles the fence's own list.
 func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string {
 	all := map[string][]string{}
 	for i := range policies {
@@ -104,7 +103,7 @@ func etcdLists(f *api.NodeFence, policies []api.FencePolicy) map[string][]string
 	return all
 }
 
-// ofNode says of a node that is not Ready what is known of it.
+// ofNode describes a node that is not Ready.
 func ofNode(node string, ready map[string]bool) string {
 	if _, there := ready[node]; !there {
 		return "there is no such Node"
@@ -112,13 +111,13 @@ func ofNode(node string, ready map[string]bool) string {
 	return "its Node is not Ready"
 }
 
-// etcdMembers are the members that the static pods show, and by what those that are not
-// healthy are known. One is healthy if its node and its pod are seen Ready. A pod goes
-// with its Node object and the member does not: who is named in another's
-// --initial-cluster, or is a control-plane node beside others that run etcd, is a member
-// too, and not a healthy one (S13). Whether it has left etcd since only etcd knows: the
-// flag tells of the time at which its pod's member joined, and of an upgrade not even
-// that. No pod at all is no knowledge.
+// etcdMembers returns the members that the static pods show, and why each member that is
+// not healthy counts as one. A member is healthy if its node and its pod are seen Ready. A
+// deleted Node object takes its pod along, but not the member. So a node counts as a member
+// that is not healthy if another pod's --initial-cluster names it, or if it is a
+// control-plane node beside others that run etcd (S13). Only etcd knows whether such a
+// member has left: the flag is from the time at which its pod's member joined, and after an
+// upgrade not even from then. Without any pod, nothing is known.
 func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready map[string]bool) (members map[string]bool, from map[string]string) {
 	o := etcdObserved{members: map[string]bool{}, from: map[string]string{}, nodeOf: map[string]string{}, namedBy: map[string]string{}}
 	for i := range pods {
@@ -144,15 +143,16 @@ func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready map[string]boo
 
 // etcdObserved collects the members.
 type etcdObserved struct {
-	// members tells whether each is healthy, and from by what one that is not is known.
+	// members has each member's health, and from has the reason why a member that is not
+	// healthy counts.
 	members map[string]bool
 	from    map[string]string
-	// nodeOf is the node of each member's name, and namedBy the pod whose
+	// nodeOf has the node of each member's name; namedBy has the pod whose
 	// --initial-cluster has that name.
 	nodeOf, namedBy map[string]string
 }
 
-// addPod adds the member that a pod on a node shows, and those that its flags name.
+// addPod adds the member of a pod on a node, and the members that its flags name.
 func (o *etcdObserved) addPod(p *corev1.Pod, ready map[string]bool) {
 	node := p.Spec.NodeName
 	before, twice := o.members[node]
@@ -176,7 +176,7 @@ func (o *etcdObserved) addPod(p *corev1.Pod, ready map[string]bool) {
 	}
 }
 
-// addUnseen adds a member that no pod shows, unless one does.
+// addUnseen adds a member that no pod shows, unless it was added before.
 func (o *etcdObserved) addUnseen(member, words string) {
 	if _, seen := o.members[member]; !seen {
 		o.members[member], o.from[member] = false, words
@@ -192,8 +192,8 @@ func podReady(p *corev1.Pod) bool {
 	return false
 }
 
-// flags are the flags that a pod's containers are started with, written as --flag=value
-// or --flag value.
+// flags returns the flags with which a pod's containers are started, written as
+// --flag=value or --flag value.
 func flags(p *corev1.Pod) map[string]string {
 	all, last := map[string]string{}, ""
 	for i := range p.Spec.Containers {

@@ -9,8 +9,8 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 )
 
-// TestMembersThatAreNotSeen: a member whose pod can't be seen is none that is well,
-// and none that may be left out of the count (S2, S13).
+// TestMembersThatAreNotSeen: a member whose pod can't be seen counts as not healthy, and
+// must not be left out of the count (S2, S13).
 func TestMembersThatAreNotSeen(t *testing.T) {
 	pod := func(node string, ready corev1.ConditionStatus, command ...string) corev1.Pod {
 		p := corev1.Pod{Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Command: append([]string{"etcd"}, command...)}}}}

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// excluded: a node that is missing is left alone if its Node object had it left alone
-// when it was last seen, as the source keeps it with the enrolment.
-func (l Looker) excluded(ctx context.Context, from kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// excluded says why a missing node is not fenced: its Node object excluded it when it was
+// last seen. The source keeps this in the enrolment.
+func (l Looker) excluded(ctx context.Context, from kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	if seen.Node.Exists {
 		return nil
 	}

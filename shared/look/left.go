@@ -9,22 +9,23 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Left looks at what of the node is still to be released under the policy.
-func Left(ctx context.Context, c *kube.Client, f *api.NodeFence) (*fence.Left, error) {
+// Left reads what of the node's work is still to be released under the policy.
+func Left(ctx context.Context, c *kube.Client, f *api.NodeFence) (*observed.Left, error) {
 	return work{c}.left(ctx, f)
 }
 
 // work reads what runs on a node, and what it uses.
 type work struct{ Client *kube.Client }
 
-func (c work) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
-	how := fence.ReleaseOf(f)
+func (c work) left(ctx context.Context, f *api.NodeFence) (*observed.Left, error) {
+	how := facts.ReleaseOf(f)
 	if how.Strategy == api.ReleaseNone {
-		return &fence.Left{}, nil
+		return &observed.Left{}, nil
 	}
 	pods, err := c.Client.PodsOn(ctx, f.Spec.NodeName)
 	if err != nil {
@@ -35,8 +36,8 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
 		return nil, err
 	}
 	var used map[string]bool
-	stay := &fence.Left{}
-	if cover := fence.Covered(f); cover != nil {
+	stay := &observed.Left{}
+	if cover := facts.Covered(f); cover != nil {
 		if pods, attached, stay, err = c.covered(ctx, cover, pods, attached, f.OutOfServiceAs()); err != nil {
 			return nil, err
 		}
@@ -58,8 +59,8 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*fence.Left, error) {
 	return left, nil
 }
 
-// storage keeps the pods and attachments whose volumes are of one of these
-// classes, all if none is named, and tells which volumes any pod of the node uses.
+// storage selects the pods and attachments whose volumes are of one of these classes (of
+// any class if none is named), and returns which volumes any pod of the node uses.
 func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, attached []storagev1.VolumeAttachment) (
 	minePods []corev1.Pod, mine []storagev1.VolumeAttachment, used map[string]bool, err error) {
 	used = map[string]bool{}
@@ -86,7 +87,7 @@ func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, 
 	for _, a := range attached {
 		name := a.Spec.Source.PersistentVolumeName
 		if name == nil {
-			continue // a volume within a pod's own spec has no class
+			continue // a volume in a pod's own spec has no class
 		}
 		pv, err := c.Client.PersistentVolume(ctx, *name)
 		if err != nil {
@@ -99,14 +100,14 @@ func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, 
 	return minePods, mine, used, nil
 }
 
-// first has the attachments of these volumes go before any pod: while there is one,
-// no other is detached, and the pods wait.
-func (c work) first(ctx context.Context, chosen []api.DetachFirst, left *fence.Left, attached []storagev1.VolumeAttachment) error {
+// first makes the attachments of these volumes go before any pod: while one of them exists,
+// no other volume is detached, and the pods wait.
+func (c work) first(ctx context.Context, chosen []api.DetachFirst, left *observed.Left, attached []storagev1.VolumeAttachment) error {
 	if len(chosen) == 0 || len(left.Delete) == 0 {
 		return nil
 	}
 	var volumes []string
-	var detach []fence.Attachment
+	var detach []observed.Attachment
 	for _, a := range attached {
 		ok, err := c.chosen(ctx, chosen, a.Spec.Source.PersistentVolumeName)
 		if err != nil {
@@ -117,7 +118,7 @@ func (c work) first(ctx context.Context, chosen []api.DetachFirst, left *fence.L
 		}
 		volumes = append(volumes, *a.Spec.Source.PersistentVolumeName)
 		if a.DeletionTimestamp == nil {
-			detach = append(detach, fence.Attachment{Name: a.Name, UID: a.UID})
+			detach = append(detach, observed.Attachment{Name: a.Name, UID: a.UID})
 		}
 	}
 	if len(volumes) == 0 {
@@ -135,11 +136,11 @@ func (c work) first(ctx context.Context, chosen []api.DetachFirst, left *fence.L
 	return nil
 }
 
-// chosen tells whether a volume is one of these by its name or by its own class: a
-// claim's words are its author's.
+// chosen reports whether a volume is one of these, by its name or by its own class. A
+// claim's class does not count, because a user writes it.
 func (c work) chosen(ctx context.Context, chosen []api.DetachFirst, volume *string) (bool, error) {
 	if volume == nil {
-		return false, nil // a volume within a pod's own spec has neither
+		return false, nil // a volume in a pod's own spec has neither
 	}
 	if slices.Contains(chosen, api.DetachFirst{PersistentVolumeName: *volume}) {
 		return true, nil
@@ -151,7 +152,7 @@ func (c work) chosen(ctx context.Context, chosen []api.DetachFirst, volume *stri
 	return pv.Spec.StorageClassName != "" && slices.Contains(chosen, api.DetachFirst{StorageClassName: pv.Spec.StorageClassName}), nil
 }
 
-// Claims are the names of the claims that a pod uses.
+// Claims returns the names of the claims that a pod uses.
 func Claims(p *corev1.Pod) (names []string) {
 	if ended(p) {
 		return nil
@@ -167,9 +168,9 @@ func Claims(p *corev1.Pod) (names []string) {
 	return names
 }
 
-// attachments counts and names them, each with its CSI driver, since that is who
-// has to let it go. Where used is known, those that no pod uses are to be deleted.
-func attachments(left *fence.Left, attached []storagev1.VolumeAttachment, used map[string]bool) {
+// attachments counts and names them, each with its CSI driver, because the driver has to
+// detach it. If used is known, the attachments that no pod uses are to be deleted.
+func attachments(left *observed.Left, attached []storagev1.VolumeAttachment, used map[string]bool) {
 	var names []string
 	for _, a := range attached {
 		left.Attachments++
@@ -184,7 +185,7 @@ func attachments(left *fence.Left, attached []storagev1.VolumeAttachment, used m
 		}
 		names = append(names, name+")")
 		if used != nil && volume != nil && !used[*volume] && a.DeletionTimestamp == nil {
-			left.Detach = append(left.Detach, fence.Attachment{Name: a.Name, UID: a.UID})
+			left.Detach = append(left.Detach, observed.Attachment{Name: a.Name, UID: a.UID})
 		}
 	}
 	left.Names = append(names, left.Names...)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -20,26 +20,26 @@ func TestAttachments(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*storagev1.VolumeAttachment)
 		used   map[string]bool
-		want   fence.Left
+		want   observed.Left
 	}{
 		"is waited for, and its driver named": {func(*storagev1.VolumeAttachment) {}, nil,
-			fence.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
+			observed.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
 		"its driver's own words are repeated": {func(a *storagev1.VolumeAttachment) {
 			a.Status.DetachError = &storagev1.VolumeError{Message: "no such array"}
-		}, nil, fence.Left{Attachments: 1, Names: []string{`volume pv-1 (CSI driver csi.example.com: "no such array")`}}},
+		}, nil, observed.Left{Attachments: 1, Names: []string{`volume pv-1 (CSI driver csi.example.com: "no such array")`}}},
 		"without a user it is to be detached": {func(*storagev1.VolumeAttachment) {}, map[string]bool{"pv-2": true},
-			fence.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}, Detach: []fence.Attachment{{Name: "a", UID: "u"}}}},
+			observed.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}, Detach: []observed.Attachment{{Name: "a", UID: "u"}}}},
 		"with a user it stays": {func(*storagev1.VolumeAttachment) {}, map[string]bool{"pv-1": true},
-			fence.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
+			observed.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
 		"what goes already is not asked again": {func(a *storagev1.VolumeAttachment) { a.DeletionTimestamp = &now }, map[string]bool{},
-			fence.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
+			observed.Left{Attachments: 1, Names: []string{"volume pv-1 (CSI driver csi.example.com)"}}},
 		"a volume within a pod's spec is Kubernetes' own": {func(a *storagev1.VolumeAttachment) { a.Spec.Source.PersistentVolumeName = nil }, map[string]bool{},
-			fence.Left{Attachments: 1, Names: []string{"volume a (CSI driver csi.example.com)"}}},
+			observed.Left{Attachments: 1, Names: []string{"volume a (CSI driver csi.example.com)"}}},
 	} {
 		a := storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}, Spec: storagev1.VolumeAttachmentSpec{
 			Attacher: "csi.example.com", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}}}
 		c.change(&a)
-		var got fence.Left
+		var got observed.Left
 		attachments(&got, []storagev1.VolumeAttachment{a}, c.used)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s:\n%s", name, d)
@@ -85,7 +85,7 @@ func TestBudgetsCountPods(t *testing.T) {
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Generation: 2},
 		Spec:   policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &always},
 		Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 2, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}}
-	want := fence.Disruption{Allowed: 1, Healthy: 3, Wanted: 2, UnreadyFree: true}
+	want := observed.Disruption{Allowed: 1, Healthy: 3, Wanted: 2, UnreadyFree: true}
 	if d := cmp.Diff(want, disruption(b)); d != "" {
 		t.Error(d)
 	}

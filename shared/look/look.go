@@ -6,23 +6,26 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Looker looks at what the next decision on a fence may use.
+// Looker reads what the next decision on a fence may use.
 type Looker struct {
 	Client *kube.Client
-	// Self is the node that this runs on (S13); empty if unknown.
+	// Self is the node that this process runs on (S13: never its own machine); empty if
+	// unknown.
 	Self string
-	// Namespace is where machines are enrolled.
+	// Namespace has the enrolments.
 	Namespace string
 }
 
-// At sees what fence.Needs names, and nothing else. What was read before a time of the
-// client's clock (kube.Clock.Elapsed) does not count, and nothing that was read before
-// where power or access may be cut by it (S17). Where pods may be deleted, that the node is
-// the one that was fenced is seen after they were: another of its name has other pods (S6).
-func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) (err error) {
+// At reads what fence.Needs names, and nothing else. A read from before a given time of the
+// client's clock (kube.Clock.Elapsed) does not count. If power or access may be cut because
+// of it, no earlier read counts at all (S17: the reason must still hold). If pods may be
+// deleted, the node is read after them, to see that it is still the node that was fenced:
+// another node of the same name has other pods (S6: what is deleted is what was fenced).
+func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) (err error) {
 	seen.Self = l.Self != "" && l.Self == f.Spec.NodeName
 	need, from := fence.Needs(f), l.Client.Since(since)
 	if need.Anew {
@@ -47,8 +50,8 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *fence.Seen, sinc
 	return l.around(ctx, from, f, need, seen)
 }
 
-// around sees what is needed beside the node.
-func (l Looker) around(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, seen *fence.Seen) error {
+// around reads what is needed besides the node.
+func (l Looker) around(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, seen *observed.Look) error {
 	if need.Excluded {
 		if err := l.excluded(ctx, from, f, seen); err != nil {
 			return err

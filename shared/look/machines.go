@@ -9,12 +9,13 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Machines lists the objects that own a node's machine, of every provider that the cluster has.
+// Machines lists the objects that own a node's machine, of every provider that the cluster
+// has.
 type Machines interface {
 	Machines(ctx context.Context) ([]policy.Machine, error)
 }
 
-// MachinesFor lists the Machines if any policy has a rule about them, and nothing otherwise:
+// MachinesFor lists the Machines if any policy has a rule about them, and none otherwise:
 // most clusters have no such kind.
 func MachinesFor(ctx context.Context, c Machines, policies []api.FencePolicy) ([]policy.Machine, error) {
 	if !slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.Machines != nil }) {

@@ -8,20 +8,20 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// NodeAndLease sees the node and its Lease.
-func NodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// NodeAndLease reads the node and its Lease.
+func NodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	if err := Node(ctx, c, f, seen); err != nil {
 		return err
 	}
 	return Lease(ctx, c, f, seen)
 }
 
-// Node sees the node: it is for where nothing is decided by the Lease.
-func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen) error {
+// Node reads the node, for decisions that do not use the Lease.
+func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err
@@ -33,27 +33,27 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *fence.Seen
 	return nil
 }
 
-// excludeLabel is medik8s' word for a node that no remediation may touch.
+// excludeLabel is medik8s' label for a node that no remediation may touch.
 const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
 
 // MaintenanceTaint is on a node that a person has put into maintenance by medik8s'
 // NodeMaintenance.
 const MaintenanceTaint = "medik8s.io/drain"
 
-// ofControlPlane are the labels of nodes on whose loss the cluster may end (S13); the
-// last is that of nodes on which RKE2 and k3s run etcd and nothing else of it.
+// ofControlPlane are the labels of nodes whose loss may end the cluster (S13: never etcd's
+// quorum); the last is for nodes on which RKE2 and k3s run only etcd.
 var ofControlPlane = []string{api.ControlPlaneLabel, "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}
 
-// deleters are the taints by which autoscalers claim a node that they delete.
+// deleters are the taints by which autoscalers mark a node that they are about to delete.
 var deleters = map[string]string{
 	"ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
 	"karpenter.sh/disrupted":         "Karpenter",
 	"karpenter.sh/disruption":        "Karpenter",
 }
 
-// NodeFrom is what a decision needs of a node.
-func NodeFrom(n *corev1.Node, fenceUID string) fence.Node {
-	s := fence.Node{
+// NodeFrom converts a Node to what a decision needs.
+func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
+	s := observed.Node{
 		Exists: true, UID: n.UID, Version: n.ResourceVersion, BootID: kube.BootID(n.Status.NodeInfo.BootID),
 		Cordoned: n.Spec.Unschedulable, CordonOurs: kube.CordonIsOurs(n.ManagedFields), Labels: n.Labels,
 		ScaleDownOurs: len(kube.OurScaleDownAnnotations(n.Annotations, n.ManagedFields)) > 0,
@@ -81,15 +81,16 @@ func NodeFrom(n *corev1.Node, fenceUID string) fence.Node {
 		}
 	}
 	for _, c := range n.Status.Conditions {
-		s.Conditions = append(s.Conditions, fence.Condition{
+		s.Conditions = append(s.Conditions, observed.Condition{
 			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.Time,
 		})
 	}
 	return s
 }
 
-// outOfService tells whether the out-of-service taint of this value is on a node, or
-// one of another value: that is by another hand (S22), and Kubernetes goes by it too.
+// outOfService reports whether the node has the out-of-service taint with this value, and
+// whether it has one with another value. The other taint is somebody else's (S22: we take
+// away only what we placed), and Kubernetes acts on it too.
 func outOfService(n *corev1.Node, as api.OutOfServiceValue) (ours, foreign bool) {
 	for _, t := range n.Spec.Taints {
 		if t.Key == api.OutOfServiceTaint {
@@ -99,7 +100,7 @@ func outOfService(n *corev1.Node, as api.OutOfServiceValue) (ours, foreign bool)
 	return ours, foreign
 }
 
-// ClusterNodes is what counting needs of all nodes.
+// ClusterNodes converts all nodes to what counting needs.
 func ClusterNodes(nodes []corev1.Node) []admission.Node {
 	all := make([]admission.Node, 0, len(nodes))
 	for i := range nodes {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 )
@@ -29,35 +29,35 @@ func TestNodeFrom(t *testing.T) {
 	long := strings.Repeat("b", 1<<20)
 	for name, c := range map[string]struct {
 		node *corev1.Node
-		want fence.Node
+		want observed.Node
 	}{
 		"UID, boot ID, conditions": {
 			&corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.NodeStatus{
 				NodeInfo:   corev1.NodeSystemInfo{BootID: "b"},
 				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon)}},
 			}},
-			fence.Node{UID: "u", BootID: "b", Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
+			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
 		},
-		"a boot ID that no record takes":   {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, fence.Node{BootID: kube.BootID(long)}},
-		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), fence.Node{Taint: true}},
-		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), fence.Node{}},
-		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), fence.Node{ControlPlane: true}},
-		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), fence.Node{ControlPlane: true}},
-		"a node of etcd alone":             {labelled("node-role.kubernetes.io/etcd", "true"), fence.Node{ControlPlane: true}},
-		"a node that nothing may touch":    {labelled(exclude, "true"), fence.Node{Excluded: "the node has the label " + exclude + "=true"}},
-		"one that was meant to be so once": {labelled(exclude, "false"), fence.Node{}},
+		"a boot ID that no record takes":   {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
+		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), observed.Node{Taint: true}},
+		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), observed.Node{}},
+		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), observed.Node{ControlPlane: true}},
+		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), observed.Node{ControlPlane: true}},
+		"a node of etcd alone":             {labelled("node-role.kubernetes.io/etcd", "true"), observed.Node{ControlPlane: true}},
+		"a node that nothing may touch":    {labelled(exclude, "true"), observed.Node{Excluded: "the node has the label " + exclude + "=true"}},
+		"one that was meant to be so once": {labelled(exclude, "false"), observed.Node{}},
 		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),
-			fence.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
+			observed.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
 		"a node that is being deleted": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}},
-			fence.Node{Deleting: "the Node object is being deleted", Terminating: true}},
-		"a cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, fence.Node{Cordoned: true}},
+			observed.Node{Deleting: "the Node object is being deleted", Terminating: true}},
+		"a cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, observed.Node{Cordoned: true}},
 		"our cordon": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
 			{Manager: "nodefence"}, {Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
-		}}}, fence.Node{Cordoned: true, CordonOurs: true}},
+		}}}, observed.Node{Cordoned: true, CordonOurs: true}},
 		"a cordon that we do not manage": {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}, ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
 			{Manager: "nodefence", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:taints":{}}}`)},
 			{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:unschedulable":{}}}`)},
-		}}}, fence.Node{Cordoned: true}},
+		}}}, observed.Node{Cordoned: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Exists, c.want.Labels = true, c.node.Labels
@@ -92,7 +92,7 @@ func TestOutOfServiceSeen(t *testing.T) {
 			s := &served{objects: map[string]string{nodePath: string(text)}}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 			f.Status.Placed.OutOfServiceAs = c.as
-			var seen fence.Seen
+			var seen observed.Look
 			if err := look.Node(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
 				t.Fatal(err)
 			}

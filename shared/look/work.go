@@ -7,27 +7,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // mirrorAnnotation marks the API's image of a static pod.
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// leftOf applies the pod rule (S24): force-deleted is every pod except those
-// that belong to the node rather than to the work on it: mirror pods, pods of a
-// DaemonSet, and pods that tolerate the out-of-service taint. Pods that ended
-// hold no volume and are left to Kubernetes.
-func leftOf(pods []corev1.Pod, as api.OutOfServiceValue) *fence.Left {
-	var left fence.Left
+// leftOf applies the pod rule (S24: pods that are not the node's work are left alone). It
+// selects every pod for deletion except those that belong to the node itself: mirror pods,
+// pods of a DaemonSet, and pods that tolerate the out-of-service taint. Pods that have
+// ended hold no volume and are left to Kubernetes.
+func leftOf(pods []corev1.Pod, as api.OutOfServiceValue) *observed.Left {
+	var left observed.Left
 	for i := range pods {
 		p := &pods[i]
 		switch {
 		case !ours(p, as):
 		case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0:
-			left.Terminating++ // deleted already; a finalizer holds it
+			left.Terminating++ // deleted already; a finalizer holds the pod
 			left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (finalizer "+strings.Join(p.Finalizers, ", ")+")")
 		default:
-			left.Delete = append(left.Delete, fence.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: podReady(p)})
+			left.Delete = append(left.Delete, observed.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: podReady(p)})
 		}
 	}
 	return &left
@@ -40,7 +40,8 @@ func ended(p *corev1.Pod) bool {
 
 func ours(p *corev1.Pod, as api.OutOfServiceValue) bool { return TheWork(p) && !tolerates(p, as) }
 
-// TheWork is what a node was given to run, as opposed to what belongs to it.
+// TheWork reports whether a pod is work that the node was given, and does not belong to the
+// node itself.
 func TheWork(p *corev1.Pod) bool {
 	if ended(p) {
 		return false

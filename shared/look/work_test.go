@@ -8,37 +8,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 func TestThePodRule(t *testing.T) { // S24
 	yes, zero, five := true, int64(0), int64(5)
 	now := metav1.Now()
-	deleted := fence.Left{Delete: []fence.Pod{{Namespace: "default", Name: "p", UID: "u"}}}
+	deleted := observed.Left{Delete: []observed.Pod{{Namespace: "default", Name: "p", UID: "u"}}}
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
-		want   fence.Left
+		want   observed.Left
 	}{
 		"an ordinary pod is deleted":       {func(*corev1.Pod) {}, deleted},
 		"a terminating pod is deleted too": {func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &five }, deleted},
 		"a pod that only a finalizer holds is waited for": {
 			func(p *corev1.Pod) {
 				p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.Finalizers = &now, &zero, []string{"example.com/f"}
-			}, fence.Left{Terminating: 1, Names: []string{"pod default/p (finalizer example.com/f)"}}},
-		"a static pod is left":   {func(p *corev1.Pod) { p.Annotations = map[string]string{mirrorAnnotation: "x"} }, fence.Left{}},
-		"a finished pod is left": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, fence.Left{}},
+			}, observed.Left{Terminating: 1, Names: []string{"pod default/p (finalizer example.com/f)"}}},
+		"a static pod is left":   {func(p *corev1.Pod) { p.Annotations = map[string]string{mirrorAnnotation: "x"} }, observed.Left{}},
+		"a finished pod is left": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, observed.Left{}},
 		"a DaemonSet's pod is left": {func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &yes}}
-		}, fence.Left{}},
+		}, observed.Left{}},
 		"a StatefulSet's pod is deleted": {func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Controller: &yes}}
 		}, deleted},
 		"a pod that tolerates the taint is left": {func(p *corev1.Pod) {
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "node.kubernetes.io/out-of-service", Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute}}
-		}, fence.Left{}},
+		}, observed.Left{}},
 		"a pod that tolerates everything is left": {func(p *corev1.Pod) {
 			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-		}, fence.Left{}},
+		}, observed.Left{}},
 		"a pod that tolerates another value is deleted": {func(p *corev1.Pod) {
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "node.kubernetes.io/out-of-service", Value: "x", Effect: corev1.TaintEffectNoExecute}}
 		}, deleted},

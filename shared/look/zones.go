@@ -7,8 +7,8 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Zones are the time zones that the policies' pause windows name. One that is not known
-// is left out: its window can't be read then, and holds at all times (S30).
+// Zones are the time zones that the policies' pause windows name. An unknown zone is left
+// out: its window can't be read then, and holds at all times (S30).
 func Zones(policies []api.FencePolicy) policy.Zones {
 	var all policy.Zones
 	for i := range policies {
@@ -16,7 +16,7 @@ func Zones(policies []api.FencePolicy) policy.Zones {
 			if w.TimeZone == nil {
 				continue
 			}
-			// Local would be whatever the machine is set to on which this runs.
+			// Local would be the zone of the machine on which this process runs.
 			zone, err := time.LoadLocation(*w.TimeZone)
 			if err != nil || *w.TimeZone == "Local" {
 				continue

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
@@ -42,7 +42,7 @@ func TestAWindowInAZoneHolds(t *testing.T) {
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 		f.Status.Decision.Policy.Name, f.Status.Decision.Limits = "mine", []api.ScopedLimits{{Policy: "mine"}}
 		f.Status.Decision.Settings = api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}
-		seen := fence.Seen{Node: fence.Node{Exists: true}}
+		seen := observed.Look{Node: observed.Node{Exists: true}}
 		if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
 			t.Fatal(err)
 		}

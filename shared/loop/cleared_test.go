@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // freed is a world whose node has nothing left to release. Meanwhile is what
@@ -20,12 +21,12 @@ type freed struct {
 	meanwhile func(*world)
 }
 
-func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
-	seen.Left = &fence.Left{}
+func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
+	seen.Left = &observed.Left{}
 	return w.world.Look(ctx, f, seen, since)
 }
 
-func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	w.before, w.meanwhile = w.meanwhile, nil
 	return w.world.Act(ctx, f, a, seen)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -24,10 +25,10 @@ type invocation struct {
 	// since is from when what was read counts.
 	since time.Duration
 	// carried from round to round, because they were seen only once
-	call     *fence.CallResult
-	verdict  *fence.Verdict
+	call     *observed.CallResult
+	verdict  *observed.Verdict
 	resolved bool
-	checked  *fence.Checked
+	checked  *observed.Checked
 	// cleared is the record's resourceVersion for which the out-of-service taint
 	// was removed last.
 	cleared string
@@ -104,9 +105,9 @@ func (inv *invocation) start() {
 }
 
 // learnt is what is seen before a look: the record's own part, and what this invocation did.
-func (inv *invocation) learnt() fence.Seen {
+func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
-	return fence.Seen{
+	return observed.Look{
 		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
 		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
@@ -132,7 +133,7 @@ func (inv *invocation) again() (more bool, err error) {
 }
 
 // decide has the record decided on, and saves what it becomes.
-func (inv *invocation) decide(ctx context.Context, seen *fence.Seen, now time.Time) (more bool, err error) {
+func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time.Time) (more bool, err error) {
 	f := inv.fence
 	st, act := fence.Decide(f, *seen, now)
 	before := f.Status
@@ -165,7 +166,7 @@ func (inv *invocation) decide(ctx context.Context, seen *fence.Seen, now time.Ti
 }
 
 // act carries out what was decided and saved.
-func (inv *invocation) act(ctx context.Context, d report.Decision, seen *fence.Seen) (more bool, err error) {
+func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observed.Look) (more bool, err error) {
 	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
 	inv.Reporter.Decided(ctx, d)
 	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked

@@ -9,6 +9,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -23,12 +24,12 @@ type Store interface {
 type Function interface {
 	// Look fills in what the function's phases decide by. What was read before since, by the
 	// loop's Elapsed, does not count.
-	Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error
+	Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error
 	// Act carries out one action. What it learnt goes into seen, as an
 	// observation for the next decision; its error is never evidence. An action
 	// that writes the record itself leaves in f what was written, or takes f's
 	// resourceVersion away, so that it is read again.
-	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error
+	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error
 }
 
 // Loop runs one function's part of the automaton.

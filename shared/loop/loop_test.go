@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -65,24 +66,24 @@ func (w *world) wrote() {
 	w.record.ResourceVersion = strconv.Itoa(rv + 1)
 }
 
-func (w *world) Look(_ context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (w *world) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	w.asked.WriteString("L")
 	w.since = append(w.since, since)
 	if w.blind != nil {
 		return w.blind
 	}
-	seen.Node = fence.Node{Exists: true, UID: "node", BootID: "a", Taint: w.taint, Conditions: []fence.Condition{{Type: "Ready", Status: "Unknown"}}}
+	seen.Node = observed.Node{Exists: true, UID: "node", BootID: "a", Taint: w.taint, Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}}
 	seen.Brakes.Looked, seen.Brakes.Stopped = true, w.stopped
 	return nil
 }
 
-func (w *world) Act(_ context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (w *world) Act(_ context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	w.asked.WriteString("(" + string(a) + ")")
 	switch {
 	case a == fence.Isolate:
 		w.taint = true
 	case a.Device():
-		seen.Call = &fence.CallResult{Call: api.Call(a), At: w.now}
+		seen.Call = &observed.CallResult{Call: api.Call(a), At: w.now}
 		if a == fence.Read {
 			seen.Call.Power = w.power
 		}

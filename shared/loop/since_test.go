@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestWhatCountsOfWhatWasRead: who is handed a fence may rest on what was just seen of it. Who
@@ -66,11 +67,11 @@ type ready struct {
 	marked, freed bool
 }
 
-func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	err := w.world.Look(ctx, f, seen, since)
-	seen.Left = &fence.Left{}
+	seen.Left = &observed.Left{}
 	if !w.freed {
-		seen.Left.Delete = []fence.Pod{{Name: "p"}}
+		seen.Left.Delete = []observed.Pod{{Name: "p"}}
 	}
 	if !w.marked {
 		seen.Node.Conditions[0].Status = "True"
@@ -78,7 +79,7 @@ func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, si
 	return err
 }
 
-func (w *ready) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (w *ready) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	w.marked, w.freed = w.marked || a == fence.MarkNotReady, a == fence.Release
 	return w.world.Act(ctx, f, a, seen)
 }

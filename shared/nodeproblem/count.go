@@ -8,26 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lookback is how far back the monitors that node-problem-detector ships read a log
-// when they start.
+// lookback is how far back node-problem-detector's own monitors read a log when they start.
 const lookback = 5 * time.Minute
 
-// combined begins the message of an Event in which client-go's recorder counts on
-// when ten messages of one reason differ. The rest is the newest of them.
+// combined is the prefix of an Event's message once ten messages of one reason differ:
+// client-go's recorder then counts further ones in this Event. The rest of the message is
+// the newest of them.
 const combined = "(combined from similar events): "
 
 // window is the time whose reports count.
 type window struct {
 	since time.Time
-	// known is the beginning of the time before, whose reports a monitor that was
-	// restarted may repeat.
+	// known is the start of the time before the window. A monitor that was restarted may
+	// repeat reports from that time.
 	known time.Time
 }
 
-// count is how often a problem was reported in a window, and of what. A monitor that
-// is restarted reads its log again, and reports old lines as new Events with new
-// counts. So of the Events that say the same the largest counts, and never their sum:
-// what it comes to is never more than was reported.
+// count returns how often a problem was reported in a window, and for which objects. A
+// monitor that is restarted reads its log again, and reports old lines as new Events with
+// new counts. So of the Events with the same words the largest count is used, and never the
+// sum: the result is never more than was reported.
 func count(all []corev1.Event, want Rule, w window, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
 	of = map[types.UID]bool{}
 	told := map[speaker]*tally{}
@@ -66,8 +66,8 @@ func count(all []corev1.Event, want Rule, w window, counts func(*corev1.Event) b
 	return r, of
 }
 
-// speaker is who reports, and of which Pod. Of a node there is one Node object only,
-// which reporters name in several ways.
+// speaker is a reporter, and the Pod of its reports. Reports about the node need no more,
+// because there is only one Node object, which reporters name in several ways.
 type speaker struct {
 	component string
 	pod       types.UID
@@ -82,7 +82,7 @@ func speakerOf(ev *corev1.Event) speaker {
 }
 
 func reporter(ev *corev1.Event) string {
-	if ev.Source.Component == "" { // of events.k8s.io, which has other fields for the same
+	if ev.Source.Component == "" { // an Event of events.k8s.io has other fields for the same values
 		return ev.ReportingController
 	}
 	return ev.Source.Component
@@ -91,21 +91,22 @@ func reporter(ev *corev1.Event) string {
 // tally is what one speaker reported of one problem.
 type tally struct {
 	lines map[string]*line
-	// mixed are the Events that stand for several messages, and begun when the first
-	// of them was created.
+	// mixed counts the Events that stand for several messages; begun is when the first of
+	// them was created.
 	mixed line
 	begun time.Time
 }
 
-// line is what Events with the same words come to.
+// line counts the Events with the same words.
 type line struct {
-	// known was reported before the window.
+	// known is how often it was reported before the window.
 	known int64
-	// early is what Events say that were created before mixed ones were, all what any say.
+	// early is the count in Events that were created before the mixed ones; all is the
+	// count in any Event.
 	early, all int64
 }
 
-// know takes in what was reported before the window, and since when Events mix messages.
+// know notes what was reported before the window, and since when Events mix messages.
 func (t *tally) know(ev *corev1.Event, since time.Time) {
 	l := t.line(ev)
 	if l == &t.mixed && (t.begun.IsZero() || ev.CreationTimestamp.Time.Before(t.begun)) {
@@ -113,15 +114,15 @@ func (t *tally) know(ev *corev1.Event, since time.Time) {
 	}
 	switch {
 	case ev.CreationTimestamp.After(since):
-	case ToldAt(ev).After(since): // once since then, at the least
+	case ToldAt(ev).After(since): // at least once since then
 		l.known = max(l.known, Times(ev)-1)
 	default:
 		l.known = max(l.known, Times(ev))
 	}
 }
 
-// add counts an Event, and tells whether it says anything new. When the occurrences of
-// one that began before the window were is not known: it counts once.
+// add counts an Event, and reports whether it adds anything new. For an Event that began
+// before the window, the times of its reports are unknown: it counts once.
 func (t *tally) add(ev *corev1.Event, since time.Time) bool {
 	l := t.line(ev)
 	n := int64(1)
@@ -150,8 +151,8 @@ func (t *tally) line(ev *corev1.Event) *line {
 	return l
 }
 
-// times is how often it was reported at the least. After a restart, what a mixed Event
-// counted may be reported once more by itself: of the two the larger counts.
+// times is the least number of reports. After a restart, a report that a mixed Event
+// counted may be repeated by an Event of its own: the larger of the two counts.
 func (t *tally) times() int64 {
 	var early, late int64
 	for _, l := range t.lines {
@@ -170,8 +171,8 @@ func Times(ev *corev1.Event) int64 {
 	return int64(n)
 }
 
-// ToldAt is when the API server was last told of it, by its own clock: the reporter's may
-// be wrong (S30).
+// ToldAt is when the API server last received the Event, by its own clock: the reporter's
+// clock may be wrong (S30: one clock, the API server's).
 func ToldAt(ev *corev1.Event) time.Time {
 	at := ev.CreationTimestamp.Time
 	for _, m := range ev.ManagedFields {

@@ -1,8 +1,9 @@
-// Package nodeproblem weighs the problems that are reported of nodes, as Kubernetes
+// Package nodeproblem evaluates the problems that are reported of nodes, as Kubernetes
 // Events about them or about the Pods on them.
 //
-// What a reader must not get wrong: a CloudEvent about a problem is a hint. What
-// counts is what stands in the API server, by its own times (S18, S30).
+// What a reader must not get wrong: a CloudEvent about a problem is a hint. Only the
+// objects in the API server count, by its own times (S18: no event is believed; S30: one
+// clock).
 package nodeproblem
 
 import (
@@ -19,7 +20,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Reader reads what is reported, and of whom.
+// Reader reads the reports, and the objects that they are about.
 type Reader interface {
 	NodeEvents(ctx context.Context, node string) ([]corev1.Event, error)
 	PodEvents(ctx context.Context, reason string) ([]corev1.Event, error)
@@ -28,20 +29,20 @@ type Reader interface {
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 }
 
-// Reports are how often a problem was reported of a node lately, and of which Pods.
+// Reports says how often a problem was reported of a node lately, and for which Pods.
 type Reports struct {
 	Times int64
-	// First is when the first of them was reported; zero if none was.
+	// First is the time of the first report; zero if there is none.
 	First time.Time
-	// Pods are those of the node that it was reported of.
+	// Pods are the node's Pods that were reported.
 	Pods []corev1.Pod
-	// On are all Pods of the node, where Pods were asked for.
+	// On are all Pods of the node, if the rule is about Pods.
 	On []corev1.Pod
-	// Held is why none of them counts now.
+	// Held is why no report counts now.
 	Held string
 }
 
-// Short says what is missing until the problem counts; empty if nothing is.
+// Short says what is missing until the problem counts; empty if it counts.
 func (r Reports) Short(want Rule) string {
 	switch {
 	case r.Held != "":
@@ -54,7 +55,7 @@ func (r Reports) Short(want Rule) string {
 	return ""
 }
 
-// Words are what was reported, and what the rule takes.
+// Words describe what was reported, and what the rule needs.
 func (r Reports) Words(want Rule, component string) string {
 	of := ""
 	if want.About == api.AboutPod {
@@ -63,10 +64,10 @@ func (r Reports) Words(want Rule, component string) string {
 	return fmt.Sprintf("%s, reported %d times%s by %s; %s takes %d within %s", want.Reason, r.Times, of, component, want, want.Count, want.Within)
 }
 
-// Lately is since when reports count: for so long, and not from before the end of
-// the node's last fence. One that a condition opened, and that closed again because
-// the node healed before any power was cut, answered no report: what was reported
-// while it was open still counts (S19).
+// Lately is the time since which reports count: for the length of the rule's time, and only
+// after the end of the node's last fence. One kind of fence answered no report: a condition
+// opened it, and it closed because the node recovered before any power was cut. Reports
+// from the time of such a fence still count (S19: a lost event costs time only).
 func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 	since := now.Add(-within)
 	if f == nil {
@@ -89,13 +90,13 @@ func Lately(f *api.NodeFence, within time.Duration, now time.Time) time.Time {
 	return since
 }
 
-// idle: a fence that nobody asked for, and that did nothing.
+// idle is a fence that nobody requested, and that did nothing.
 func idle(outcome api.Reason, asked bool, cuts int32) bool {
 	return outcome == api.HealedBeforeFence && !asked && cuts == 0
 }
 
-// Reported looks up what stands in the API server of a problem of a node, whose last
-// fence f is, if it had one.
+// Reported reads, from the API server, the reports of a node's problem. f is the node's
+// last fence, if there was one.
 func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.NodeFence, now time.Time) (Reports, error) {
 	since := Lately(f, want.Within, now)
 	if want.About == api.AboutPod {
@@ -112,8 +113,8 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.N
 	return r, nil
 }
 
-// ofPods counts for a node what is reported of the Pods that are bound to it,
-// whoever says that he speaks for the node: an Event is easily written.
+// ofPods counts the reports about the Pods that are bound to the node. The node that a
+// reporter names does not count: anybody can write an Event.
 func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time.Time) (Reports, error) {
 	since, held, err := othersEnded(ctx, c, n.Name, since)
 	if err != nil || held != "" {
@@ -134,7 +135,7 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time
 		}
 	}
 	r, of := count(all, want, window{since: since, known: since}, func(ev *corev1.Event) bool {
-		p := here[ev.InvolvedObject.UID] // in its own namespace, or another one's writers speak for it
+		p := here[ev.InvolvedObject.UID] // only in the Pod's own namespace; others who may write Events elsewhere could report it
 		return p != nil && p.Namespace == ev.Namespace && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev) && !ofAnother(ev, n.Name)
 	})
 	r.On = on
@@ -146,8 +147,8 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time
 	return r, nil
 }
 
-// ofAnother: a kubelet's word that says it is of another node than the Pod is bound to. A
-// kubelet's credentials can't name another host (infra/crd/events.yaml).
+// ofAnother reports whether a kubelet says that the Pod is on another node than it is bound
+// to. A kubelet's credentials can't name another host (infra/crd/events.yaml).
 func ofAnother(ev *corev1.Event, node string) bool {
 	host := ev.Source.Host
 	if host == "" {
@@ -156,16 +157,16 @@ func ofAnother(ev *corev1.Event, node string) bool {
 	return reporter(ev) == "kubelet" && host != "" && host != node
 }
 
-// attachedElsewhere: the attach-detach controller's word for a volume that another
-// node still holds. That node has failed, and not the one where the Pod waits now.
+// attachedElsewhere reports whether the attach-detach controller says that another node
+// still holds the volume. That other node has failed, and not the node where the Pod waits.
 func attachedElsewhere(ev *corev1.Event) bool {
 	return strings.HasPrefix(ev.Message, "Multi-Attach error")
 }
 
-// othersEnded: as long as the work of another node is not released, Pods that were
-// moved fail for its sake wherever they are. Nothing that was reported before that
-// is over counts for this node: one dead node must not fence those that take over
-// its work.
+// othersEnded returns since when reports count with regard to other nodes. While another
+// node's work is not released, the Pods that were moved fail because of that, on any node.
+// Reports from before its release do not count for this node: one dead node must not fence
+// the nodes that take over its work.
 func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (time.Time, string, error) {
 	fences, err := c.Fences(ctx)
 	if err != nil {
@@ -195,10 +196,10 @@ func othersEnded(ctx context.Context, c Reader, node string, since time.Time) (t
 	return since, "", nil
 }
 
-// stays is since when the work of a node under a fence stays where it is: the fence
-// waits, and the node is Ready, so that neither we nor Kubernetes move anything. Of
-// one that is not Ready Kubernetes does, however long its fence waits. The time is by
-// the node's own clock, and can only make less count (S30).
+// stays returns since when the work of a node under a fence is not moved: the fence waits,
+// and the node is Ready, so that neither nodefence nor Kubernetes moves it. If the node is
+// not Ready, Kubernetes moves the work, however long the fence waits. The time is from the
+// node's own clock, and can only make fewer reports count (S30).
 func stays(ctx context.Context, c Reader, f *api.NodeFence) (*api.Time, error) {
 	if f.Status.Phase != api.Pending || f.Status.Begun() {
 		return nil, nil

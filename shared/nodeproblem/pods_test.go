@@ -24,8 +24,8 @@ func (onePod) NodeEvents(context.Context, string) ([]corev1.Event, error) { retu
 func (onePod) Fences(context.Context) ([]api.NodeFence, error)            { return nil, nil }
 func (onePod) Node(context.Context, string) (*corev1.Node, error)         { return nil, nil }
 
-// TestAPodIsSpokenForInItsNamespace: whoever may write Events in another one can name any
-// Pod by its UID, and asks for the fence of no node by that (S18).
+// TestAPodIsSpokenForInItsNamespace: a user who may write Events in another namespace can
+// name any Pod by its UID, and must not cause a fence by that (S18: no event is believed).
 func TestAPodIsSpokenForInItsNamespace(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for namespace, want := range map[string]int64{"shop": 1, "elsewhere": 0} {

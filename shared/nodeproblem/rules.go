@@ -9,52 +9,53 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Rule is a rule of a NodeProblemPolicy, with all that it may leave out filled in.
+// Rule is a rule of a NodeProblemPolicy, with its defaults filled in.
 type Rule struct {
-	// Policy and Name say which rule it is.
+	// Policy and Name identify the rule.
 	Policy, Name string
-	// About, Reason, Component and Namespaces are of a kubernetesEvent; About is empty
+	// About, Reason, Component and Namespaces belong to a kubernetesEvent; About is empty
 	// in a rule about CloudEvents.
 	About             api.ProblemAbout
 	Reason, Component string
 	Namespaces        []string
-	// Source and Type are of a cloudEvent.
+	// Source and Type belong to a cloudEvent.
 	Source, Type string
 	Count, Pods  int32
 	Within       time.Duration
 	Action       api.ProblemAction
 	Evict        Eviction
-	// Wrong says why it is no rule, as the API server would have refused it; empty if it is one.
+	// Wrong says why this is no valid rule, in the API server's words; empty if it is
+	// valid.
 	Wrong string
 }
 
-// Eviction is which Pods are moved, and how.
+// Eviction says which Pods are moved, and how.
 type Eviction struct {
 	What    api.EvictWhat
 	MaxPods int32
-	// DeleteAfter is zero where a disruption budget has the last word.
+	// DeleteAfter is zero if a disruption budget always decides.
 	DeleteAfter time.Duration
 }
 
 // String names the rule as records do.
 func (r Rule) String() string { return "rule " + r.Name + " of NodeProblemPolicy " + r.Policy }
 
-// Is tells whether a Kubernetes Event is one of this rule's.
+// Is reports whether a Kubernetes Event matches this rule.
 func (r Rule) Is(about api.ProblemAbout, reason, component string) bool {
 	return r.About != "" && r.About == about && r.Reason == reason && (r.Component == "" || r.Component == component)
 }
 
-// Believes tells whether a CloudEvent without a token is one of this rule's.
+// Believes reports whether a CloudEvent without a token matches this rule.
 func (r Rule) Believes(source, typ string) bool {
 	return r.About == "" && r.Source == source && r.Type == typ
 }
 
-// RulesOf are the rules of one policy.
+// RulesOf returns the valid rules of one policy.
 func RulesOf(p *api.NodeProblemPolicy) []Rule {
 	return chosen(Written(p), func(r Rule) bool { return r.Wrong == "" })
 }
 
-// Written are all that stands in a policy, with what is no rule.
+// Written returns all rules in a policy, invalid ones included.
 func Written(p *api.NodeProblemPolicy) (all []Rule) {
 	for i := range p.Spec.Rules {
 		all = append(all, ruleOf(p.Name, &p.Spec.Rules[i]))
@@ -62,7 +63,7 @@ func Written(p *api.NodeProblemPolicy) (all []Rule) {
 	return all
 }
 
-// ruleOf fills in what the API server would have.
+// ruleOf fills in the API server's defaults.
 func ruleOf(policy string, spec *api.ProblemRule) Rule {
 	r := Rule{
 		Policy: policy, Name: spec.Name, Action: or(spec.Action, api.ProblemAlert),
@@ -86,7 +87,7 @@ func ruleOf(policy string, spec *api.ProblemRule) Rule {
 	return r
 }
 
-// For are the rules for a node with these labels: those of every policy that selects it.
+// For returns the rules for a node with these labels, from every policy that selects it.
 func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []Rule) {
 	for i := range policies {
 		if p := &policies[i]; Selects(p, nodeLabels) {
@@ -96,18 +97,18 @@ func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []
 	return all
 }
 
-// Selects tells whether a policy selects a node with these labels. A selector that can't be
-// read selects none here, because to ask is no brake.
+// Selects reports whether a policy selects a node with these labels. A selector that can't
+// be read selects no node here: a rule asks for a fence and is no brake.
 func Selects(p *api.NodeProblemPolicy, nodeLabels map[string]string) bool {
 	return policy.Chooses(p.Spec.Selector, nodeLabels)
 }
 
-// Named are those of the rules that a Kubernetes Event is one of.
+// Named returns the rules that a Kubernetes Event matches.
 func Named(rules []Rule, about api.ProblemAbout, reason, component string) []Rule {
 	return chosen(rules, func(r Rule) bool { return r.Is(about, reason, component) })
 }
 
-// Believing are those of the rules that a CloudEvent is one of, with this action.
+// Believing returns the rules with this action that a CloudEvent matches.
 func Believing(rules []Rule, action api.ProblemAction, source, typ string) []Rule {
 	return chosen(rules, func(r Rule) bool { return r.Action == action && r.Believes(source, typ) })
 }

@@ -6,10 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// limits are those of a container that has none.
+// limits are for a container that has none.
 var limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 
-// Confine has the pod run once, with no rights, and on none of these nodes.
+// Confine makes the pod run once, with no rights, and on none of these nodes.
 func Confine(spec *corev1.PodSpec, nodes ...string) {
 	yes, no := true, false
 	spec.RestartPolicy, spec.NodeName, spec.Tolerations = corev1.RestartPolicyNever, "", nil
@@ -44,8 +44,8 @@ func confineContainer(c *corev1.Container) {
 	}
 }
 
-// keepOff keeps the pod off nodes, which may be chosen by any one of the terms that are
-// there already.
+// keepOff keeps the pod off nodes. The pod may already have several terms that choose
+// nodes, of which any one is enough, so each term is extended.
 func keepOff(spec *corev1.PodSpec, nodes []string) {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}

@@ -6,10 +6,11 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// What a policy asks before anything is touched, with the defaults of the kinds put in
-// again: an object may have come past the API server's, as a file that nodefence-plan reads.
+// The checks that a policy asks for before anything is touched, with the schema's defaults
+// filled in: an object may not have passed the API server, for example a file that
+// nodefence-plan reads.
 
-// or is what is set, or what holds where nothing is.
+// or returns the value if it is set, and else the default.
 func or[T any](set *T, unset T) T {
 	if set == nil {
 		return unset
@@ -17,7 +18,7 @@ func or[T any](set *T, unset T) T {
 	return *set
 }
 
-// ActivitySettings are what a policy's activityChecks come to; nil where it has none.
+// ActivitySettings resolves a policy's activityChecks; nil if it has none.
 func ActivitySettings(p *api.ActivityChecks) *api.ActivitySettings {
 	if p == nil {
 		return nil
@@ -40,7 +41,7 @@ func ActivitySettings(p *api.ActivityChecks) *api.ActivitySettings {
 	return s
 }
 
-// StorageSettings are what a policy's storageCheck comes to; nil where it has none.
+// StorageSettings resolves a policy's storageCheck; nil if it has none.
 func StorageSettings(p *api.StorageCheck) *api.StorageSettings {
 	if p == nil {
 		return nil
@@ -48,7 +49,7 @@ func StorageSettings(p *api.StorageCheck) *api.StorageSettings {
 	return &api.StorageSettings{Type: p.Type, TCP: p.TCP, Job: p.Job, Timeout: p.Timeout.Or(time.Minute), ValidDuration: p.ValidDuration.Or(30 * time.Second)}
 }
 
-// KdumpSettings are what a policy's kdump comes to; nil where it has none.
+// KdumpSettings resolves a policy's kdump; nil if it has none.
 func KdumpSettings(p *api.KdumpRule) *api.KdumpSettings {
 	if p == nil {
 		return nil

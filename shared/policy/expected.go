@@ -7,7 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Overdue are those that have been missing for longer than their policy allows.
+// Overdue returns the nodes that have been missing for longer than their policy allows.
 func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
 	for _, m := range p.Status.Missing {
 		if wait, is := Patience(p, m); is && now.Sub(m.Since.Time) >= wait {
@@ -17,7 +17,7 @@ func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
 	return all
 }
 
-// Patience is how long this one may be missing; false if the policy expects it no more.
+// Patience is how long this node may be missing; false if the policy expects it no more.
 func Patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
 	if x := p.Spec.Machines; m.Machine != nil && x != nil {
 		return x.StartupTimeout.Or(DefaultMissing).Duration, true
@@ -28,7 +28,7 @@ func Patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
 	return 0, false
 }
 
-// NamedBy are the nodes that a policy expects by name.
+// NamedBy returns the nodes that a policy expects by name.
 func NamedBy(p *api.FencePolicy) []string {
 	if p.Spec.MissingNodes == nil {
 		return nil
@@ -36,22 +36,22 @@ func NamedBy(p *api.FencePolicy) []string {
 	return p.Spec.MissingNodes.NodeNames
 }
 
-// Names tells whether a policy expects a node by name.
+// Names reports whether a policy expects a node by name.
 func Names(p *api.FencePolicy, node string) bool { return slices.Contains(NamedBy(p), node) }
 
-// Wants tells whether a policy expects the node of a Machine. Without a selector it
+// Wants reports whether a policy expects the node of a Machine. Without a selector it
 // expects none.
 func Wants(p *api.FencePolicy, m *Machine) bool {
 	x := p.Spec.Machines
 	return x != nil && x.Selector != nil && Chooses(x.Selector, m.Labels)
 }
 
-// EveryNode stands for a policy's own selector where its nodes are known otherwise.
+// EveryNode replaces a policy's own selector if its nodes are known otherwise.
 var EveryNode = &api.LabelSelector{}
 
-// ResolveMissing is ResolvePolicy for a node that is missing: the policies that expect
-// it decide, as it has no labels that others could select it by. Of those, too, that
-// would select a node without labels the limits hold.
+// ResolveMissing is ResolvePolicy for a missing node. A missing node has no labels, so the
+// policies that expect it decide. The limits of policies that would select a node without
+// labels hold too.
 func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
 	var mine []api.FencePolicy
 	selectors := map[string]*api.LabelSelector{}

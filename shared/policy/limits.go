@@ -14,10 +14,10 @@ const (
 	defaultStormCoolDown = 5 * time.Minute
 )
 
-// defaultMaxUnhealthy is the schema's, too.
+// defaultMaxUnhealthy is the schema's default, too.
 var defaultMaxUnhealthy = intstr.FromString("40%")
 
-// LimitsOf are a policy's limits with every default in its place.
+// LimitsOf returns a policy's limits with every default filled in.
 func LimitsOf(p *api.FencePolicy) api.ScopedLimits {
 	l := p.Spec.Limits
 	r := api.ScopedLimits{
@@ -46,8 +46,8 @@ func LimitsOf(p *api.FencePolicy) api.ScopedLimits {
 	return r
 }
 
-// CountedOver is a policy's selector as it is recorded. One that can't be read counts every
-// node (see Selects), and is left out: the record's schema has no place for it.
+// CountedOver is a policy's selector as it is recorded. A selector that can't be read
+// counts every node (see Selects), and is left out: the record's schema can't hold it.
 func CountedOver(s *api.LabelSelector) *api.LabelSelector {
 	if Unreadable("", "", s) != "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// Machine is what is needed of a Machine object, of whatever kind.
+// Machine is the part of a Machine object that is used, of any kind.
 type Machine struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -22,7 +22,7 @@ type Machine struct {
 			Name string `json:"name"`
 		} `json:"nodeRef,omitempty"`
 		Phase string `json:"phase,omitempty"`
-		// OpenShift's words for what is wrong, and Cluster API's.
+		// OpenShift's fields for errors, and Cluster API's.
 		ErrorReason    string `json:"errorReason,omitempty"`
 		ErrorMessage   string `json:"errorMessage,omitempty"`
 		FailureReason  string `json:"failureReason,omitempty"`
@@ -33,15 +33,15 @@ type Machine struct {
 // failedPhase is the phase of a Machine that has failed.
 const failedPhase = "Failed"
 
-// The annotations by which people and controllers speak of a Machine. The first two
-// count whatever their value.
+// The annotations by which people and controllers control a Machine. The first two count
+// with any value.
 const (
 	SkipRemediation = "cluster.x-k8s.io/skip-remediation"
 	Paused          = "cluster.x-k8s.io/paused"
 	AskRemediation  = "cluster.x-k8s.io/remediate-machine"
 )
 
-// Trouble is why a Machine's node is to be fenced, if it is.
+// Trouble says why a Machine's node is to be fenced; empty if it is not.
 func (m *Machine) Trouble() (state api.MachineState, message string) {
 	s := m.Status
 	if _, asked := m.Annotations[AskRemediation]; s.Phase != failedPhase && asked {
@@ -60,17 +60,17 @@ func (m *Machine) Trouble() (state api.MachineState, message string) {
 	return api.MachineStateFailed, clip.To(256, text)
 }
 
-// Ref is what a record keeps of a Machine: which it is, and who owns it.
+// Ref is what a record keeps of a Machine: its identity, and its owner.
 func (m *Machine) Ref() api.MachineRef {
 	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 	if o := metav1.GetControllerOf(m); o != nil {
-		r.Owner = types.UID(clip.To(clip.UIDBytes, string(o.UID))) // whoever makes the Machine may write any
+		r.Owner = types.UID(clip.To(clip.UIDBytes, string(o.UID))) // the creator of a Machine may write any UID
 	}
 	return r
 }
 
-// MachineDue is the Machine on whose account a policy has this very Node fenced now;
-// nil if there is none.
+// MachineDue returns the Machine because of which a policy fences this Node object now; nil
+// if there is none.
 func MachineDue(p *api.FencePolicy, node string, uid types.UID, now time.Time) *api.FailedMachine {
 	for i := range p.Status.FailedMachines {
 		m := &p.Status.FailedMachines[i]
@@ -81,8 +81,8 @@ func MachineDue(p *api.FencePolicy, node string, uid types.UID, now time.Time) *
 	return nil
 }
 
-// MachineTrigger is that of a fence on account of the node's Machine, where the policy
-// that decides for the node has it fenced for that now.
+// MachineTrigger returns the trigger of a fence because of the node's Machine, if the
+// policy that decides for the node fences it now.
 func MachineTrigger(policies []api.FencePolicy, decides, node string, uid types.UID, now time.Time) *api.Trigger {
 	for i := range policies {
 		m := MachineDue(&policies[i], node, uid, now)
@@ -97,8 +97,8 @@ func MachineTrigger(policies []api.FencePolicy, decides, node string, uid types.
 	return nil
 }
 
-// MachineFor is the Machine on whose account this fence is to go on, as its policy has
-// it now.
+// MachineFor returns the Machine because of which this fence continues, according to its
+// present policy.
 func MachineFor(p *api.FencePolicy, f *api.NodeFence, now time.Time) *api.FailedMachine {
 	if t := f.Status.Decision.Trigger; t.OnlyMachine() {
 		return AloneDue(p, t.Machine.UID, now)
@@ -106,7 +106,7 @@ func MachineFor(p *api.FencePolicy, f *api.NodeFence, now time.Time) *api.Failed
 	return MachineDue(p, f.Spec.NodeName, f.Status.Decision.NodeUID, now)
 }
 
-// AloneDue is the Machine with this UID, where a policy has it deleted now.
+// AloneDue returns the Machine with this UID, if a policy deletes it now.
 func AloneDue(p *api.FencePolicy, uid types.UID, now time.Time) *api.FailedMachine {
 	for i := range p.Status.FailedMachines {
 		m := &p.Status.FailedMachines[i]
@@ -141,7 +141,7 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 	return r, t, ok
 }
 
-// MayDelete says what speaks against deleting a Machine that has no node, as it stands.
+// MayDelete says what forbids to delete a Machine that has no node, in its present state.
 func MayDelete(m *Machine) error {
 	for _, a := range []string{SkipRemediation, Paused} {
 		if _, is := m.Annotations[a]; is {
@@ -153,7 +153,7 @@ func MayDelete(m *Machine) error {
 	}
 	for label, value := range ofControlPlane {
 		if v, is := m.Labels[label]; is && (value == "" || v == value) {
-			return errors.New("it is of the control plane") // S13
+			return errors.New("it is of the control plane") // S13: never etcd's quorum
 		}
 	}
 	switch {
@@ -165,7 +165,7 @@ func MayDelete(m *Machine) error {
 	return nil
 }
 
-// ofControlPlane are labels with which Machines of the control plane say so.
+// ofControlPlane are labels that mark Machines of the control plane.
 var ofControlPlane = map[string]string{
 	"cluster.x-k8s.io/control-plane":                "",
 	"machine.openshift.io/cluster-api-machine-role": "master",
@@ -175,5 +175,5 @@ var ofControlPlane = map[string]string{
 	"node-role.kubernetes.io/etcd":                  "",
 }
 
-// byPower is with what OpenShift says that a Machine is remediated by its power.
+// byPower has OpenShift's annotation for a Machine that is remediated by its power.
 const byPower, external = "machine.openshift.io/remediation-strategy", "external-baremetal"

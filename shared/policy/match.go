@@ -11,10 +11,10 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Selects tells whether a selector chooses a node with these labels. None
-// chooses all. A selector that can't be read (the API server takes labels that are
-// none) chooses all too, which is the stricter reading of limits and of what is excluded.
-// What something is done to is asked of Chooses.
+// Selects reports whether a selector matches a node with these labels. No selector matches
+// all nodes. A selector that can't be read (the API server accepts invalid labels) matches
+// all too: for limits and exclusions that is the stricter reading. For actions, use
+// Chooses.
 func Selects(s *api.LabelSelector, nodeLabels map[string]string) bool {
 	if s == nil {
 		return true
@@ -23,7 +23,7 @@ func Selects(s *api.LabelSelector, nodeLabels map[string]string) bool {
 	return err != nil || sel.Matches(labels.Set(nodeLabels))
 }
 
-// Chooses is Selects, and no selector, or one that can't be read, chooses nothing.
+// Chooses is like Selects, but no selector, or one that can't be read, matches no node.
 func Chooses(s *api.LabelSelector, with map[string]string) bool {
 	sel, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
 	return err == nil && sel.Matches(labels.Set(with))
@@ -37,8 +37,8 @@ func Unreadable(policy, field string, s *api.LabelSelector) string {
 	return ""
 }
 
-// Misread is what is wrong with a selector. Of several labels that are none it is always
-// the same one, so that a status that says so stands still.
+// Misread says what is wrong with a selector. Of several invalid labels it always names the
+// same one, so that a status with this text does not change.
 func Misread(s *api.LabelSelector) error {
 	_, err := metav1.LabelSelectorAsSelector(s.Kubernetes())
 	if err == nil {

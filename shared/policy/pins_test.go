@@ -7,8 +7,8 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// TestTheNumbersOfPoliciesAreThePromises: each time that is in no policy. Whoever changes
-// one changes what was promised.
+// TestTheNumbersOfPoliciesAreThePromises: each time that no policy sets. A change of such a
+// time changes a promise.
 func TestTheNumbersOfPoliciesAreThePromises(t *testing.T) {
 	for promise, c := range map[string]struct{ is, want time.Duration }{
 		"a pause window is looked for two weeks ahead": {policy.Furthest, 14 * 24 * time.Hour},

@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// ResolvePolicy makes one policy out of all that select the node: the lowest
-// precedence decides, a tie is a conflict, and every policy's limits hold. The
-// bool is false when none selects it.
+// ResolvePolicy combines all policies that select the node: the lowest precedence decides,
+// a tie is a conflict, and every policy's limits hold. The bool is false if no policy
+// selects the node.
 func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[string]string) (api.ResolvedPolicy, bool) {
 	var mine []api.FencePolicy
 	for _, p := range policies {
@@ -53,16 +53,18 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 	return r, true
 }
 
-// maxPolicies is how many may select one node: the API's bound of a record's limits, less
-// those that ConfigMaps lay over them.
+// maxPolicies is how many policies may select one node: the API's bound of a record's
+// limits, less the limits that ConfigMaps may add.
 const maxPolicies = 60
 
-// morePoliciesThanFit holds a node whose limits a record can't hold: those that it left out would not count.
+// morePoliciesThanFit holds a node with more limits than a record can hold: the limits that
+// the record leaves out would not count.
 func morePoliciesThanFit(n int) string {
 	return fmt.Sprintf("%d policies select this node, and a record has room for %d: no fence begins until fewer do", n, maxPolicies)
 }
 
-// defaultPrecedence and the times below are the schema's, or what its text says.
+// defaultPrecedence and the times below are the schema's defaults, or those in its
+// descriptions.
 const (
 	defaultPrecedence      = 100
 	defaultApprovalTimeout = time.Hour
@@ -70,7 +72,7 @@ const (
 	DefaultMissing         = 10 * time.Minute
 )
 
-// Precedence is a policy's, or the default; the lowest decides.
+// Precedence is a policy's precedence, or the default; the lowest decides.
 func Precedence(p *api.FencePolicy) int32 {
 	if p.Spec.Precedence == nil {
 		return defaultPrecedence
@@ -78,10 +80,10 @@ func Precedence(p *api.FencePolicy) int32 {
 	return *p.Spec.Precedence
 }
 
-// settings are what a policy says, with every default in its place.
+// settings are a policy's settings, with every default filled in.
 func settings(p *api.FencePolicySpec) api.Settings {
 	s := api.Settings{
-		Action:         cmp.Or(p.Action, api.ActionWaitForOff), // past the API server's validation: what does least
+		Action:         cmp.Or(p.Action, api.ActionWaitForOff), // not validated by the API server: take the most cautious value
 		Mode:           cmp.Or(p.Mode, api.ModeDryRun),
 		Power:          p.Power.Settings(),
 		Release:        p.Release.Settings(),
@@ -104,14 +106,14 @@ func settings(p *api.FencePolicySpec) api.Settings {
 	s.UnhealthyConditions = slices.Grow(s.UnhealthyConditions, len(p.UnhealthyConditions))
 	for _, c := range p.UnhealthyConditions {
 		if !slices.Contains(conditionStatuses, c.Status) {
-			continue // past the API server's validation: no condition ever has it, and no record's schema takes it
+			continue // not validated by the API server: no condition ever has this status, and no record's schema accepts it
 		}
 		s.UnhealthyConditions = append(s.UnhealthyConditions, api.ConditionSetting{Type: c.Type, Status: c.Status, Duration: c.Duration.Or(0)})
 	}
 	return s
 }
 
-// conditionStatuses are those that a node's condition can have.
+// conditionStatuses are the statuses that a node's condition can have.
 var conditionStatuses = []string{string(metav1.ConditionTrue), string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}
 
 // excluded says by which field a policy excludes a node; empty if by none.
@@ -126,8 +128,8 @@ func excluded(p *api.FencePolicy, node string, nodeLabels map[string]string) str
 	return ""
 }
 
-// Unclear says why nobody can tell which nodes a policy means, or which of them it
-// leaves alone; empty if it is clear.
+// Unclear says why it is unknown which nodes a policy is about, or which of them it
+// excludes; empty if it is clear.
 func Unclear(p *api.FencePolicy) string {
 	why := Unreadable(p.Name, "spec.selector", p.Spec.Selector)
 	if x := p.Spec.Exclude; x != nil && why == "" {
@@ -139,9 +141,9 @@ func Unclear(p *api.FencePolicy) string {
 	return why
 }
 
-// resolveAmong resolves those of the policies that decide. Their limits count over the
-// nodes that they select, and those of all others that would select a node without
-// labels hold too.
+// resolveAmong resolves the policies that decide. Their limits count over the nodes that
+// they select. The limits of all other policies that would select a node without labels
+// hold too.
 func resolveAmong(policies, mine []api.FencePolicy, selectors map[string]*api.LabelSelector, node string) (api.ResolvedPolicy, bool) {
 	r, ok := ResolvePolicy(mine, node, nil)
 	for i := range r.Limits {

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// TestMorePoliciesThanARecordTakes: one that is left out might be the one that holds. So
-// nothing begins, in words, and the record can be saved (S14, S28).
+// TestMorePoliciesThanARecordTakes: a policy that is left out might be the one that holds.
+// So no fence begins, with a message, and the record can be saved (S14, S28).
 func TestMorePoliciesThanARecordTakes(t *testing.T) {
 	for n, holds := range map[int]bool{policy.MaxPolicies: false, policy.MaxPolicies + 1: true, 200: true} {
 		var all []api.FencePolicy
@@ -38,7 +38,7 @@ func TestMorePoliciesThanARecordTakes(t *testing.T) {
 // TestMorePoliciesThanARecordTakesOfANodeThatIsMissing: those that expect it and those that
 // would select it count together.
 func TestMorePoliciesThanARecordTakesOfANodeThatIsMissing(t *testing.T) {
-	since := fence.StampOf(fencetest.Start.Add(-time.Hour))
+	since := observed.StampOf(fencetest.Start.Add(-time.Hour))
 	for _, c := range []struct {
 		expect, others int
 		holds          bool
@@ -84,7 +84,7 @@ func TestExcludedByThePolicy(t *testing.T) {
 
 // TestWhoDecidesForAMissingNode: it has no labels, so the policies that expect it do.
 func TestWhoDecidesForAMissingNode(t *testing.T) {
-	late, young := fence.StampOf(fencetest.Start.Add(-time.Hour)), fence.StampOf(fencetest.Start.Add(-time.Minute))
+	late, young := observed.StampOf(fencetest.Start.Add(-time.Hour)), observed.StampOf(fencetest.Start.Add(-time.Minute))
 	named := func(name string, since *api.Time, selector *api.LabelSelector) api.FencePolicy {
 		p := fencetest.Expecting("a")
 		p.Name, p.Spec.Selector = name, selector

@@ -8,33 +8,32 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Windows are one policy's pause windows as they stand now. Those of every
-// policy that selects the node hold, as limits do.
+// Windows are one policy's present pause windows. Those of every policy that selects the
+// node hold, as limits do.
 type Windows struct {
 	Policy  string
 	Windows []api.PauseWindowRule
 }
 
-// Zones are time zones by their names in the IANA database, as the caller has loaded
-// them. One that is not there is not known.
+// Zones are time zones by their names in the IANA database, as the caller has loaded them.
+// A zone that is not in the map is unknown.
 type Zones map[string]*time.Location
 
 // Closure is why no fence begins now.
 type Closure struct {
 	Why     api.Reason
 	Message string
-	// Until is when the last of the windows that follow on one another ends; zero
-	// if that can't be told.
+	// Until is when the last of several adjoining windows ends; zero if that can't be told.
 	Until time.Time
 }
 
-// furthest is how far ahead the end of windows that follow on one another is
-// looked for: longer than any of them, and longer than a week.
+// furthest bounds the search for the end of adjoining windows: longer than any window, and
+// longer than a week.
 const furthest = 14 * 24 * time.Hour
 
-// Closed tells whether a pause window is open at this time of the API server
-// (S30); nil if none is. One that can't be read holds at all times: nobody knows
-// when it was meant to.
+// Closed returns the pause window that is open at this time of the API server (S30: one
+// clock); nil if none is. A window that can't be read holds at all times, because its time
+// is unknown.
 func Closed(all []Windows, zones Zones, now time.Time) *Closure {
 	var read []window
 	for _, p := range all {
@@ -64,7 +63,7 @@ func Closed(all []Windows, zones Zones, now time.Time) *Closure {
 	return &Closure{Why: api.PauseWindow, Until: until, Message: name + ": no fence begins until " + until.UTC().Format(time.RFC3339)}
 }
 
-// lastOpen is, of the windows that are open at a time, the one that ends last.
+// lastOpen returns, of the windows that are open at a time, the one that ends last.
 func lastOpen(all []window, at time.Time) (name string, until time.Time) {
 	for _, w := range all {
 		if end := w.openUntil(at); end.After(until) {
@@ -74,7 +73,7 @@ func lastOpen(all []window, at time.Time) (name string, until time.Time) {
 	return name, until
 }
 
-// window is a pause window as it was understood.
+// window is a pause window that was read.
 type window struct {
 	name  string
 	days  []api.Weekday
@@ -97,8 +96,8 @@ func readWindow(w api.PauseWindowRule, zones Zones) (window, error) {
 	return r, nil
 }
 
-// NextWindow is when the next of these windows begins, in the two weeks ahead; zero if
-// none does.
+// NextWindow is when the next of these windows begins, in the next two weeks; zero if none
+// does.
 func NextWindow(all []api.PauseWindowRule, zones Zones, now time.Time) (next time.Time) {
 	for _, w := range all {
 		r, err := readWindow(w, zones)
@@ -117,9 +116,9 @@ func NextWindow(all []api.PauseWindowRule, zones Zones, now time.Time) (next tim
 	return next
 }
 
-// startsOn are the moments at which the window begins so many days after another.
+// startsOn returns the times at which the window begins, so many days after a day.
 func (w window) startsOn(today time.Time, day int) []time.Time {
-	// The calendar's day and the clocks' time, written as if they were UTC's.
+	// The calendar's date and the local time of day, written as if they were in UTC.
 	wall := time.Date(today.Year(), today.Month(), today.Day()+day, w.clock.Hour(), w.clock.Minute(), 0, 0, time.UTC)
 	if len(w.days) > 0 && !slices.Contains(w.days, api.Weekday(wall.Weekday().String())) {
 		return nil
@@ -127,11 +126,11 @@ func (w window) startsOn(today time.Time, day int) []time.Time {
 	return moments(wall, w.zone)
 }
 
-// openUntil is when the window ends that is open at a time: its start belongs to
-// it, its end does not. Zero: it is not open.
+// openUntil is when the window that is open at a time ends; zero if it is not open. The
+// window includes its start and not its end.
 func (w window) openUntil(at time.Time) (until time.Time) {
 	today := at.In(w.zone)
-	// A day more on either side, for the clocks' changes.
+	// One day more on either side, for changes of the clock.
 	for day := -2 - int(w.lasts.Hours()/24); day <= 1; day++ {
 		for _, start := range w.startsOn(today, day) {
 			if end := start.Add(w.lasts); !at.Before(start) && end.After(at) && end.After(until) {
@@ -142,9 +141,9 @@ func (w window) openUntil(at time.Time) (until time.Time) {
 	return until
 }
 
-// moments are those at which clocks in a zone show this time: one, two where they
-// are set back over it, and where they are set forward over it the moment at which
-// that happens.
+// moments returns the times at which clocks in a zone show this time of day. That is
+// usually one time, and two if the clocks are set back over it. If the clocks are set
+// forward over it, it is the time at which they are set.
 func moments(wall time.Time, zone *time.Location) []time.Time {
 	var all []time.Time
 	earliest := wall.Add(furthest)

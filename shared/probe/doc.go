@@ -1,6 +1,6 @@
-// Package probe tells by a TCP connection whether a machine answers.
+// Package probe tests by a TCP connection whether a machine answers.
 //
-// What a reader must not get wrong: silence counts only beside an answer. Who
-// hears nobody may be the one that is cut off, and that is neither activity nor
-// its absence.
+// What a reader must not get wrong: silence counts only if another machine answers. A
+// process that gets no answer at all may itself be cut off; that shows neither activity nor
+// silence.
 package probe

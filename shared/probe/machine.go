@@ -12,13 +12,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Within bounds one connection: a machine that lives answers a SYN, or its
-// repetitions after one and three seconds.
+// Within bounds one connection: a machine that runs answers a SYN, or its repetitions after
+// one and three seconds.
 const Within = 4 * time.Second
 
-// Machine connects to a machine, and beside it to others that should answer.
-// An open port is activity, and so is one that the machine itself refuses; none
-// is silence while at least one other answers. All is done at once.
+// Machine connects to a machine, and at the same time to others that should answer. An open
+// port is activity, and so is a connection that the machine itself refuses. No answer is
+// silence, if at least one other machine answers.
 func Machine(ctx context.Context, target string, others []string) (api.Answer, string) {
 	heard := make(chan bool, len(others))
 	for _, o := range others {
@@ -43,7 +43,7 @@ func Machine(ctx context.Context, target string, others []string) (api.Answer, s
 	return api.AnswerNone, words
 }
 
-// Port connects to one host:port: who refuses it runs.
+// Port connects to one host:port: a machine that refuses the connection runs.
 func Port(ctx context.Context, addr string) (api.Answer, string) {
 	err := dial(ctx, addr)
 	if refused(err) {
@@ -52,7 +52,7 @@ func Port(ctx context.Context, addr string) (api.Answer, string) {
 	return answerOf(addr, err)
 }
 
-// Service connects to one host:port: what refuses it does not serve.
+// Service connects to one host:port: a service that refuses the connection does not serve.
 func Service(ctx context.Context, addr string) (api.Answer, string) {
 	err := dial(ctx, addr)
 	if refused(err) {
@@ -84,24 +84,24 @@ func answerOf(addr string, err error) (api.Answer, string) {
 	return api.AnswerError, err.Error()
 }
 
-// refused: the machine itself turned the connection away.
+// refused: the machine itself refused the connection.
 func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// The exit codes of the subcommand, which are those of any check.
+// The exit codes of the subcommand, the same as for any check.
 const (
 	exitActivity = 0
 	exitNone     = 1
 	exitError    = 2
 )
 
-// HostIP is the environment variable with the address of the node that the
-// subcommand runs on, so that it does not take its own node for another.
+// HostIP is the environment variable with the address of the node that the subcommand runs
+// on, so that the subcommand does not connect to its own node.
 const HostIP = "NODEFENCE_HOST_IP"
 
-// Command is `nodefence reach host:port other:port...`, run by the Jobs that ask
-// neighbors. It returns the exit code and what to print.
+// Command is `nodefence reach host:port other:port...`, which the Jobs of checks of type
+// Neighbors run. It returns the exit code and the text to print.
 func Command(ctx context.Context, args []string, hostIP string) (int, string) {
 	if len(args) == 0 {
 		return exitError, "usage: nodefence reach host:port [other:port...]"

@@ -92,7 +92,7 @@ func TestAServiceThatRefusesIsDown(t *testing.T) {
 	}
 }
 
-// TestOnesOwnNodeIsNoOther: that a neighbor reaches its own node shows nothing.
+// TestOnesOwnNodeIsNoOther: a neighbor that reaches its own node proves nothing.
 func TestOnesOwnNodeIsNoOther(t *testing.T) {
 	if code, words := Command(t.Context(), []string{silent(t), open(t)}, "127.0.0.1"); code != exitError {
 		t.Errorf("exit %d: %s", code, words)

@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// countedFor is how long a node is counted that nothing was told of any more, as long as
-// what else is known of one that is gone.
+// countedFor is how long the counters of a node are kept after the last report about it,
+// the same time as other records of a node that is gone.
 const countedFor = 7 * 24 * time.Hour
 
-// aged is a counter by node, of which a node goes again of which nothing was counted for
-// long. A function hears of no node that is deleted, and the names of nodes that come and
-// go have no end.
+// aged is a counter by node that drops nodes for which nothing was counted for a long time.
+// A function does not hear of deleted nodes, and without this the names of nodes would add
+// up without end.
 type aged struct {
 	*prometheus.CounterVec
-	// now is this process's own clock: nothing is decided by it (S30).
+	// now is this process's own clock: nothing is decided by it (S30: one clock).
 	now func() time.Time
 
 	mu   sync.Mutex
@@ -28,7 +28,7 @@ func newAged(o prometheus.CounterOpts, labels []string) *aged {
 	return &aged{CounterVec: prometheus.NewCounterVec(o, labels), now: time.Now, last: map[string]time.Time{}}
 }
 
-// inc counts one; the first label is the node.
+// inc counts one event; the first label is the node.
 func (a *aged) inc(labels ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +37,7 @@ func (a *aged) inc(labels ...string) {
 	a.last[strings.Join(labels, "\x00")] = a.now()
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (a *aged) Collect(ch chan<- prometheus.Metric) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *aged) Collect(ch chan<- prometheus.Metric) {
 	a.CounterVec.Collect(ch)
 }
 
-// forget drops what is too old; called with the lock held.
+// forget drops old counters. The caller holds the lock.
 func (a *aged) forget() {
 	for labels, at := range a.last {
 		if a.now().Sub(at) > countedFor {

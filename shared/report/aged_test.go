@@ -13,8 +13,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestANodeThatIsGoneIsCountedNoMore, once nothing was told of it for a week: the names of
-// nodes that come and go don't add up.
+// TestANodeThatIsGoneIsCountedNoMore, once nothing was reported of it for a week: the names
+// of nodes that come and go don't add up.
 func TestANodeThatIsGoneIsCountedNoMore(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	p := New(slog.New(slog.DiscardHandler), nil, reg)

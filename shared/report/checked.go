@@ -10,8 +10,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Checked tells of one check: a log line, and an Event on the Node when it can't be
-// fenced any more, for another reason than before, or again.
+// Checked reports one check: a log line, and an Event on the Node if the node can't be
+// fenced any more, can't be fenced for another reason than before, or can be fenced again.
 func (p *Publisher) Checked(ctx context.Context, c Check) {
 	was, is := fenceable(c.Before), fenceable(c.Target)
 	log, bad := p.Log.Info, is.Status == metav1.ConditionFalse
@@ -43,7 +43,7 @@ func fenceable(t *api.FenceTarget) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// deviceOf is the first of its devices, in words.
+// deviceOf describes the first of the devices.
 func deviceOf(t *api.FenceTarget) string {
 	if len(t.Status.Devices) == 0 {
 		return ""

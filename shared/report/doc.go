@@ -1,6 +1,6 @@
-// Package report tells people what is decided: one log line a decision, metrics, and
+// Package report tells people what is decided: one log line for each decision, metrics, and
 // Kubernetes Events.
 //
-// What a reader must not get wrong: nobody decides by what is reported, and a report
-// that is lost does no harm, because the whole story stands in the record.
+// What a reader must not get wrong: no program decides by a report, and a lost report does
+// no harm, because the whole story is in the record.
 package report

@@ -18,8 +18,8 @@ type Speaker interface {
 	PostEvent(ctx context.Context, e kube.Event) error
 }
 
-// Publisher is the Reporter that people read: one log line a decision, metrics, and
-// Events on the NodeFence and, where the node's owner must know, on the Node.
+// Publisher is the Reporter that people read: one log line for each decision, metrics, and
+// Events on the NodeFence and, if the node's owner must know, on the Node.
 type Publisher struct {
 	Log     *slog.Logger
 	Speaker Speaker
@@ -34,7 +34,7 @@ type metrics struct {
 	merged                          prometheus.Counter
 }
 
-// New registers the metrics and returns the witness.
+// New registers the metrics and returns the Publisher.
 func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Publisher {
 	p := &Publisher{Log: log, Speaker: speaker, metrics: metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -71,7 +71,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Publishe
 	return p
 }
 
-// Decided tells of one decision.
+// Decided reports one decision.
 func (p *Publisher) Decided(ctx context.Context, d Decision) {
 	p.log(d)
 	p.count(d)
@@ -116,9 +116,8 @@ func (p *Publisher) count(d Decision) {
 	}
 }
 
-// say posts what somebody who doesn't read the NodeFence must know. The whole
-// story stands there, so that what is routine is not told twice, and a post that
-// is lost does no harm.
+// say posts an Event for people who don't read the NodeFence. The record has the whole
+// story, so routine steps are not posted, and a lost post does no harm.
 func (p *Publisher) say(ctx context.Context, d Decision) {
 	before, after := d.Before, d.Fence.Status
 	begun := before.FenceNumber != after.FenceNumber
@@ -140,8 +139,8 @@ func (p *Publisher) say(ctx context.Context, d Decision) {
 	}
 }
 
-// milestones are what the node's owner must know beside warnings, the beginning
-// and the end: that its power was cut, and that its work has gone.
+// milestones are reasons that the node's owner must know, besides warnings, the beginning
+// and the end: its power was cut, and its work has gone.
 var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
 
 func (p *Publisher) post(ctx context.Context, e kube.Event) {
@@ -150,7 +149,7 @@ func (p *Publisher) post(ctx context.Context, e kube.Event) {
 	}
 }
 
-// warnings are the reasons that somebody should look at.
+// warnings are the reasons that need a person's attention.
 var warnings = map[api.Reason]bool{
 	api.DeviceFailed: true, api.PowerOffNotSeen: true, api.PowerOnNotSeen: true, api.WrongMachine: true, api.SecretNotForThisHost: true, api.SignOfLife: true,
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.TooManyUnhealthy: true,
@@ -159,7 +158,7 @@ var warnings = map[api.Reason]bool{
 	api.PolicyNotUnderstood: true,
 }
 
-// Refused tells of one refusal: log, metric, and an Event on the Node.
+// Refused reports one refusal: log, metric, and an Event on the Node.
 func (p *Publisher) Refused(ctx context.Context, r Refusal) {
 	p.Log.Warn("refused", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
 		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
@@ -167,8 +166,8 @@ func (p *Publisher) Refused(ctx context.Context, r Refusal) {
 	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, true)
 }
 
-// Merged tells of one request that the open fence of its node answers: log, metric, and
-// an Event on the Node.
+// Merged reports one request that joins the open fence of its node: log, metric, and an
+// Event on the Node.
 func (p *Publisher) Merged(ctx context.Context, r Refusal) {
 	p.Log.Info("merged", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "source", r.Cause.Source(),
 		"type", r.Cause.Type(), "reason", string(r.Reason), "message", r.Message)
@@ -176,9 +175,8 @@ func (p *Publisher) Merged(ctx context.Context, r Refusal) {
 	p.sayOfNode(ctx, r, "asked for by event "+r.Cause.ID()+" of "+r.Cause.Source()+": "+r.Message, false)
 }
 
-// Alerted tells of one problem: log, metric, and an Event on the Node. The
-// problem is one that a policy names and the node goes when it is old, so that the
-// metric has an end.
+// Alerted reports one problem: log, metric, and an Event on the Node. The metric stays
+// bounded: a policy names the problem, and old nodes are dropped.
 func (p *Publisher) Alerted(ctx context.Context, r Refusal, problem string) {
 	p.Log.Warn("node problem", "function", r.Function, "node", r.Node, "event", r.Cause.ID(), "reason", string(r.Reason), "message", r.Message)
 	p.metrics.problems.inc(r.Node, problem)
@@ -195,7 +193,7 @@ func (p *Publisher) sayOfNode(ctx context.Context, r Refusal, message string, wa
 	})
 }
 
-// Lost tells of one dead letter: log, metric, and an Event on its NodeFence.
+// Lost reports one dead letter: log, metric, and an Event on its NodeFence.
 func (p *Publisher) Lost(ctx context.Context, l Loss) {
 	fence := ""
 	if l.Fence != nil {
@@ -218,13 +216,13 @@ func (p *Publisher) Lost(ctx context.Context, l Loss) {
 	})
 }
 
-// Ignored tells of one event that was not looked at: log and metric.
+// Ignored reports one event that was not looked at: log and metric.
 func (p *Publisher) Ignored(_ context.Context, function string, e event.Event, why string) {
 	p.Log.Warn("ignored", "function", function, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)
 	p.metrics.ignored.WithLabelValues(function, known(e.Type()), why).Inc()
 }
 
-// known keeps strangers' types from making a metric without end.
+// known keeps foreign types from adding metrics without end.
 func known(eventType string) string {
 	if events.Known(eventType) || eventType == events.RequestFence {
 		return eventType

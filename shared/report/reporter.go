@@ -10,24 +10,24 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// Reporter hears of every decision: logs, metrics, Kubernetes Events.
+// Reporter is told of every decision, for logs, metrics and Kubernetes Events.
 type Reporter interface {
 	Decided(ctx context.Context, d Decision)
-	// Refused hears of events that asked for a fence and open none.
+	// Refused is called for an event that asked for a fence and opens none.
 	Refused(ctx context.Context, r Refusal)
-	// Merged hears of events that asked for a fence and joined the one that is open.
+	// Merged is called for an event that asked for a fence and joins the open one.
 	Merged(ctx context.Context, r Refusal)
-	// Alerted hears of a node's problem that its policy only wants told.
+	// Alerted is called for a problem of a node that its policy only wants reported.
 	Alerted(ctx context.Context, r Refusal, problem string)
-	// Lost hears of events that the broker gave up.
+	// Lost is called for an event that the broker gave up.
 	Lost(ctx context.Context, l Loss)
-	// Checked hears of every look at a node's device while nothing has failed.
+	// Checked is called for every look at a node's device while nothing has failed.
 	Checked(ctx context.Context, c Check)
-	// Ignored hears of events that were acknowledged and not looked at.
+	// Ignored is called for an event that was acknowledged and not looked at.
 	Ignored(ctx context.Context, function string, e event.Event, why string)
 }
 
-// Decision is one turn of the loop.
+// Decision is one round of the loop.
 type Decision struct {
 	Function string
 	Cause    event.Event
@@ -38,8 +38,8 @@ type Decision struct {
 	Err error
 }
 
-// Refusal is an event that asked for a fence and opens none, because it gets none or
-// joins the one that is open.
+// Refusal is an event that asked for a fence and opens none, because it was refused or
+// joins the open fence.
 type Refusal struct {
 	Function string
 	Cause    event.Event
@@ -54,7 +54,7 @@ type Refusal struct {
 type Check struct {
 	Function string
 	Cause    event.Event
-	// Before is the FenceTarget as it was, Target as it is now.
+	// Before is the FenceTarget before the check, Target after it.
 	Before, Target *api.FenceTarget
 }
 
@@ -62,11 +62,12 @@ type Check struct {
 type Loss struct {
 	Function string
 	Event    event.Event
-	// Unknown: its type is misspelt. Nobody gave it up; Message says what was meant.
+	// Unknown: its type is misspelled. No broker gave it up; Message names the type that
+	// was meant.
 	Unknown bool
-	// Dest is where it was going; Message why it did not arrive.
+	// Dest is where it was going; Message says why it did not arrive.
 	Dest, Message string
-	// Node that it is about, and that node's record, if there are any.
+	// Node is the node that it is about, and Fence is that node's record, if they exist.
 	Node  string
 	Fence *api.NodeFence
 }

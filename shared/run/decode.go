@@ -25,8 +25,8 @@ import (
 
 var attributeName = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// decode checks the attributes before the SDK reads them, because the SDK says
-// of most faults only that there is one, and takes some silently.
+// decode checks the attributes before the SDK reads them. For most faults the SDK only says
+// that there is one, and it accepts some silently.
 func decode(ctx context.Context, h http.Header, body []byte) (event.Event, error) {
 	contentType := h.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(contentType)
@@ -52,13 +52,13 @@ func decode(ctx context.Context, h http.Header, body []byte) (event.Event, error
 	return *e, valid(*e)
 }
 
-// Structured reads one event in structured JSON mode, for whatever brings events
-// without HTTP headers. The error names the attribute that is wrong.
+// Structured reads one event in structured JSON mode, for transports without HTTP headers.
+// The error names the wrong attribute.
 func Structured(ctx context.Context, body []byte) (event.Event, error) {
 	return decode(ctx, http.Header{"Content-Type": {event.ApplicationCloudEventsJSON}}, body)
 }
 
-// valid is the SDK's own check with its findings in one order, on one line.
+// valid is the SDK's own check, with its findings in a fixed order on one line.
 func valid(e event.Event) error {
 	err := e.Validate()
 	var found event.ValidationError
@@ -82,8 +82,8 @@ func checkBinary(h http.Header) error {
 		if len(h[key]) > 1 {
 			return fmt.Errorf("ce-%s given %d times", name, len(h[key]))
 		}
-		// The first two have a place of their own in binary mode. As headers
-		// they would be read as extensions, and shadow the real ones.
+		// The first two have another place in binary mode. As headers they would be read as
+		// extensions, and hide the real values.
 		if name == "datacontenttype" || name == "data" || !attributeName.MatchString(name) {
 			return fmt.Errorf("ce-%s is not an attribute", name)
 		}
@@ -123,7 +123,7 @@ func checkStructured(body []byte) error {
 	return checkAttributes("", values)
 }
 
-// scalar tells the JSON types that an extension may have.
+// scalar lists the JSON types that an extension may have.
 func scalar(v any) bool {
 	switch v.(type) {
 	case string, bool, float64:
@@ -132,7 +132,7 @@ func scalar(v any) bool {
 	return false
 }
 
-// textual are the attributes that the specification itself defines.
+// textual are the attributes that the specification defines.
 var textual = []string{"specversion", "id", "source", "type", "subject", "time", "dataschema", "datacontenttype"}
 
 func checkAttributes(prefix string, values map[string]string) error {
@@ -176,5 +176,5 @@ func checkValue(name, value string) error {
 	return nil
 }
 
-// short quotes a sender's text for an error line without letting it fill one.
+// short quotes a part of a sender's text for an error line.
 func short(s string) string { return strconv.Quote(clip.To(64, s)) }

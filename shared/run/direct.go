@@ -9,17 +9,17 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// Call hands an event to a function and returns its reply, or nil if it has none or
-// sees to that itself.
+// Call hands an event to a function and returns its reply, or nil if there is none or if
+// Call passes the reply on itself.
 type Call func(ctx context.Context, function string, e event.Event) (*event.Event, error)
 
-// Direct is the Sender that needs no broker: it calls the owner of an event itself. A
-// reply goes to the broker; where that takes nothing, the reply's owner is called too.
+// Direct is the Sender that needs no broker: it calls the owner of an event itself. A reply
+// goes to the broker; if the broker does not accept it, Direct calls the reply's owner too.
 //
-// What a reader must not get wrong: that a broker takes a reply does not say that it
-// delivers it. Whoever sends by Direct looks again.
+// What a reader must not get wrong: a broker that accepts a reply may still not deliver it.
+// So the caller of Direct looks again.
 type Direct struct {
-	// Owner names the function that an event type is for; empty if for none.
+	// Owner names the function that takes an event type; empty if none does.
 	Owner func(eventType string) string
 	Call  Call
 	// Broker takes replies.
@@ -27,19 +27,20 @@ type Direct struct {
 	Log    *slog.Logger
 }
 
-// takeTimeout bounds the broker's answer: one with a full disk may say nothing at all.
+// takeTimeout bounds the wait for the broker's answer: a broker with a full disk may not
+// answer.
 const takeTimeout = 5 * time.Second
 
-// hops bounds one Send. A whole fence has fewer phases.
+// hops bounds the calls of one Send. A whole fence has fewer phases.
 const hops = 12
 
-// Send returns when the owner has handled the event, and when the broker has the
-// reply, or its owner has handled it.
+// Send returns when the owner has handled the event, and when the broker has the reply, or
+// the reply's owner has handled it.
 func (d *Direct) Send(ctx context.Context, e event.Event) error {
 	for range hops {
 		function := d.Owner(e.Type())
 		if function == "" {
-			return nil // goes to nobody, such as a fence that is finished
+			return nil // no function takes it, for example of a fence that is finished
 		}
 		reply, err := d.Call(ctx, function, e)
 		if err != nil {

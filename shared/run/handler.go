@@ -10,24 +10,24 @@ import (
 	"github.com/nodefence/nodefence/events"
 )
 
-// Handler takes one event and answers with the next, or with nil when there is
-// nothing to say. An error is Again unless it is Malformed.
+// Handler takes one event and returns the reply, or nil if there is none. An error is Again
+// unless it is Malformed.
 type Handler func(ctx context.Context, e event.Event) (*event.Event, error)
 
-// Sender hands an event to a broker, and returns when the broker has it. It is
-// for what may have several events to say, or none that was asked for.
+// Sender hands an event to a broker, and returns when the broker has it. It is for programs
+// that may send several events, or events without a request.
 type Sender interface {
 	Send(ctx context.Context, e event.Event) error
 }
 
-// ErrMalformed marks an event that no repetition can mend: 400, dead letter.
+// ErrMalformed marks an event that no repetition can help: 400, dead letter.
 var ErrMalformed = errors.New("malformed event")
 
-// ErrAgain marks a failure that may be gone at the next try: 503, retried by
-// the broker. Every error that isn't Malformed counts as Again.
+// ErrAgain marks a failure that the next try may not have: 503, the broker tries again.
+// Every error that isn't Malformed counts as Again.
 var ErrAgain = errors.New("try again")
 
-// Node is the one that an event is about. One that names none is malformed.
+// Node is the node that an event is about. An event that names none is malformed.
 func Node(e event.Event) (string, error) {
 	node, err := events.Node(e)
 	if err != nil {
@@ -36,8 +36,8 @@ func Node(e event.Event) (string, error) {
 	return node, nil
 }
 
-// Accepting puts a door before h, where events come from their senders and not from a
-// broker: what no function could do anything with is malformed, and its sender hears it.
+// Accepting checks events before h, if they come directly from their senders and not from a
+// broker. An event that no function could use is malformed, and its sender gets the error.
 func Accepting(h Handler) Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		if err := events.Accept(e); err != nil {

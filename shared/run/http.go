@@ -69,13 +69,13 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err = cehttp.WriteResponseWriter(r.Context(), binding.ToMessage(reply), http.StatusOK, w)
 	if err != nil {
-		// The caller is gone. It repeats the event, and the handler looks again.
+		// The caller is gone. It will repeat the event, and the handler then looks again.
 		log.WarnContext(r.Context(), "reply not written", "error", err)
 	}
 }
 
-// read takes the whole body before anything is decoded, so that a body that is
-// too long or breaks off is never half an event.
+// read reads the whole body before anything is decoded, so that a body that is too long or
+// incomplete is never taken for an event.
 func (s *endpoint) read(w http.ResponseWriter, r *http.Request) (event.Event, int, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.maxBody))
 	var tooLong *http.MaxBytesError
@@ -90,7 +90,7 @@ func (s *endpoint) read(w http.ResponseWriter, r *http.Request) (event.Event, in
 	return e, http.StatusBadRequest, err
 }
 
-// panicked is a handler's panic made an error, with where it happened.
+// panicked is a handler's panic as an error, with its place.
 type panicked struct {
 	value any
 	stack []byte
@@ -98,7 +98,7 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("handler panicked: %v", p.value) }
 
-// call runs the handler, and answers with the status that stands for its error.
+// call runs the handler, and answers with the status for its error.
 func call(ctx context.Context, h Handler, e event.Event) (*event.Event, int, error) {
 	reply, err := Recover(h)(ctx, e)
 	var p *panicked
@@ -113,14 +113,14 @@ func call(ctx context.Context, h Handler, e event.Event) (*event.Event, int, err
 		return nil, http.StatusAccepted, nil
 	}
 	if err := valid(*reply); err != nil {
-		// The handler's fault, not the caller's: never 400.
+		// The handler's fault and not the caller's: never 400.
 		return nil, http.StatusInternalServerError, fmt.Errorf("encode reply: %w", err)
 	}
 	return reply, http.StatusOK, nil
 }
 
-// Recover makes a panic of h an error that counts as Again, so that one bad
-// event doesn't end a process that serves others.
+// Recover turns a panic of h into an error that counts as Again, so that one bad event
+// doesn't end a process that serves others.
 func Recover(h Handler) Handler {
 	return func(ctx context.Context, e event.Event) (reply *event.Event, err error) {
 		defer func() {
@@ -141,7 +141,7 @@ func logFailure(ctx context.Context, log *slog.Logger, status int, err error) {
 	log.WarnContext(ctx, "event failed", "status", status, "error", err)
 }
 
-// Stack is where a handler panicked, as a log line's arguments; nothing for
+// Stack returns the place of a handler's panic, as a log line's arguments; nothing for
 // every other error.
 func Stack(err error) []any {
 	var p *panicked
@@ -151,8 +151,8 @@ func Stack(err error) []any {
 	return []any{"stack", string(p.stack)}
 }
 
-// outward is what the caller is told. A broker copies it into the dead letter,
-// where the inner text of a failed call has no place.
+// outward is the error text for the caller. A broker copies it into the dead letter, which
+// must not contain the inner text of a failed call.
 func outward(status int, err error) string {
 	switch status {
 	case http.StatusBadRequest:

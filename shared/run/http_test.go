@@ -165,7 +165,7 @@ func TestMalformedEventsAreRefusedByTheAttributesName(t *testing.T) {
 	}
 }
 
-// TestWhoSendsHearsAtOnceWhatIsWrong: at a door, and not in a dead letter.
+// TestWhoSendsHearsAtOnceWhatIsWrong: a sender gets the error, and not only a dead letter.
 func TestWhoSendsHearsAtOnceWhatIsWrong(t *testing.T) {
 	const asks, when = "io.nodefence.request.fence.v1", "2026-01-01T00:00:00Z"
 	for name, c := range map[string]struct {

@@ -8,18 +8,17 @@ import (
 
 // Probes are what a program answers besides events.
 type Probes struct {
-	// Live says what only a new start of the process can mend; nil is always live.
+	// Live says what only a restart of the process can repair; nil is always live.
 	Live func(ctx context.Context) error
-	// Ready says what is missing until events can be taken; nil is always ready.
+	// Ready says what is missing until events can be accepted; nil is always ready.
 	Ready func(ctx context.Context) error
-	// Metrics serves /metrics; nil leaves the path out. It is a plain handler,
-	// so that this package need not know the library behind it.
+	// Metrics serves /metrics; without it there is no such path. It is a plain handler, so
+	// that this package does not depend on the library behind it.
 	Metrics http.Handler
 }
 
-// Mux puts /healthz, /readyz and /metrics beside events, which may be nil.
-// Health says only what is of this process itself: a broken dependency must not have
-// every replica restarted.
+// Mux serves /healthz, /readyz and /metrics beside events, which may be nil. Health is only
+// about this process itself: a broken dependency must not make every replica restart.
 func Mux(events http.Handler, p Probes) *http.ServeMux {
 	mux := http.NewServeMux()
 	if events != nil {

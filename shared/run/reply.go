@@ -9,7 +9,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// Reply reads what a function has answered over HTTP, as HTTP writes it.
+// Reply reads a function's answer over HTTP, in the form that HTTP writes.
 func Reply(ctx context.Context, status int, h http.Header, body []byte) (*event.Event, error) {
 	switch {
 	case status == http.StatusBadRequest:

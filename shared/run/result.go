@@ -9,10 +9,9 @@ import (
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 )
 
-// Result is h for a server that is the CloudEvents SDK's own, such as Knative's
-// func builds: the error that it returns carries the status and the line that
-// HTTP answers. An event without a reply is one too, 202, because the SDK would
-// answer 200.
+// Result returns h for a server of the CloudEvents SDK, such as the one that Knative's func
+// builds. The returned error carries the status and the line that HTTP answers. A missing
+// reply is an error of this kind too, 202, because the SDK would answer 200.
 func Result(h Handler, log *slog.Logger) Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		reply, status, err := call(ctx, h, e)

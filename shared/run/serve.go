@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The limits of Serve. An event's work may take as long as a few device calls;
-// reading one may not, or idle connections would hold the server open.
+// The limits of Serve. An event's work may take as long as a few device calls; reading an
+// event may not, or idle connections would hold the server open.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -20,8 +20,8 @@ const (
 	maxHeader         = 64 << 10
 )
 
-// Serve answers on addr until ctx ends, then takes no more and lets what runs
-// come to its end, at most half a minute.
+// Serve serves on addr until ctx ends. Then it accepts no more requests, and waits for
+// running ones at most half a minute.
 func Serve(ctx context.Context, addr string, h http.Handler) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -30,7 +30,7 @@ func Serve(ctx context.Context, addr string, h http.Handler) error {
 	return ServeListener(ctx, l, h)
 }
 
-// ServeListener is Serve on a listener that is open already, which it closes.
+// ServeListener is like Serve, on an open listener, which it closes.
 func ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
 	s := &http.Server{
 		Handler:           h,
@@ -39,7 +39,7 @@ func ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		// Requests outlive ctx: its end asks for a drain, not for their abort.
+		// Requests outlive ctx: its end starts a drain and aborts no request.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	failed := make(chan error, 1)

@@ -1,11 +1,11 @@
-// Package spelling tells how near two words are, so that an error can name what was
-// probably meant. Nothing is done by it: what is misspelt is refused.
+// Package spelling measures how near two words are, so that an error can name the word that
+// was probably meant. It changes nothing: a misspelled word is refused.
 package spelling
 
 import "slices"
 
-// Near is the one of the known words that a misspelt one was probably meant to be, at most
-// two letters away from it, and one where it is short; empty if there is none.
+// Near is the known word that a misspelled one was probably meant to be, at most two
+// letters away from it, or one letter if it is short; empty if there is none.
 func Near(word string, known []string) string {
 	least, nearest := 3, ""
 	if len(word) < 4 {
@@ -19,8 +19,8 @@ func Near(word string, known []string) string {
 	return nearest
 }
 
-// Apart is how many bytes must be added, left out or changed to make one word of the
-// other (Levenshtein's distance).
+// Apart is how many bytes must be added, removed or changed to make one word of the other
+// (Levenshtein's distance).
 func Apart(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -9,18 +9,18 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// errDead is what a process that was cut gets for everything that it still tries.
+// errDead is the error of every call that a process makes after it was cut.
 var errDead = errors.New("this process has died")
 
-// cut ends a process at one of its calls to the outside: the API server's and
-// the device's, counted together. Lost is which half of the call is lost.
+// cut ends a process at one of its calls to the outside: calls to the API server and to the
+// device, counted together. Lost is which half of the call is lost.
 type cut struct {
 	mu    sync.Mutex
 	at    int
 	lost  half
 	count int
 	dead  bool
-	// calls is what was called, for the first process, which is not cut.
+	// calls are the calls of the first process, which is not cut.
 	calls []call
 }
 
@@ -34,11 +34,11 @@ const (
 
 type call struct {
 	name string
-	// writes: it changes something, so that both halves matter.
+	// writes: the call changes something, so that both halves matter.
 	writes bool
 }
 
-// enter counts a call and says whether it may go on, and whether its answer is lost.
+// enter counts a call, and returns whether it may proceed and whether its answer is lost.
 func (c *cut) enter(name string, writes bool) (dead, loseAnswer bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,8 +38,8 @@ recovery: {bootTimeout: 3m, readyDuration: 0s}
 limits: {maxUnhealthy: "70%", maxConcurrent: 100, stormCoolDown: 0s, perNode: {cutsPerDay: 100}}
 `
 
-// At most lanes nodes are fenced at once: fewer than half of all, or nodefence
-// would rightly think that it is the one cut off.
+// At most lanes nodes are fenced at once: fewer than half of all, because otherwise
+// nodefence would rightly conclude that it is cut off itself.
 const (
 	sweepNodes = 72
 	lanes      = 22
@@ -53,9 +53,9 @@ type point struct {
 	name string
 }
 
-// TestCutAtEveryCall kills the functions' process at each of its calls in turn.
-// A new process goes on. Each time the fence ends, the pod moves, and the BMC has
-// seen one off and one on.
+// TestCutAtEveryCall kills the functions' process at each of its calls in turn. A new
+// process continues. Each time the fence ends, the pod moves, and the BMC has seen one off
+// and one on.
 func TestCutAtEveryCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*rig.Timeout)
@@ -159,8 +159,8 @@ func (r *runner) start(c *cut) {
 	r.cut, r.all = c, functions.Handlers(parts)
 }
 
-// deliver gives an event and every reply to the function that owns it, as
-// triggers do. What a process had in hand when it died is lost with it.
+// deliver gives an event and every reply to the function that owns it, as triggers do. If a
+// process dies, the event that it was handling is lost.
 func (r *runner) deliver(e event.Event) {
 	for next := &e; next != nil; {
 		r.mu.Lock()
@@ -212,8 +212,8 @@ func (s *sweep) measure() []point {
 	return all
 }
 
-// all fences one node for each point, as many at once as there are lanes, and
-// counts the cuts that fired.
+// all fences one node for each point, as many at once as there are lanes, and counts the
+// cuts that took effect.
 func (s *sweep) all(points []point) int {
 	var (
 		wg    sync.WaitGroup
@@ -264,8 +264,8 @@ func (s *sweep) fence(c *cut) {
 	s.mu.Unlock()
 }
 
-// victim takes a node that nobody else has and that runs a pod with a volume;
-// it waits until there is one.
+// victim takes a node that no other test uses and that runs a pod with a volume; it waits
+// until there is one.
 func (s *sweep) victim() (node, pod string) {
 	check(s.t, rig.Until(s.ctx, "a node that runs a pod", func() (bool, error) {
 		list, err := s.Kube.CoreV1().Pods(metav1.NamespaceDefault).List(s.ctx, metav1.ListOptions{})

@@ -22,8 +22,8 @@ activityChecks:
   recheckInterval: 5s
 `
 
-// degraded: a node that is lost and alive is left alone; one that is lost and dead
-// is fenced.
+// degraded: a node that is lost and alive is left alone; a node that is lost and dead is
+// fenced.
 func degraded(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	say("the policy has activity checks: 3 of 4 connections to the kubelet's port must find silence")
 	if err := hostHA(ctx, c, "node-1", api.HostHAAvailable); err != nil {

@@ -15,8 +15,8 @@ import (
 
 const earlyPolicy = policy + "earlyProbe: {leaseStillDuration: 12s}\n"
 
-// labFlags are those of tales that need other timings than a lab's own: here
-// Kubernetes' defaults.
+// labFlags are for demos that need other timings than a lab's own: here Kubernetes'
+// defaults.
 var labFlags = map[string][]string{"early": {"--lease", "10s", "--grace", "50s"}}
 
 // early: the power goes, and work moves before Kubernetes has lost the node; a
@@ -77,8 +77,8 @@ func early(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	return nil
 }
 
-// spared has the Lease of a machine that is alive stand still, and sees that the
-// fence for it touches and marks nothing, and is called off once it moves again.
+// spared makes the Lease of a living machine stand still, and checks that the fence for it
+// touches and marks nothing, and is called off once the Lease moves again.
 func spared(ctx context.Context, c *rig.Cluster, node string) (time.Duration, error) {
 	began := time.Now()
 	if err := c.Lab.Node(node, "lease-stop"); err != nil {

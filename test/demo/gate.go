@@ -109,7 +109,7 @@ limits: {maxUnhealthy: "40%"}
 recovery: {readyDuration: 1s}
 `
 
-// approve: nothing is touched before a person says so.
+// approve: nothing is touched before a person approves.
 func approve(ctx context.Context, c *rig.Cluster, _ *rig.Process) error {
 	say("the policy waits for a person (mode: RequireApproval)")
 	if err := all(c, []string{"node-1"}, "crash"); err != nil {

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// tale is one thing to show.
+// tale is one demo.
 type tale struct {
 	about, policy string
 	nodes         int
@@ -127,16 +127,16 @@ func prepare(ctx context.Context, c *rig.Cluster, policy string) error {
 	return nil
 }
 
-// story is what is measured on the way.
+// story is what is measured during a demo.
 type story struct {
 	strike         func(context.Context, *rig.Cluster, *rig.Process, *story) error
 	victim, target string
-	// what began it, and what the API server made of it
+	// what caused the fence, and the API server's record of it
 	what, lost                           string
 	struck, unready, proof, running, end time.Time
 }
 
-// one is a tale of a single node; strike is what happens to it.
+// one is a demo of a single node; strike is what happens to the node.
 func one(strike func(context.Context, *rig.Cluster, *rig.Process, *story) error) func(context.Context, *rig.Cluster, *rig.Process) error {
 	return func(ctx context.Context, c *rig.Cluster, p *rig.Process) error {
 		s := story{strike: strike}
@@ -193,7 +193,7 @@ func follow(ctx context.Context, c *rig.Cluster, node string) <-chan struct{} {
 	return done
 }
 
-// verdict checks what has happened, and says it.
+// verdict checks what has happened, and prints the result.
 func (s *story) verdict(ctx context.Context, c *rig.Cluster, f *api.NodeFence) error {
 	words, err := c.Lab.Commands(s.victim)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNoSuchDemo: who misspells one is told all that there are, and nothing is started.
+// TestNoSuchDemo: a misspelled name is answered with all names, and no demo starts.
 func TestNoSuchDemo(t *testing.T) {
 	err := choose(t.Context(), []string{"strom"})
 	if err == nil || !strings.HasPrefix(err.Error(), "no demo \"strom\"; there are\n  make demo DEMO=approve ") ||

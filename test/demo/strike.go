@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// crash leaves the machine its power and takes its kernel.
+// crash stops the machine's kernel and leaves its power on.
 func crash(ctx context.Context, c *rig.Cluster, _ *rig.Process, s *story) error {
 	if err := c.Lab.Node(s.victim, "crash"); err != nil {
 		return err
@@ -67,7 +67,7 @@ func request(ctx context.Context, c *rig.Cluster, p *rig.Process, s *story) erro
 	return nil
 }
 
-// whoami is the name under which the demo speaks to the API server.
+// whoami is the name by which the demo signs in to the API server.
 func whoami(ctx context.Context, c *rig.Cluster) (string, error) {
 	r, err := c.Kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {

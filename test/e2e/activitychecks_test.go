@@ -29,8 +29,8 @@ activityChecks:
   recheckInterval: 2s
 `
 
-// TestActivityChecksByPort: a node that is cut off from the API server and answers
-// on its kubelet's port is left alone; one that has died is silent, and is fenced.
+// TestActivityChecksByPort: a node that is cut off from the API server and answers on its
+// kubelet's port is left alone; a node that has died is silent, and is fenced.
 func TestActivityChecksByPort(t *testing.T) {
 	w := newWorld(t, 3, byPort)
 	w.start(nil)
@@ -183,7 +183,7 @@ func (w *world) untilActivity(node string, meanwhile func() error, what string, 
 	})
 }
 
-// endContainers ends the checks' containers that run, each with the code of its name.
+// endContainers ends the running containers of checks, each with the code of its name.
 func (w *world) endContainers(seen map[string]corev1.Pod, code map[string]int32) error {
 	pods, err := w.Kube.CoreV1().Pods("nodefence-checks").List(w.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -205,7 +205,7 @@ func (w *world) endContainers(seen map[string]corev1.Pod, code map[string]int32)
 		if err != nil {
 			return err
 		}
-		// Its Job may be at its deadline, and take it away meanwhile.
+		// The Job may have reached its deadline, and delete the pod meanwhile.
 		if _, err = w.Kube.CoreV1().Pods(p.Namespace).Patch(w.ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -281,7 +281,7 @@ func ended(j batchv1.Job) (n int) {
 	return n
 }
 
-// told: the record's story has this sentence.
+// told: the record's history has this sentence.
 func told(f *api.NodeFence, why api.Reason, words string) bool {
 	for _, h := range f.Status.History {
 		if h.Reason == why && strings.Contains(h.Message, words) {

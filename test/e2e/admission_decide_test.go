@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// operators have the roles that nodefence gives to people: otto operates, ada
-// administers. cara may write NodeFences by a role of somebody's own. edna edits what
-// runs, in all namespaces.
+// operators have the roles that nodefence gives to people: otto operates, ada administers.
+// cara may write NodeFences by a role that is not nodefence's. edna edits workloads in all
+// namespaces.
 const operators = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -52,8 +52,8 @@ const (
 	cleanupAccount = "system:serviceaccount:nodefence-system:nodefence-cleanup"
 )
 
-// decided are what people try to write of what only the gate decides: who could
-// would have credentials sent to an address of his own, or a proof forged.
+// decided are attempts to write what only the gate decides. A person who could do so could
+// have credentials sent to an address of his own, or forge a proof.
 var decided = map[string]func(*api.NodeFenceStatus){
 	"a device":            func(s *api.NodeFenceStatus) { s.Decision.Devices = api.Named(bound("10.6.6.6")) },
 	"the device's end":    func(s *api.NodeFenceStatus) { s.Decision.Devices = nil },
@@ -85,9 +85,9 @@ func (w *world) guarded() {
 	})
 }
 
-// TestOnlyTheGateDecides: with the roles that nodefence gives to people one asks; what is
-// decided only the gate's account writes, not who may write the rest of the status, as
-// the other functions do (S11, S20).
+// TestOnlyTheGateDecides: with the roles that nodefence gives to people a person may ask.
+// Only the gate's account writes decisions; the other functions, which write the rest of
+// the status, may not (S11, S20).
 func TestOnlyTheGateDecides(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	w.people()

@@ -18,13 +18,13 @@ import (
 
 const recoverAccount = "system:serviceaccount:nodefence-system:nodefence-recover"
 
-// owner is of an object; one that is not there has the garbage collector delete what
-// it owns.
+// owner is the owner of an object. If the owner does not exist, the garbage collector
+// deletes the object.
 func owner(name string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: name, UID: uid}}
 }
 
-// heldBy are what people try to end a fence past the verbs abort and delete.
+// heldBy are attempts to end a fence without the verbs abort and delete.
 var heldBy = map[string]map[string]any{
 	"the finalizer off":          {"finalizers": nil},
 	"another in its place":       {"finalizers": []string{"example.com/other"}},
@@ -32,8 +32,8 @@ var heldBy = map[string]map[string]any{
 	"an owner that is not there": {"ownerReferences": owner("gone", "6a0c2f52-0000-4000-8000-000000000000")},
 }
 
-// TestNobodyEndsAFenceByItsMetadata: finalizers and owners of a NodeFence are recover's
-// and the gate's to write, and the garbage collector's; a deletion and a wish go as ever
+// TestNobodyEndsAFenceByItsMetadata: only recover, the gate and the garbage collector may
+// write the finalizers and owners of a NodeFence; deletions and requests work as before
 // (S20, S27).
 func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 	w := newWorld(t, 1, quick)

@@ -38,8 +38,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: confirm-
 subjects: [{kind: User, name: anna}]
 `
 
-// TestARestoreIsConfirmedInOnesOwnName: and with the verb, and of the restore that is
-// held for. Others may write a ledger that says so already (S16, S20).
+// TestARestoreIsConfirmedInOnesOwnName, with the verb, and only the restore for which
+// fences are held. Other users may write a ledger that is confirmed already (S16, S20).
 func TestARestoreIsConfirmedInOnesOwnName(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	must(t, w.Apply(w.ctx, confirmers))

@@ -153,8 +153,8 @@ var asks = map[string]struct {
 	"all wishes are, as the gate does when it opens the record anew": {who: "ben", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{}},
 }
 
-// TestRequestsAreHeldToTheirAuthors: the admission policy of infra/crd lets
-// nobody ask without the verb, or in another's name (S20).
+// TestRequestsAreHeldToTheirAuthors: the admission policy of infra/crd lets nobody ask
+// without the verb, or in another's name (S20: Kubernetes says who may ask).
 func TestRequestsAreHeldToTheirAuthors(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	must(t, w.Apply(w.ctx, people))

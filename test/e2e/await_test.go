@@ -21,9 +21,9 @@ func (w *world) awaited(node string) (f *api.NodeFence) {
 	return f
 }
 
-// TestABMCGoesDarkAfterTheOff: it takes the Off, and answers no more until all tries are
-// used up. Another node's fence gets the only slot meanwhile. When the BMC answers
-// again, the work is released and the machine switched on, without a person (S25).
+// TestABMCGoesDarkAfterTheOff: the BMC accepts the Off, and then does not answer until all
+// tries are used up. Another node's fence gets the only slot meanwhile. When the BMC
+// answers again, the work is released and the machine switched on, without a person (S25).
 func TestABMCGoesDarkAfterTheOff(t *testing.T) {
 	w := newWorld(t, 5, `
 power: {offTimeout: 10s, attempts: 2, retryInterval: 1s, restarts: 0}
@@ -61,9 +61,9 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 }
 
 // TestABMCSaysOffTooSoon: two nodes are cut off and write on, and their BMCs say off up to
-// their lead before the machines are: the driver's, and the one that the method says, which
-// is long enough to be sure that who waits for less is caught. Their work starts elsewhere
-// only then (S5).
+// their lead before the machines are off: one lead is the driver's, and one is set in the
+// method. The second is long enough to catch a fence that waits for less. Their work starts
+// elsewhere only after that (S5).
 func TestABMCSaysOffTooSoon(t *testing.T) {
 	w := newWorld(t, 5, quick)
 	w.start(nil)

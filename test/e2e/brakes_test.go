@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// brake is what somebody does, or what happens, while one fence is between its yes and
-// its Off and another one waits for its slot, and why both are held then, or ended.
+// brake is an event or an action of a person while one fence is between the gate's yes and
+// its Off and another one waits for its slot, and why both are then held or ended.
 type brake struct {
 	name string
 	// spec is the policy's then; before is what it says until then beside the usual.
@@ -72,9 +72,9 @@ func (b brake) asked(nodes []string) []string {
 	return nodes
 }
 
-// TestBrakes: whatever a person does to stop what is under way stops it, whether the fence
-// waits for its slot or is between its yes and its Off; so do a storm and the loss of
-// etcd's quorum there; and taken back it goes on (S13, S15, S17).
+// TestBrakes: every brake of a person stops what is under way, whether the fence waits for
+// its slot or is between the gate's yes and its Off. So do a storm and the loss of etcd's
+// quorum. When the brake is taken off, the fences go on (S13, S15, S17).
 func TestBrakes(t *testing.T) {
 	rows, all := map[string][]string{}, 0
 	for _, b := range brakes {
@@ -116,9 +116,10 @@ func TestBrakes(t *testing.T) {
 	}
 }
 
-// begins returns when one of a row's fences is between its yes and its Off and the other
-// one waits for the slot. Which is which may change before the brake is put on: a yes
-// lasts a minute, and then the slot is the other's. So both BMCs say nothing until then.
+// begins returns when one of a row's fences is between the gate's yes and its Off, and the
+// other one waits for the slot. They may change places before the brake is put on, because
+// a yes lasts a minute, and then the other fence gets the slot. So both BMCs do not answer
+// until then.
 func (w *world) begins(b brake, nodes []string) {
 	w.t.Helper()
 	for _, n := range nodes {
@@ -170,7 +171,7 @@ func (w *world) put(b brake, nodes []string) {
 	}
 }
 
-// standStill returns when the ledger has it that the Leases of these do.
+// standStill returns when the ledger shows that the Leases of these nodes stand still.
 func (w *world) standStill(nodes []string) {
 	w.t.Helper()
 	w.allAtOnce(nodes, "lease-stop")
@@ -234,8 +235,8 @@ func (w *world) goesOn(rows map[string][]string) {
 	}
 }
 
-// tomorrow has the API server take a field of FencePolicies that this nodefence does not
-// know, as it does where the kinds are newer than the programs.
+// tomorrow makes the API server accept a field of FencePolicies that this nodefence does
+// not know, as if the kinds were newer than the programs.
 func (w *world) tomorrow() {
 	w.t.Helper()
 	const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fencepolicies.nodefence.io"
@@ -243,8 +244,8 @@ func (w *world) tomorrow() {
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.JSONPatchType).AbsPath(crd).Body([]byte(patch)).Do(w.ctx).Error())
 }
 
-// keeps: what this nodefence does not know of a policy is still there after it has written
-// its status, in which it says what that is.
+// keeps: fields of a policy that this nodefence does not know are still there after it has
+// written the policy's status, and the status names them.
 func (w *world) keeps(policy, field string) {
 	w.t.Helper()
 	w.until("policy "+policy+" to say that "+field+" is not understood", func() (bool, error) {
@@ -262,7 +263,7 @@ func (w *world) stop(on bool) {
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Body([]byte(body)).Do(w.ctx).Error())
 }
 
-// breaks has a node say that it is broken, or no more.
+// breaks makes a node report that it is broken, or no longer.
 func (w *world) breaks(node string, status corev1.ConditionStatus) {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"status":{"conditions":[{"type":"Broken","status":%q,"reason":"Test","lastTransitionTime":%q}]}}`, status, time.Now().UTC().Format(time.RFC3339))

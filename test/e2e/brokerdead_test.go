@@ -22,7 +22,7 @@ import (
 )
 
 // TestAStreamThatRefusesEveryWrite in mid-fence: the fence ends, /healthz tells of it,
-// and another broker is at work afterwards (S19).
+// and another broker runs afterwards (S19).
 func TestAStreamThatRefusesEveryWrite(t *testing.T) {
 	w := newWorld(t, 3, patient)
 	var dir string
@@ -44,8 +44,8 @@ func TestAStreamThatRefusesEveryWrite(t *testing.T) {
 	}
 }
 
-// TestABrokerOnAFullDisk: its file system fills up in mid-fence and stays full until
-// the fence has ended. When there is room again, a broker starts by itself (S19).
+// TestABrokerOnAFullDisk: its file system fills up during a fence and stays full until the
+// fence has ended. When there is room again, a broker starts by itself (S19).
 func TestABrokerOnAFullDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for a file system of its own; TestAStreamThatRefusesEveryWrite does not")
@@ -74,8 +74,8 @@ func TestABrokerOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsFullFromTheStart: no broker starts, resync has a node that
-// dies fenced, and a broker starts when there is room (S19).
+// TestADiskThatIsFullFromTheStart: no broker starts, resync calls the functions that fence
+// a dying node, and a broker starts when there is room (S19).
 func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, for a file system of its own; TestWithoutABrokerAtFirst of the broker does not")
@@ -88,7 +88,7 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	victim := w.database(1)
 	w.node(victim, "crash")
 	w.ended(victim, api.Recovered)
-	if code, said := health(at); code != http.StatusServiceUnavailable || !strings.Contains(said, "the broker is started anew") {
+	if code, said := health(at); code != http.StatusServiceUnavailable || !strings.Contains(said, "the broker is being restarted") {
 		t.Errorf("/healthz answers %d: %s", code, said)
 	}
 	w.words(victim, "off on")
@@ -100,8 +100,7 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	}
 }
 
-// hangingFence is a fence that stands before its first command, because the device
-// hangs.
+// hangingFence is a fence that stops before its first command, because the device hangs.
 func (w *world) hangingFence() (victim string) {
 	w.t.Helper()
 	victim = w.database(1)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -179,8 +179,8 @@ func TestOneStoragesPodsAreReleased(t *testing.T) { // S24
 	w.oneWriter()
 }
 
-// TestVolumesAreDetachedFirst: no pod is deleted, not even one without storage, before
-// the volume that the policy names is detached and gone, which a finalizer puts off.
+// TestVolumesAreDetachedFirst: no pod is deleted, not even a pod without storage, before
+// the volume that the policy names is detached and gone. A finalizer delays this.
 func TestVolumesAreDetachedFirst(t *testing.T) { // S24
 	w := newWorld(t, 3, quick)
 	asked := w.startWatched()
@@ -288,7 +288,7 @@ func TestPodsPerMinute(t *testing.T) { // S24
 	if apart := got[rate].at.Sub(begun); apart < time.Minute-time.Second {
 		t.Errorf("the release began at %s, and %s later there were %d deletions", begun, apart, rate+1)
 	}
-	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-fence.ActWithin-time.Second {
+	if apart := got[rate].at.Sub(got[0].at); apart < time.Minute-facts.ActWithin-time.Second {
 		t.Errorf("%d deletions within %s", rate+1, apart)
 	}
 	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.PodsPerMinute }) {

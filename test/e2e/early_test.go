@@ -68,9 +68,9 @@ func (w *world) readiness(node string) corev1.NodeCondition {
 	return corev1.NodeCondition{}
 }
 
-// TestEarlyButAlive: one machine's Lease stands still and moves again, another's
-// node is cut off from the API server. Neither is touched or marked while only its
-// Lease speaks; the second is fenced once Kubernetes has lost it, as ever.
+// TestEarlyButAlive: one machine's Lease stands still and moves again, another node is cut
+// off from the API server. Neither is touched or marked while only its Lease stands still;
+// the second is fenced once Kubernetes has lost it, as usual.
 func TestEarlyButAlive(t *testing.T) {
 	w := newWorld(t, 5, soon, "--grace", "1m") // until then nothing is done about the second
 	w.start(nil)

@@ -161,8 +161,8 @@ func TestFenceCutsTheNetwork(t *testing.T) {
 	c.inOrder(f)
 }
 
-// inOrder: what is to be given back was saved before anything was taken, and was
-// forgotten after all was given back; and both were seen before the fence went on.
+// inOrder: the groups were saved before any was removed, and were forgotten after all were
+// given back. Both were seen before the fence went on.
 func (c *cloudNetwork) inOrder(f *api.NodeFence) {
 	c.t.Helper()
 	var told []string
@@ -189,10 +189,10 @@ func (c *cloudNetwork) inOrder(f *api.NodeFence) {
 	}
 }
 
-// TestNodesThatCouldNotBeCutOffAreReported before anything fails: one whose cloud
-// does not answer, one that it lets nobody in for, one that it does not know, and one
-// that was left cut off. They are read, and nothing else, by isolate. A node that
-// nothing switches has its storage read.
+// TestNodesThatCouldNotBeCutOffAreReported before anything fails: a cloud that does not
+// answer, a cloud that refuses the account, an instance that the cloud does not know, and
+// an instance that was left cut off. Isolate reads them, and does nothing else. If no
+// device switches a node, its storage is read.
 func TestNodesThatCouldNotBeCutOffAreReported(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	c := w.cloudNetwork(6)
@@ -275,7 +275,7 @@ func (c *cloudNetwork) method(i int, change ...string) string {
 	return strings.NewReplacer(change...).Replace(own.Data["fence-method-net"])
 }
 
-// storageAlone leaves a node nothing that switches it.
+// storageAlone leaves a node without a device that switches it.
 func (w *world) storageAlone(i int) {
 	w.t.Helper()
 	all := w.Kube.CoreV1().ConfigMaps("nodefence-system")

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 func TestCrashedNodeIsFencedAndItsPodMoves(t *testing.T) {
@@ -44,7 +44,7 @@ func checkProof(t *testing.T, f *api.NodeFence) {
 	if p == nil || len(p.Reads) != 2 {
 		t.Fatalf("proof %+v", p)
 	}
-	if apart := p.Reads[1].At.Sub(p.Reads[0].At.Time); apart < fence.Settle {
+	if apart := p.Reads[1].At.Sub(p.Reads[0].At.Time); apart < facts.Settle {
 		t.Errorf("the two reads are %s apart", apart)
 	}
 	if p.FenceUID != f.UID || p.NodeUID != f.Status.Decision.NodeUID || p.FenceNumber != f.Status.FenceNumber {

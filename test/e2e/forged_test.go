@@ -33,8 +33,9 @@ data:
   kubelet: system:nodes
 `
 
-// forgedReports: a node's own credentials report of that node and of Pods as its kubelet
-// only, and a monitor's name is kept to its account, by both kinds of Event (S18, S20).
+// forgedReports: a node's own credentials can report only about that node and its Pods, as
+// its kubelet. A monitor's name is reserved for its account. Both hold for both kinds of
+// Event (S18, S20).
 func forgedReports(t *testing.T, w *world) {
 	must(t, w.Apply(w.ctx, reporters))
 	const kubelet, npd, central = "system:node:node-1", "system:serviceaccount:kube-system:npd", "system:serviceaccount:racks:central"
@@ -80,8 +81,8 @@ func forgedReports(t *testing.T, w *world) {
 	}
 }
 
-// rewrittenReports: nobody rewrites a report that he could not have made, whatever he
-// makes of it: what it told would be gone (S18, S20).
+// rewrittenReports: nobody may rewrite a report that he could not have made, whatever the
+// new text: the original report would be lost (S18, S20).
 func rewrittenReports(t *testing.T, w *world) {
 	const kubelet, npd = "system:node:node-1", "system:serviceaccount:kube-system:npd on node-1"
 	var (

@@ -18,9 +18,9 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "100%", maxConcurrent: 6, stormCoolDown: 1s, perDomain: {topologyKey: topology.kubernetes.io/zone, maxUnhealthy: "40%", maxConcurrent: 2}}
 `
 
-// TestIncidents: what happens to a data centre of thirty machines in three zones,
-// one incident after the other, and which machines are touched for it. Node i
-// stands in zone i%3.
+// TestIncidents: what happens to a data centre of thirty machines in three zones, one
+// incident after the other, and which machines are touched because of it. Node i is in zone
+// i%3.
 func TestIncidents(t *testing.T) {
 	w := newWorld(t, 30, incidentPolicy, "--zones", "3")
 	w.start(nil)

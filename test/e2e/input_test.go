@@ -32,7 +32,7 @@ func get(t *testing.T, url string) []byte {
 	return b
 }
 
-// TestBadInput: what is wrong is refused whole, in words, and no device is touched.
+// TestBadInput: invalid input is refused whole, in words, and no device is touched.
 func TestBadInput(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	t.Run("the shipped ledger", func(t *testing.T) { shippedLedger(t, w) })
@@ -111,7 +111,7 @@ func badEvents(t *testing.T, w *world, url string) {
 	w.words("node-1", "")
 }
 
-// warned: who writes a limit of none is told at once.
+// warned: a user who writes a limit that limits nothing is told at once.
 func warned(t *testing.T, w *world) {
 	t.Helper()
 	heard := &warnings{}
@@ -134,7 +134,7 @@ type warnings struct{ all string }
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all += text }
 
-// badTimes: a word of one person's that nobody could read would keep all of its kind from
+// badTimes: one person's request that no program could read would keep all NodeFences from
 // being read.
 func badTimes(t *testing.T, w *world) {
 	for name, o := range map[string]string{

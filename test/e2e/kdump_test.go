@@ -149,8 +149,8 @@ func (w *world) aside(node string) string {
 	return "node-0"
 }
 
-// TestKdumpHoldsThePower: no power is cut while the machine's messages come, from the
-// machine's own address alone, and the fence runs to its end once they stop.
+// TestKdumpHoldsThePower: no power is cut while the machine's messages come from the
+// machine's own address, and the fence runs to its end once they stop.
 func TestKdumpHoldsThePower(t *testing.T) {
 	w := newWorld(t, 3, quick+"kdump: {firstMessageTimeout: 2m, quietDuration: 30s, timeout: 5m}\n")
 	k := w.listens(w.start(nil))
@@ -237,8 +237,8 @@ func (w *world) webOn(not string) (node string) {
 	return node
 }
 
-// TestKdumpAsProof: where the policy opts in, the pods of a machine that dumps go at
-// once, and what has no volume runs elsewhere; volumes wait for the machine to be off.
+// TestKdumpAsProof: if the policy opts in, the pods of a machine that dumps are deleted at
+// once, and pods without a volume run elsewhere; volumes wait for the machine to be off.
 func TestKdumpAsProof(t *testing.T) { // S1, S4
 	w := newWorld(t, 3, quick+"kdump: {firstMessageTimeout: 2m, quietDuration: 30s, timeout: 4m, releasePodsWhileDumping: true}\n")
 	asked := &removals{}

@@ -14,9 +14,9 @@ import (
 // twoLevels counts a level's tries: a call that a busy machine cuts short would be one.
 var twoLevels = strings.Replace(quick, "offTimeout: 1m", "offTimeout: 4s, attempts: 2, maxLevels: 2", 1)
 
-// TestOutletsAndLevels: a machine with two supplies is off when both outlets are; a
-// BMC that refuses or does nothing is followed by the outlets, and all that was
-// used is undone. Without an outlet a machine's own BMC is dark too.
+// TestOutletsAndLevels: a machine with two supplies is off when both outlets are off. If a
+// BMC refuses or does nothing, the outlets are tried, and every level that was used is
+// undone. Without an outlet a machine's own BMC is dark too.
 func TestOutletsAndLevels(t *testing.T) {
 	w := newWorld(t, 8, twoLevels)
 	machines, err := w.Lab.Machines()

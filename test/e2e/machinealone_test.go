@@ -15,9 +15,9 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestMachineWithoutANode: one that failed before it had a node is deleted, so that its
-// owner makes another; the one that replaces it waits. Those whose names Nodes have, and
-// one that nobody owns, stay.
+// TestMachineWithoutANode: a Machine that failed before it had a node is deleted, so that
+// its owner makes another; the Machine that replaces it waits. Machines whose names Nodes
+// have, and a Machine without an owner, stay.
 func TestMachineWithoutANode(t *testing.T) {
 	w := newWorld(t, 5, quick+"machines: {selector: {}, startupTimeout: 1m, withoutNode: Delete}\n")
 	m, _ := w.instances()

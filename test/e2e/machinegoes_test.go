@@ -22,9 +22,9 @@ func (w *world) ofMachine(node, namespace, machine string) {
 	must(w.t, err)
 }
 
-// TestMachineBeingDeleted: whoever deletes a Machine is not disturbed, however long that
-// takes; a person's word frees the work meanwhile. A node that names another's dying
-// Machine is fenced like any other (S11, S18).
+// TestMachineBeingDeleted: nodefence does not interfere with the deletion of a Machine,
+// however long that takes; a person's confirmation releases the work meanwhile. A node that
+// names another node's dying Machine is fenced like any other (S11, S18).
 func TestMachineBeingDeleted(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	m, _ := w.instances()

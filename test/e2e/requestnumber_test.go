@@ -13,9 +13,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestAWordIsAboutOneFence: an approval of a node's first fence does nothing for its
-// second one, be it patched, applied from a file that somebody kept, or written late past
-// the admission policy. And whoever waits for Succeeded waits for the fence that is open.
+// TestAWordIsAboutOneFence: an approval of a node's first fence does nothing for its second
+// fence, whether it is patched, applied from an old file, or written late without the
+// admission policy. A client that waits for Succeeded waits for the open fence.
 func TestAWordIsAboutOneFence(t *testing.T) {
 	w := newWorld(t, 2, quick+"mode: RequireApproval\n")
 	w.start(nil)

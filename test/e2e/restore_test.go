@@ -15,9 +15,9 @@ import (
 // What ran on the nodes before is bound to them again then, by the restore and not by
 // a fence, so that who writes where says nothing here.
 
-// TestARestoreHoldsWhatIsNew: a fence has begun and ended since the snapshot, of which
-// nobody knows any more. A node that dies then is held, everybody is told, and nothing
-// goes on until a person confirms in their own name (S16, S20, S28).
+// TestARestoreHoldsWhatIsNew: a fence has begun and ended since the snapshot, and nobody
+// knows of it any more. A node that dies then is held, everybody is told, and nothing goes
+// on until a person confirms in their own name (S16, S20, S28).
 func TestARestoreHoldsWhatIsNew(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	w.start(nil)
@@ -53,9 +53,9 @@ func TestARestoreHoldsWhatIsNew(t *testing.T) {
 	must(t, w.Ready(w.ctx, first, corev1.ConditionTrue))
 }
 
-// TestARestoreSendsNoFurtherOff: the snapshot is of the middle of a fence, which has
-// ended since. The machine is on, and its record says that it is about to be off: it
-// is not cut again until a person says that what was restored is right (S16, S25).
+// TestARestoreSendsNoFurtherOff: the snapshot is from the middle of a fence that has ended
+// since. The machine is on, and its record says that it is about to be off. It is not cut
+// again until a person confirms what was restored (S16, S25).
 func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	w.start(nil)

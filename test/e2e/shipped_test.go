@@ -14,9 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// shippedLedger: everything can be stopped before nodefence has run once, and whoever
-// applies the shipped ledger again, as on an upgrade, lets nothing go on: by whichever
-// way of `kubectl apply`, and whichever way it was made. The world is left stopped.
+// shippedLedger: everything can be stopped before nodefence has run for the first time. A
+// user who applies the shipped ledger again, for example in an upgrade, takes no stop off,
+// whichever way of `kubectl apply` is used, and however the ledger was made. The test
+// leaves the world stopped.
 func shippedLedger(t *testing.T, w *world) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "infra", "crd", "ledger", "ledger.yaml"))
 	must(t, err)

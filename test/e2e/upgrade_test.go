@@ -16,8 +16,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestKindsThatAreOlderThanTheProgram: what the API server would drop is refused, and
-// the refusal says what to do. An intent that is lost without a word is a second call (S8).
+// TestKindsThatAreOlderThanTheProgram: a write of fields that the API server would drop is
+// refused, and the refusal says what to do. A lost intent would lead to a second call (S8).
 func TestKindsThatAreOlderThanTheProgram(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	const says = "older here than this program (kubectl apply --server-side -k infra/crd)"
@@ -57,9 +57,9 @@ func TestKindsThatAreOlderThanTheProgram(t *testing.T) {
 	})
 }
 
-// TestKindsThatAreNewerThanTheProgram: what a newer program or a person has written that
-// this one does not know stays when this one writes, be it in a status, or a brake among
-// what is asked of a fence.
+// TestKindsThatAreNewerThanTheProgram: fields that a newer program or a person has written,
+// and that this program does not know, stay when this program writes: in a status, and in
+// the requests of a fence, where they may be a brake.
 func TestKindsThatAreNewerThanTheProgram(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	text := map[string]any{"type": "string"}

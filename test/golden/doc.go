@@ -1,5 +1,5 @@
-// Package golden holds what tests generate to the files in which it stands.
+// Package golden compares what tests generate with the files in which it is kept.
 //
 // What a reader must not get wrong: with -update a test writes its files and passes,
-// whatever they say. What changed is for a reader of the diff to judge.
+// whatever they say. A reader of the diff must judge the change.
 package golden

@@ -11,7 +11,7 @@
 // TestEveryInterleaving goes through a scenario from end to end, depth first, and
 // counts its interleavings. The first has two gates, three nodes that die at one
 // moment and room for one fence at a time; a gate may end between any two calls
-// and an event arrive twice: 0.7 million states, about a minute on two busy cores.
+// and an event arrive twice: 1.5 million states, some minutes on two busy cores.
 // TestRandomSchedules goes beyond that: ten nodes, eight invocations at once
 // of all functions, crashes, doubles, losses and pauses; a schedule that fails is
 // shrunk and told. TestBrokenTwins shows that each promise is really looked at:

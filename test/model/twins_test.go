@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
@@ -27,7 +28,7 @@ type twin struct {
 	yes *time.Time
 }
 
-type wayToReserve func(*twin, context.Context, *api.NodeFence, *fence.Seen) error
+type wayToReserve func(*twin, context.Context, *api.NodeFence, *observed.Look) error
 
 // reservesBy makes a gate that reserves in its own way.
 func reservesBy(way wayToReserve) code {
@@ -42,7 +43,7 @@ func reservesBy(way wayToReserve) code {
 	}
 }
 
-func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	err := t.Gate.Look(ctx, f, seen, since)
 	if t.yes != nil {
 		seen.Reserved = t.yes
@@ -50,15 +51,15 @@ func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, sin
 	return err
 }
 
-func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *fence.Seen) error {
+func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	if a != fence.Reserve {
 		return t.Gate.Act(ctx, f, a, seen)
 	}
 	return t.way(t, ctx, f, seen)
 }
 
-func (t *twin) hold(seen *fence.Seen) error {
-	seen.Verdict = &fence.Verdict{Reason: api.TooManyConcurrent, Message: "no room", Again: 3 * time.Second}
+func (t *twin) hold(seen *observed.Look) error {
+	seen.Verdict = &observed.Verdict{Reason: api.TooManyConcurrent, Message: "no room", Again: 3 * time.Second}
 	return nil
 }
 
@@ -83,7 +84,7 @@ func holding(c admission.Picture, f *api.NodeFence) bool {
 }
 
 // countsAndActs has no ledger.
-func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	c, err := t.picture(ctx)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.S
 }
 
 // savesBlindly reads the ledger after counting and saves it over whatever is there.
-func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	c, err := t.picture(ctx)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Se
 }
 
 // countsTooEarly takes its picture before it reads the ledger, and then compares and swaps.
-func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	c, err := t.picture(ctx)
 	if err != nil {
 		return err
@@ -136,12 +137,12 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.
 }
 
 // countsRecordsOnly keeps the ledger well and does not count what is in it.
-func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	return t.swap(ctx, f, seen, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
 }
 
 // dropsOthers forgets the reservations of fences that do not run yet.
-func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	return t.swap(ctx, f, seen, func(c admission.Picture, l *api.FenceLedger) bool {
 		l.Status.Reservations = nil
 		return !holding(c, f)
@@ -149,13 +150,13 @@ func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.See
 }
 
 // dropsNone keeps the reservations of fences that have ended.
-func dropsNone(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func dropsNone(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	return t.swap(ctx, f, seen, func(_ admission.Picture, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
 }
 
 // swap reads the ledger first and saves it by compare-and-swap, as it must be;
 // whether there is room is the twin's own rule.
-func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, room func(admission.Picture, *api.FenceLedger) bool) error {
+func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *observed.Look, room func(admission.Picture, *api.FenceLedger) bool) error {
 	l, err := t.Client.Ledger(ctx)
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *fence.Seen, roo
 }
 
 // keepsInMemory has the slot in its own process, where it is safe from all but a crash.
-func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence, seen *fence.Seen) error {
+func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	a, err := t.call(request{method: http.MethodPut, path: memory, body: []byte(f.Spec.NodeName), by: t.me})
 	if err != nil {
 		return err
@@ -254,8 +255,8 @@ func looksAway(p process, name string) run.Handler {
 
 type blind struct{ *power.Power }
 
-func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *fence.Seen, since time.Duration) error {
+func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	err := b.Power.Look(ctx, f, seen, since)
-	seen.Node.Conditions = []fence.Condition{{Type: "Ready", Status: "Unknown"}}
+	seen.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "Unknown"}}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // promise is one of those that the watch knows.
@@ -124,7 +124,7 @@ func (c *watch) holds(w *world, f *api.NodeFence) bool {
 }
 
 func live(w *world, at *api.Time) bool {
-	return at != nil && epoch.Add(w.now).Sub(at.Time) <= fence.DecisionValidity
+	return at != nil && epoch.Add(w.now).Sub(at.Time) <= facts.DecisionValidity
 }
 
 // ended looks at a schedule that has come to its end.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 const (
@@ -188,7 +188,7 @@ func (w *world) notice() {
 
 // due is when the source next has something to do.
 func (w *world) due() time.Duration {
-	next := w.now + fence.Resync
+	next := w.now + facts.Resync
 	for _, m := range w.machines {
 		if f := w.fence(m.node); f != nil && f.Open() && f.Status.NextLook != nil {
 			next = min(next, f.Status.NextLook.Sub(epoch).Truncate(time.Second))

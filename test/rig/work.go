@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // StatefulSet is one with a volume for each pod, of the lab's storage class.
@@ -167,10 +167,10 @@ func Story(f *api.NodeFence) string {
 }
 
 // Marks are what nodefence could have left on a node.
-func (c *Cluster) Marks(ctx context.Context, node string) (fence.Node, []string, error) {
+func (c *Cluster) Marks(ctx context.Context, node string) (observed.Node, []string, error) {
 	n, err := c.Kube.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
-		return fence.Node{}, nil, err
+		return observed.Node{}, nil, err
 	}
 	var taints []string
 	for _, t := range n.Spec.Taints {
@@ -178,7 +178,7 @@ func (c *Cluster) Marks(ctx context.Context, node string) (fence.Node, []string,
 			taints = append(taints, t.Key)
 		}
 	}
-	return fence.Node{Cordoned: n.Spec.Unschedulable}, taints, nil
+	return observed.Node{Cordoned: n.Spec.Unschedulable}, taints, nil
 }
 
 // Unmarked is an error if nodefence has left something on a node.

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // activityChecks is the policy's with its defaults, but for how long a node may
@@ -22,10 +22,10 @@ func activityChecks(w *world) {
 }
 
 // check is the round under way: whether the kubelet's port answers, or the storage.
-func (w *world) check() *fence.Checked {
+func (w *world) check() *observed.Checked {
 	st := w.record.Status
 	if r := st.StorageCheck; r != nil && r.StartedAt != nil {
-		c := &fence.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity, Message: "storage:2049 answers"}}}
+		c := &observed.Checked{Storage: true, Round: r.Number, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity, Message: "storage:2049 answers"}}}
 		if w.storageDown {
 			c.Results[0].Answer, c.Results[0].Message = api.AnswerNone, "storage:2049 does not answer"
 		}
@@ -38,7 +38,7 @@ func (w *world) check() *fence.Checked {
 	case w.on && !w.crashed:
 		r.Answer, r.Message = api.AnswerActivity, "node-7:10250 answers"
 	}
-	return &fence.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{r}}
+	return &observed.Checked{Round: st.ActivityChecks.Number, Results: []api.CheckResult{r}}
 }
 
 // stillSince is what the source says of a Lease that has not moved since the start.

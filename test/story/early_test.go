@@ -7,6 +7,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // lost is when Kubernetes loses a node whose last renewal was 12 s before the
@@ -32,10 +33,10 @@ func suspect(w *world) {
 
 // lookBack is the ledger's no to a fence for which only the Lease speaks, until
 // every node that was lost in the same moment would show: 23 s after it stood still.
-func (w *world) lookBack(seen *fence.Seen) {
+func (w *world) lookBack(seen *observed.Look) {
 	shows := start.Add(11 * time.Second)
 	if w.early && !w.lost && w.now.Before(shows) {
-		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.WaitingForTime, Message: "until every node that was lost in the same moment would show", Again: shows.Sub(w.now)}
+		seen.Reserved, seen.Verdict = nil, &observed.Verdict{Reason: api.WaitingForTime, Message: "until every node that was lost in the same moment would show", Again: shows.Sub(w.now)}
 	}
 }
 

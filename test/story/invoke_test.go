@@ -9,6 +9,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // invoke is one function's run: look, decide, save, act, and after a device call
@@ -18,9 +20,9 @@ func (w *world) invoke(why string) {
 		return // whatever it wants to know, it does not learn; the broker or the source comes again
 	}
 	me := fmt.Sprint("i", w.handled, "/", w.saves)
-	var call *fence.CallResult
-	var checked *fence.Checked
-	var verdict *fence.Verdict
+	var call *observed.CallResult
+	var checked *observed.Checked
+	var verdict *observed.Verdict
 	from, cleared := w.record.Status.Phase, -1
 	for range 16 {
 		seen := w.look(me)
@@ -72,7 +74,7 @@ func (w *world) save(st api.NodeFenceStatus) {
 	}
 }
 
-func (w *world) act(a fence.Action, seen fence.Seen) *fence.CallResult {
+func (w *world) act(a fence.Action, seen observed.Look) *observed.CallResult {
 	w.tooEarly(a)
 	ofNode := !a.Device() && a != fence.DropFinalizer
 	if seen.Node.UID != w.record.Status.Decision.NodeUID && ofNode {
@@ -114,7 +116,7 @@ func (w *world) release() {
 	if w.writes() {
 		w.wrong("released while the machine writes, at +%s", w.now.Sub(start))
 	}
-	w.oos = fence.ReleaseOf(&w.record).Taints()
+	w.oos = facts.ReleaseOf(&w.record).Taints()
 	if w.left > 1 {
 		w.say("           the pod is deleted, and starts elsewhere")
 		w.left = 1
@@ -123,8 +125,8 @@ func (w *world) release() {
 }
 
 // device is the BMC, honest or not.
-func (w *world) device(a fence.Action) *fence.CallResult {
-	r := &fence.CallResult{Call: api.Call(a), At: w.now}
+func (w *world) device(a fence.Action) *observed.CallResult {
+	r := &observed.CallResult{Call: api.Call(a), At: w.now}
 	for i, b := range w.record.Status.Decision.Isolation() {
 		if b.Name == w.record.Status.Claim.Device {
 			w.fabrics[i].say(w, a, r)
@@ -169,7 +171,7 @@ func (w *world) device(a fence.Action) *fence.CallResult {
 
 // outlet is the second level: without it the machine has no supply, and with it
 // again the machine starts.
-func (w *world) outlet(a fence.Action, r *fence.CallResult) {
+func (w *world) outlet(a fence.Action, r *observed.CallResult) {
 	switch {
 	case a == fence.Read:
 		r.Power = "On"

@@ -10,6 +10,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // fabric is a device that cuts a machine off, honest or not.
@@ -33,7 +34,7 @@ func (w *world) isCut(scope api.Role) bool {
 
 // say is one call. Where it would go wrong: what was released, and is written to
 // elsewhere now, is given back to a machine on which it is still mounted.
-func (x *fabric) say(w *world, a fence.Action, r *fence.CallResult) {
+func (x *fabric) say(w *world, a fence.Action, r *observed.CallResult) {
 	switch {
 	case x.dead, x.stuck && a == fence.On:
 		r.Err = "device unreachable"
@@ -137,7 +138,8 @@ var isolated = map[string]incident{
 	}, []api.Phase{api.Finished}, 1},
 }
 
-// TestAMustThatIsDeadKeepsThePower: it fails, visibly, and the power is not cut.
+// TestAMustThatIsDeadKeepsThePower: a device that must cut off fails, visibly, and the
+// power is not cut.
 func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 	w := tell(incident{begin: func(w *world) {
 		w.crashed = true
@@ -149,8 +151,8 @@ func TestAMustThatIsDeadKeepsThePower(t *testing.T) {
 	}
 }
 
-// TestWhoStaysIsNamed: the record says which pods stay with a machine that only its
-// storage was taken from.
+// TestWhoStaysIsNamed: the record names the pods that stay on a machine of which only the
+// storage was cut off.
 func TestWhoStaysIsNamed(t *testing.T) {
 	w := tell(incident{begin: func(w *world) {
 		w.cut, w.record.Status.Decision.Devices = true, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // cluster is ten nodes in two zones, of which the story's is the first, and the
@@ -81,7 +82,7 @@ func (c *cluster) picture(now time.Time) {
 }
 
 // lookAround adds what is around the node.
-func (w *world) lookAround(seen *fence.Seen) {
+func (w *world) lookAround(seen *observed.Look) {
 	c := w.cluster
 	if c == nil {
 		return
@@ -97,7 +98,7 @@ func (w *world) lookAround(seen *fence.Seen) {
 }
 
 // reserve is the gate's step on the ledger; a nil verdict is a slot.
-func (w *world) reserve() *fence.Verdict {
+func (w *world) reserve() *observed.Verdict {
 	c := w.cluster
 	c.picture(w.now)
 	return admission.Admit(&w.record, c.seenBy(w), &c.ledger, w.now)

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -207,11 +208,11 @@ func (w *world) sourceDue() time.Time {
 		}
 		return at
 	}
-	return w.now.Add(fence.Resync)
+	return w.now.Add(facts.Resync)
 }
 
 // look sees the world; a living kubelet has reported by then.
-func (w *world) look(me string) fence.Seen {
+func (w *world) look(me string) observed.Look {
 	if w.alive() {
 		if !w.stopped {
 			w.beats = int(w.now.Sub(start) / (10 * time.Second))
@@ -227,16 +228,16 @@ func (w *world) look(me string) fence.Seen {
 	if w.of != nil {
 		boot, beats = w.of[0], w.of[1]
 	}
-	seen := fence.Seen{
+	seen := observed.Look{
 		Me: me, Resolved: true, Deleting: w.deleting, Finalizer: w.finalizer,
-		Node: fence.Node{
+		Node: observed.Node{
 			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", boot), Taint: w.taint,
 			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
 			VolumesInUse: slices.Clone(w.inUse),
-			Conditions:   []fence.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
+			Conditions:   []observed.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
-		Lease:  fence.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", boot, beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
-		Brakes: fence.Brakes{Looked: true, Counted: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
+		Lease:  observed.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", boot, beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
+		Brakes: observed.Brakes{Looked: true, Counted: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {
 		seen.Lease.StillSince = start.Add(-12 * time.Second)
@@ -244,18 +245,18 @@ func (w *world) look(me string) fence.Seen {
 	w.lookBack(&seen)
 	w.lookAround(&seen)
 	if w.storm {
-		seen.Reserved, seen.Verdict = nil, &fence.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
+		seen.Reserved, seen.Verdict = nil, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10 nodes are unhealthy", Again: 10 * time.Second}
 	}
 	return seen
 }
 
-func (w *world) leftover() *fence.Left {
-	l := &fence.Left{Attachments: min(w.left, 1)}
-	if fence.CutOnly(&w.record.Status.Decision) {
+func (w *world) leftover() *observed.Left {
+	l := &observed.Left{Attachments: min(w.left, 1)}
+	if facts.CutOnly(&w.record.Status.Decision) {
 		l.Stay, l.Volumes = []string{"default/cache-0"}, []string{volume}
 	}
 	if w.left > 1 {
-		l.Delete = []fence.Pod{{Namespace: "default", Name: "db-0", UID: "pod"}}
+		l.Delete = []observed.Pod{{Namespace: "default", Name: "db-0", UID: "pod"}}
 	}
 	return l
 }

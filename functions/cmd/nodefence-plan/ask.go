@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// askEvery is between two looks for the answer.
+	// askEvery is the time between two looks for the answer.
 	askEvery = 500 * time.Millisecond
 	// answersWithin is longer than a turn for each of four devices that hang.
 	answersWithin = 2 * time.Minute
 )
 
-// ask has a node's devices read now, and returns when each of them was asked.
+// ask has a node's devices read now, and returns when each of them has been read or tried.
 func (w *world) ask(ctx context.Context, node string) error {
 	if !slices.ContainsFunc(w.lists.Nodes, func(n corev1.Node) bool { return n.Name == node }) {
 		return w.noNode(node)
@@ -49,7 +49,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 	return err
 }
 
-// unheeded says why nobody may have answered.
+// unheeded says why the check may not have been carried out.
 func (w *world) unheeded(node string, t *api.FenceTarget) error {
 	why := "is nodefence's source running, and are checks on (NODEFENCE_CHECK_INTERVAL)?"
 	for i := range w.lists.Fences {

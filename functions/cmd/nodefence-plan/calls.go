@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
-// calls are what a fence that meets no trouble does, in order. Each word with a
-// device is followed by a look, and nothing rests on what a call returned.
+// calls returns what a fence without trouble does, in order. Each call to a device is
+// followed by a look, and no step relies on the result of a call.
 func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	marks := "API server: cordon the node, and place taint " + api.IsolationTaint
 	out := []string{marks}
@@ -27,7 +27,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	switch {
 	case p.Settings.Action == api.ActionWaitForOff && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
-			marks, device + "State, once more, at least " + fence.Settle.String() + " later, where no person has confirmed"}
+			marks, device + "State, once more, at least " + facts.Settle.String() + " later, where no person has confirmed"}
 	case !p.Settings.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	default:
@@ -47,12 +47,12 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 		fmt.Sprintf("API server: wait until the node is healthy for %s, %s at most; then %s", p.Settings.Recovery.ReadyDuration.Duration, p.Settings.Recovery.BootTimeout.Duration, marksGo(p)))
 }
 
-// switchedOff are the calls by which a machine is switched off and proven off.
+// switchedOff returns the calls that switch a machine off and prove it off.
 func switchedOff(device string, p *api.ResolvedPolicy, levels []api.Binding) []string {
 	out := []string{
 		device + "State",
 		device + "Off, if the machine reads on",
-		device + "State, until it reads off twice, at least " + fence.Settle.String() + " apart",
+		device + "State, until it reads off twice, at least " + facts.Settle.String() + " apart",
 	}
 	for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
 		out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
@@ -60,7 +60,7 @@ func switchedOff(device string, p *api.ResolvedPolicy, levels []api.Binding) []s
 	return out
 }
 
-// marksGo is how the node is given work again.
+// marksGo says when the node gets work again.
 func marksGo(p *api.ResolvedPolicy) string {
 	const away = "taint and cordon away"
 	if p.Settings.Recovery.Uncordon == api.UncordonManual {
@@ -69,7 +69,7 @@ func marksGo(p *api.ResolvedPolicy) string {
 	return away
 }
 
-// cutOff are the words with the devices of the isolation.
+// cutOff returns the calls to the devices of the isolation.
 func cutOff(cuts []api.Binding) []string {
 	var out []string
 	for _, b := range cuts {
@@ -84,7 +84,7 @@ func cutOff(cuts []api.Binding) []string {
 	return out
 }
 
-// givenBack are the words by which that is undone, in reverse.
+// givenBack returns the calls that undo the isolation, in reverse.
 func givenBack(cuts []api.Binding) []string {
 	var out []string
 	for i := len(cuts) - 1; i >= 0; i-- {
@@ -94,7 +94,7 @@ func givenBack(cuts []api.Binding) []string {
 	return out
 }
 
-// byCut is what is released where nothing switches the machine.
+// byCut says what is released if no device switches the machine.
 func byCut(p *api.ResolvedPolicy) []string {
 	if p.Settings.Release.Strategy == api.ReleaseNone {
 		return released(p)
@@ -110,7 +110,7 @@ func byCut(p *api.ResolvedPolicy) []string {
 	}
 }
 
-// detachedFirst are the words for what goes before any pod.
+// detachedFirst says what is detached before any pod is deleted.
 func detachedFirst(p *api.ResolvedPolicy) string {
 	var first []string
 	for _, v := range p.Settings.Release.DetachFirst {
@@ -122,7 +122,7 @@ func detachedFirst(p *api.ResolvedPolicy) string {
 	return ", delete the attachments of " + strings.Join(first, " or ") + " and wait until they are gone"
 }
 
-// released is what becomes of the node's work.
+// released says what happens to the node's work.
 func released(p *api.ResolvedPolicy) []string {
 	how := p.Settings.Release
 	if how.Strategy == api.ReleaseNone {

@@ -15,22 +15,22 @@ import (
 	"github.com/nodefence/nodefence/shared/spelling"
 )
 
-// Checked is what the FenceTarget says of one device.
+// Checked is the FenceTarget's statement about one device.
 type Checked struct {
 	Device string `json:"device"`
-	// Reason is DeviceAnswers where it is in order, NotCheckedYet where it was not read
-	// as it is bound now.
+	// Reason is DeviceAnswers if the device is in order, and NotCheckedYet if it was not
+	// read with its present configuration.
 	Reason  api.Reason `json:"reason"`
 	Message string     `json:"message,omitempty"`
 	At      *api.Time  `json:"at,omitempty"`
 }
 
-// fails: the device is known not to be of use.
+// fails: the device is known to be unusable.
 func (c Checked) fails() bool {
 	return !slices.Contains([]api.Reason{api.DeviceAnswers, api.NotCheckedYet, api.ManualOnly}, c.Reason)
 }
 
-// checked takes what the FenceTarget says of these devices.
+// checked copies what the FenceTarget says of these devices.
 func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices []api.Binding) error {
 	t, err := w.Client.Target(ctx, n.Name)
 	switch {
@@ -54,7 +54,8 @@ func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices 
 	return nil
 }
 
-// broken: a device of the node is known not to be of use, and no fence is at work on it.
+// broken: a device of the node is known to be unusable, and no fence of the node is under
+// way.
 func (r *Report) broken() string {
 	for _, c := range r.Checked {
 		if c.fails() && !r.UnderWay {
@@ -76,7 +77,7 @@ func (c Checked) words() string {
 	return words
 }
 
-// noNode says which nodes there are, those first that are written alike.
+// noNode names the nodes that exist, those with a similar name first.
 func (w *world) noNode(name string) error {
 	var all []string
 	for i := range w.lists.Nodes {

@@ -13,14 +13,16 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// holds are what no time and nobody else's healing changes.
+// holds are the reasons that neither time nor the recovery of other nodes removes.
 var holds = []api.Reason{api.PolicyConflict, api.ControlPlaneNode, api.Excluded, api.BindingInvalid, api.PauseWindowInvalid, api.PolicyNotUnderstood}
 
-// judge lets the automaton and the ledger's own rule say what they would say if
-// the node had failed long enough ago.
+// judge asks the automaton and the ledger's own rule for their verdict, as if the node had
+// failed long enough ago.
 func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
 	for _, f := range w.lists.Fences {
 		if f.Spec.NodeName == n.Name && f.Open() {
@@ -52,7 +54,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	default:
 		r.Now = "would be held: " + words
 	}
-	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > fence.Resync) {
+	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > facts.Resync) {
 		r.Now = asleep(p) + "; while it runs: " + r.Now
 		if reason == api.LeasePictureOld {
 			r.Now = asleep(p)
@@ -61,7 +63,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	return nil
 }
 
-// asleep says that nobody would notice.
+// asleep says why nodefence would not notice a failure.
 func asleep(last *api.Time) string {
 	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.LeasePictureOld) + "). Nobody "
 	if last == nil {
@@ -70,10 +72,10 @@ func asleep(last *api.Time) string {
 	return words + "has watched the Leases since " + last.UTC().Format(time.RFC3339)
 }
 
-// decided is the reason for which the fence would be held; none if it would begin.
-func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen fence.Seen, now time.Time) (reason api.Reason, message string, err error) {
+// decided is the reason for which the fence would be held; empty if it would begin.
+func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen observed.Look, now time.Time) (reason api.Reason, message string, err error) {
 	c, err := w.lists.Picture(ctx, w.Client, f)
-	if apierrors.IsForbidden(err) { // the pods of etcd, as all else was read before
+	if apierrors.IsForbidden(err) { // the pods of etcd, which were read before with everything else
 		r.Notes = append(r.Notes, "etcd's members were not looked at: "+err.Error())
 	} else if err != nil {
 		return "", "", err
@@ -81,7 +83,7 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen f
 	r.limited(c)
 	var act fence.Action
 	f.Status, _ = fence.Decide(f, seen, now.Add(-48*time.Hour)) // opens the record
-	f.Status.ApprovalSince = nil                                // nobody was asked then
+	f.Status.ApprovalSince = nil                                // no person was asked at that time
 	for range 3 {
 		f.Status, act = fence.Decide(f, seen, now)
 		if act != fence.Reserve {
@@ -94,7 +96,8 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen f
 	return f.Status.Reason, f.Status.Message, nil
 }
 
-// limited warns of limits that let no fence begin, however well the others are.
+// limited warns of limits under which no fence could begin, even if all other nodes were
+// healthy.
 func (r *Report) limited(c admission.Picture) {
 	for _, l := range r.Policy.Limits {
 		if why := admission.NeverBegins(l, c, r.Node); why != "" {
@@ -103,16 +106,16 @@ func (r *Report) limited(c admission.Picture) {
 	}
 }
 
-// failedNode is a fence of a node that has failed, and how it would look.
-func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, fence.Seen) {
+// failedNode returns a fence of a node that has failed, and the look that would find it.
+func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, observed.Look) {
 	long := time.Unix(0, 0).UTC()
-	seen := fence.Seen{Me: "plan", Node: look.NodeFrom(n, "plan"), Resolved: true}
+	seen := observed.Look{Me: "plan", Node: look.NodeFrom(n, "plan"), Resolved: true}
 	seen.Node.Conditions = nil
 	t := api.Trigger{}
 	if len(p.Settings.UnhealthyConditions) > 0 {
 		c := p.Settings.UnhealthyConditions[0]
-		seen.Node.Conditions = []fence.Condition{{Type: c.Type, Status: c.Status, Since: long}}
-		t, _ = fence.TriggerOf(p, seen.Node)
+		seen.Node.Conditions = []observed.Condition{{Type: c.Type, Status: c.Status, Since: long}}
+		t, _ = observed.TriggerOf(p, seen.Node)
 	}
 	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: t, ResolvedPolicy: p, Devices: plan.Devices()}}}
 	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
@@ -120,7 +123,7 @@ func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.No
 }
 
 // admit asks the ledger's rule on a copy, with the node counted as failed.
-func (w *world) admit(f *api.NodeFence, c admission.Picture) *fence.Verdict {
+func (w *world) admit(f *api.NodeFence, c admission.Picture) *observed.Verdict {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		if c.Nodes[i].Name == f.Spec.NodeName {

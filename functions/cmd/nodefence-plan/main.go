@@ -1,9 +1,8 @@
-// Command nodefence-plan says how a node would be fenced, or why it is refused,
-// before it is needed. It reads, and touches nothing.
+// Command nodefence-plan says how a node would be fenced, or why a fence would be refused,
+// before a fence is needed. It only reads.
 //
-// What a reader must not get wrong: it has no rules of its own. Policy, device
-// and limits are resolved by the code of the gate, and the verdict is that of the
-// automaton.
+// What a reader must not get wrong: it has no rules of its own. Policy, device and limits
+// are resolved by the code of the gate, and the verdict is that of the automaton.
 package main
 
 import (
@@ -23,7 +22,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -47,7 +45,7 @@ Exit codes:
 
 // The exit codes.
 const (
-	refused = 1 // or known not to answer
+	refused = 1 // or known to be unusable
 	failed  = 2
 )
 
@@ -60,7 +58,6 @@ type options struct {
 }
 
 func main() {
-	agent.Supervise()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -98,7 +95,7 @@ func read(args []string, problems io.Writer) (options, error) {
 		if fs.NArg() == 0 {
 			break
 		}
-		nodes, rest = append(nodes, fs.Arg(0)), fs.Args()[1:] // flags may come after it, as kubectl has them
+		nodes, rest = append(nodes, fs.Arg(0)), fs.Args()[1:] // flags may also follow the name, as in kubectl
 	}
 	switch {
 	case len(nodes) > 1:
@@ -114,7 +111,7 @@ func read(args []string, problems io.Writer) (options, error) {
 	return o, nil
 }
 
-// flags are those of the command line, which are read into the options.
+// flags returns the flags of the command line, which set the options.
 func (o *options) flags(problems io.Writer) *flag.FlagSet {
 	fs := flag.NewFlagSet("nodefence-plan", flag.ContinueOnError)
 	fs.SetOutput(problems)
@@ -153,7 +150,7 @@ func connect(o options) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// tell prints what was asked for.
+// tell prints the answer.
 func tell(ctx context.Context, o options, cfg *rest.Config, out io.Writer) (int, error) {
 	client, err := kube.New(cfg)
 	if err != nil {

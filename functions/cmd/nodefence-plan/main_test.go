@@ -20,14 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/shared/config"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
-
-func TestMain(m *testing.M) {
-	agent.Supervise()
-	os.Exit(m.Run())
-}
 
 // cluster is what an API server has, by path.
 type cluster map[string]any
@@ -261,7 +255,7 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 	}
 }
 
-// TestNotFoundOut is neither yes nor no.
+// TestNotFoundOut: an unknown answer is neither yes nor no.
 func TestNotFoundOut(t *testing.T) {
 	empty, broken := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "broken")
 	if err := errors.Join(os.WriteFile(empty, []byte("apiVersion: v1\nkind: Config\n"), 0o600), os.WriteFile(broken, []byte("clusters: [\n"), 0o600)); err != nil {
@@ -292,7 +286,7 @@ func TestNotFoundOut(t *testing.T) {
 	}
 }
 
-// TestAMisspeltFlag is named, and those that there are follow it.
+// TestAMisspeltFlag is named, followed by the flags that exist.
 func TestAMisspeltFlag(t *testing.T) {
 	code, out, problems := running(own(bmc)).plan(t, "--kubeconfg", "x", "a")
 	for _, says := range []string{"flag provided but not defined: -kubeconfg\n" + usage, "-kubeconfig file", "nodefence-plan: flag provided but not defined: -kubeconfg\n"} {
@@ -302,7 +296,7 @@ func TestAMisspeltFlag(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotReadSecrets is told so, and gets the rest.
+// TestWhoMayNotReadSecrets is told so, and gets the rest of the report.
 func TestWhoMayNotReadSecrets(t *testing.T) {
 	code, out, problems := running(own(strings.Replace(bmc, "bmc-a", "forbidden", 1))).plan(t, "-o", "json", "a")
 	var r Report

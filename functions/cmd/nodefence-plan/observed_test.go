@@ -16,8 +16,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// observed is a cluster that keeps what is written of policies, budgets and the ledger.
-type observed struct {
+// observedWorld is a cluster that keeps what is written of policies, budgets and the ledger.
+type observedWorld struct {
 	nodes             []corev1.Node
 	policies          []api.FencePolicy
 	budgets           []api.FenceBudget
@@ -41,8 +41,8 @@ func ago(d time.Duration) *api.Time {
 }
 
 // seen is ten nodes under policy p, of which three may be unhealthy and a is.
-func seen() *observed {
-	w := &observed{pods: json.RawMessage(`{"items":[]}`), machineList: json.RawMessage(`{"items":[]}`)}
+func seen() *observedWorld {
+	w := &observedWorld{pods: json.RawMessage(`{"items":[]}`), machineList: json.RawMessage(`{"items":[]}`)}
 	for i := range 10 {
 		name := fmt.Sprint("n", i)
 		if i == 0 {
@@ -66,7 +66,7 @@ func seen() *observed {
 	return w
 }
 
-func (w *observed) node(name string) *corev1.Node {
+func (w *observedWorld) node(name string) *corev1.Node {
 	for i := range w.nodes {
 		if w.nodes[i].Name == name {
 			return &w.nodes[i]
@@ -75,12 +75,12 @@ func (w *observed) node(name string) *corev1.Node {
 	return nil
 }
 
-func (w *observed) ready(node string, is corev1.ConditionStatus) {
+func (w *observedWorld) ready(node string, is corev1.ConditionStatus) {
 	w.node(node).Status.Conditions[0].Status = is
 }
 
 // expects has a policy expect so many nodes that are not there.
-func (w *observed) expects(policy, missing int) {
+func (w *observedWorld) expects(policy, missing int) {
 	r := &api.MissingNodesRule{}
 	for i := range missing {
 		r.NodeNames = append(r.NodeNames, fmt.Sprint("m", i))
@@ -89,7 +89,7 @@ func (w *observed) expects(policy, missing int) {
 }
 
 // another is a policy that selects none of the nodes.
-func (w *observed) another() int {
+func (w *observedWorld) another() int {
 	q := w.policies[0].DeepCopy()
 	q.Name, q.Spec.Selector = "q", &api.LabelSelector{MatchLabels: map[string]string{"pool": "q"}}
 	w.policies = append(w.policies, *q)
@@ -97,7 +97,7 @@ func (w *observed) another() int {
 }
 
 // etcdOn makes these nodes the control plane, and p one that fences it by quorum.
-func (w *observed) etcdOn(nodes ...string) {
+func (w *observedWorld) etcdOn(nodes ...string) {
 	var l corev1.PodList
 	for _, name := range nodes {
 		w.node(name).Labels = map[string]string{"pool": "p", api.ControlPlaneLabel: ""}
@@ -112,7 +112,7 @@ func (w *observed) etcdOn(nodes ...string) {
 }
 
 // machines has a policy expect a node of each Machine; so many have failed and have none.
-func (w *observed) machines(policy, failed int) {
+func (w *observedWorld) machines(policy, failed int) {
 	var all []string
 	for i := range failed {
 		all = append(all, fmt.Sprintf(`{"metadata":{"namespace":"m","name":"x%d","uid":"x%d","creationTimestamp":"2026-01-01T00:00:00Z"},"status":{"phase":"Failed"}}`, i, i))
@@ -122,7 +122,7 @@ func (w *observed) machines(policy, failed int) {
 }
 
 // runs is a fence that has its slot.
-func (w *observed) runs(node string) {
+func (w *observedWorld) runs(node string) {
 	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID("f-" + node), Finalizers: []string{api.Finalizer}}, Spec: api.NodeFenceSpec{NodeName: node}}
 	f.Status.FenceNumber, f.Status.Phase, f.Status.DecidedAt = 1, api.Fencing, ago(0)
 	w.fences = append(w.fences, f)
@@ -130,7 +130,7 @@ func (w *observed) runs(node string) {
 }
 
 // cluster is the world as nodefence-plan is served it.
-func (w *observed) cluster() cluster {
+func (w *observedWorld) cluster() cluster {
 	c := running(own(bmc))
 	for path, object := range map[string]any{
 		ownGroup + "fencepolicies": api.FencePolicyList{Items: w.policies}, ownGroup + "fencebudgets": api.FenceBudgetList{Items: w.budgets},
@@ -148,7 +148,7 @@ func (w *observed) cluster() cluster {
 }
 
 // written keeps a status.
-func (w *observed) written(to http.ResponseWriter, r *http.Request) {
+func (w *observedWorld) written(to http.ResponseWriter, r *http.Request) {
 	var p api.FencePolicy
 	var b api.FenceBudget
 	var l api.FenceLedger
@@ -171,8 +171,8 @@ func (w *observed) written(to http.ResponseWriter, r *http.Request) {
 	kubetest.Answer(to, into)
 }
 
-// ServeHTTP answers with what is so.
-func (w *observed) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers with the present objects.
+func (w *observedWorld) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.written(to, r)
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/functions/policystatus"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/look"
@@ -31,7 +32,7 @@ const unread = "could not be read"
 // under the policy's limits.
 func TestOnePicture(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*observed)
+		change func(*observedWorld)
 		// gate and plan speak of the node a.
 		gate, plan api.Reason
 		// policy speaks of the limits of policy p alone: of no budget and of no etcd.
@@ -41,57 +42,57 @@ func TestOnePicture(t *testing.T) {
 		// budget is how many more disruptions are allowed by the budget, which takes 5.
 		budget int32
 	}{
-		"all are healthy": {change: func(w *observed) { w.ready("a", corev1.ConditionTrue) }, budget: 5},
-		"one has failed":  {change: func(*observed) {}, budget: 4},
-		"more are missing than may be": {func(w *observed) { w.expects(0, 3) },
+		"all are healthy": {change: func(w *observedWorld) { w.ready("a", corev1.ConditionTrue) }, budget: 5},
+		"one has failed":  {change: func(*observedWorld) {}, budget: 4},
+		"more are missing than may be": {func(w *observedWorld) { w.expects(0, 3) },
 			api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
-		"as many are missing as may be": {change: func(w *observed) { w.expects(0, 2) }, budget: 2},
-		"more are missing under another policy, and this one selects nodes without labels too": {func(w *observed) { w.expects(w.another(), 3) },
+		"as many are missing as may be": {change: func(w *observedWorld) { w.expects(0, 2) }, budget: 2},
+		"more are missing under another policy, and this one selects nodes without labels too": {func(w *observedWorld) { w.expects(w.another(), 3) },
 			api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
-		"more are missing under another policy, and this one does not select them": {change: func(w *observed) {
+		"more are missing under another policy, and this one does not select them": {change: func(w *observedWorld) {
 			w.policies[0].Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "p"}}
 			w.expects(w.another(), 3)
 		}, budget: 1},
-		"more are missing than a status lists": {func(w *observed) {
+		"more are missing than a status lists": {func(w *observedWorld) {
 			w.policies[0].Spec.Limits.MaxUnhealthy = new(intstr.FromString("100%"))
 			w.expects(0, 64)
 		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 0},
-		"etcd keeps its quorum": {change: func(w *observed) { w.etcdOn("a", "n1", "n2") }, budget: 4},
-		"etcd loses its quorum": {change: func(w *observed) {
+		"etcd keeps its quorum": {change: func(w *observedWorld) { w.etcdOn("a", "n1", "n2") }, budget: 4},
+		"etcd loses its quorum": {change: func(w *observedWorld) {
 			w.etcdOn("a", "n1", "n2")
 			w.ready("n1", corev1.ConditionFalse)
 		}, gate: api.EtcdQuorum, plan: api.EtcdQuorum, budget: 3},
-		"etcd is unread": {change: func(w *observed) {
+		"etcd is unread": {change: func(w *observedWorld) {
 			w.etcdOn("a", "n1", "n2")
 			w.pods = forbidden
 		}, gate: unread, plan: api.EtcdQuorum, budget: 4},
-		"etcd is unread, and another policy lists the node": {change: func(w *observed) {
+		"etcd is unread, and another policy lists the node": {change: func(w *observedWorld) {
 			w.etcdOn("a", "n1", "n2")
 			w.pods = forbidden
 			w.policies[w.another()].Spec.ControlPlane.EtcdNodeNames = []string{"a", "n1", "n2"}
 		}, gate: unread, plan: api.EtcdQuorum, budget: 4},
-		"a storm": {func(w *observed) {
+		"a storm": {func(w *observedWorld) {
 			for _, n := range []string{"n1", "n2", "n3"} {
 				w.ready(n, corev1.ConditionUnknown)
 			}
 		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
-		"a storm that nobody has ended": {func(w *observed) { w.ledger.Status.Storms[0].CoolDownUntil = nil },
+		"a storm that nobody has ended": {func(w *observedWorld) { w.ledger.Status.Storms[0].CoolDownUntil = nil },
 			api.StormCoolDown, api.StormCoolDown, api.StormCoolDown, true, 4},
-		"a storm that cools down": {func(w *observed) { w.ledger.Status.Storms[0].CoolDownUntil = ago(-time.Hour) },
+		"a storm that cools down": {func(w *observedWorld) { w.ledger.Status.Storms[0].CoolDownUntil = ago(-time.Hour) },
 			api.StormCoolDown, api.StormCoolDown, api.StormCoolDown, true, 4},
-		"a budget that is full": {change: func(w *observed) {
+		"a budget that is full": {change: func(w *observedWorld) {
 			w.policies[0].Spec.Limits.MaxConcurrent = new(int32(9))
 			w.policies[0].Spec.Limits.MaxUnhealthy = new(intstr.FromString("100%"))
 			for i := range 5 {
 				w.runs(fmt.Sprint("n", i+1))
 			}
 		}, gate: api.BudgetExhausted, plan: api.BudgetExhausted},
-		"failed Machines without a Node": {func(w *observed) {
+		"failed Machines without a Node": {func(w *observedWorld) {
 			w.machines(0, 3)
 			w.policies[0].Spec.Machines.WithoutNode = new(api.DeleteMachine)
 		}, api.TooManyUnhealthy, api.TooManyUnhealthy, api.TooManyUnhealthy, true, 1},
-		"failed Machines without a Node, which are only told": {change: func(w *observed) { w.machines(0, 3) }, budget: 4},
-		"the Machines are unread, and what was missing stays on record": {func(w *observed) {
+		"failed Machines without a Node, which are only told": {change: func(w *observedWorld) { w.machines(0, 3) }, budget: 4},
+		"the Machines are unread, and what was missing stays on record": {func(w *observedWorld) {
 			q := w.another()
 			w.machines(q, 0)
 			w.machineList = forbidden
@@ -127,7 +128,7 @@ func TestOnePicture(t *testing.T) {
 }
 
 // write is a tick of policystatus.
-func (w *observed) write(t *testing.T, client *kube.Client) {
+func (w *observedWorld) write(t *testing.T, client *kube.Client) {
 	t.Helper()
 	k := &policystatus.Writer{Objects: client, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if err := k.Write(t.Context()); err != nil && w.machineList != forbidden && w.pods != forbidden {
@@ -136,7 +137,7 @@ func (w *observed) write(t *testing.T, client *kube.Client) {
 }
 
 // planned is why nodefence-plan says that a fence of a would not begin.
-func (w *observed) planned(t *testing.T) api.Reason {
+func (w *observedWorld) planned(t *testing.T) api.Reason {
 	t.Helper()
 	_, out, problems := w.cluster().plan(t, "-o", "json", "a")
 	var r Report
@@ -151,13 +152,13 @@ func (w *observed) planned(t *testing.T) api.Reason {
 }
 
 // admitted is why the gate reserves no slot for a fence of a.
-func (w *observed) admitted(t *testing.T, client *kube.Client) api.Reason {
+func (w *observedWorld) admitted(t *testing.T, client *kube.Client) api.Reason {
 	t.Helper()
 	a := &w.nodes[0]
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: a.Name, UID: "f"}, Spec: api.NodeFenceSpec{NodeName: a.Name}}
 	f.Status.FenceNumber, f.Status.Phase = 1, api.Pending
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(w.policies, a.Name, a.Labels)
-	s := fence.Seen{Node: look.NodeFrom(a, "gate")}
+	s := observed.Look{Node: look.NodeFrom(a, "gate")}
 	g := gate.Gate{Client: client}
 	if err := g.Act(t.Context(), f, fence.Reserve, &s); err != nil && w.pods == forbidden {
 		return unread

@@ -17,16 +17,17 @@ import (
 type Problem struct {
 	Policy string `json:"policy"`
 	Rule   string `json:"rule,omitempty"`
-	// Reports is what it counts, and Then what comes of that, both in words.
+	// Reports says what the rule counts; Then says what follows. Both are words for people.
 	Reports string            `json:"reports,omitempty"`
 	Action  api.ProblemAction `json:"action,omitempty"`
 	Then    string            `json:"then,omitempty"`
-	// Wrong says why nothing comes of it, or of a whole policy.
+	// Wrong says why the rule, or its whole policy, has no effect.
 	Wrong string `json:"wrong,omitempty"`
 }
 
-// reported takes the rules of the policies that select the node, and what is wrong with any
-// that might: under is the FencePolicy that would decide, if there is one.
+// reported returns the rules of the policies that select the node, and the faults of
+// policies that might select it. under is the FencePolicy that would decide, if there is
+// one.
 func (r *Report) reported(all []api.NodeProblemPolicy, n *corev1.Node, under string) {
 	for i := range all {
 		p := &all[i]
@@ -47,7 +48,8 @@ func (r *Report) reported(all []api.NodeProblemPolicy, n *corev1.Node, under str
 	}
 }
 
-// readProblems reads the NodeProblemPolicies; whoever may not is told so.
+// readProblems reads the NodeProblemPolicies. If the user may not read them, the report
+// says so.
 func (w *world) readProblems(ctx context.Context) (err error) {
 	w.problems, err = w.Client.NodeProblemPolicies(ctx)
 	if apierrors.IsForbidden(err) {
@@ -82,7 +84,7 @@ func counts(r nodeproblem.Rule) string {
 	return fmt.Sprintf("%s, %d%s", words, r.Count, within)
 }
 
-// follows says what comes of a rule under that FencePolicy.
+// follows says what a rule leads to under that FencePolicy.
 func follows(r nodeproblem.Rule, under string) string {
 	told := "it is told, as an Event on the Node"
 	switch {

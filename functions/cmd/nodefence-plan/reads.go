@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// reads lets nothing but reads through to the API server, and a patch of the FenceTarget
-// of a node for which a check is asked. The ledger, which the functions make where there
-// is none, is answered as if it had been made.
+// reads refuses every request to the API server but reads, and a patch of the FenceTarget
+// of a node for which a check is asked. The functions create a missing ledger; here that
+// request is answered as if it had been carried out.
 type reads struct {
 	next http.RoundTripper
 	asks string

@@ -21,35 +21,36 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Report is what there is to say of one node.
+// Report is everything that is known about one node's fencing.
 type Report struct {
 	Node string `json:"node"`
-	// Refused says why the node would not be fenced as it is configured.
+	// Refused says why the node would not be fenced with its present configuration.
 	Refused string `json:"refused,omitempty"`
-	// Now is what the gate would say this minute, with its numbers.
+	// Now is what the gate would decide at this moment, with its numbers.
 	Now string `json:"now,omitempty"`
-	// UnderWay: a fence of the node is open.
+	// UnderWay: the node has an open fence.
 	UnderWay bool `json:"underWay,omitempty"`
-	// Checked is what the FenceTarget says of the devices as they are bound now.
+	// Checked is what the FenceTarget says of the devices with their present configuration.
 	Checked []Checked `json:"checked,omitempty"`
-	// Problems are the rules about what is reported of the node.
+	// Problems are the rules about problems that are reported of the node.
 	Problems []Problem `json:"problems,omitempty"`
-	// Policy is the one that decides, with the limits of all that select the node.
+	// Policy is the policy that decides, with the limits of all policies that select the
+	// node.
 	Policy *api.ResolvedPolicy `json:"policy,omitempty"`
 	Device *Device             `json:"device,omitempty"`
-	// Levels are the further devices, tried in order if the one before can't show
-	// that the machine is off.
+	// Levels are the further devices, tried in order if the one before can't show that the
+	// machine is off.
 	Levels []Device `json:"levels,omitempty"`
 	// Cuts are the devices that cut off storage and network.
 	Cuts []Device `json:"cuts,omitempty"`
-	// Steps are the methods of the ConfigMaps.
+	// Steps are the methods in the ConfigMaps.
 	Isolation []config.Step `json:"isolation,omitempty"`
 	Power     []config.Step `json:"powerManagement,omitempty"`
 	Recovery  []config.Step `json:"recovery,omitempty"`
 	// Calls are what a fence would do, in order.
 	Calls []string `json:"calls,omitempty"`
 	Notes []string `json:"notes,omitempty"`
-	// Sources are the ConfigMaps that were read, as they were then.
+	// Sources are the ConfigMaps that were read, in the versions that were read.
 	Sources []api.ConfigSource `json:"sources,omitempty"`
 }
 
@@ -57,20 +58,20 @@ type Report struct {
 type Device struct {
 	Driver  string `json:"driver"`
 	Address string `json:"address"`
-	// Members are the devices of a set, all of which must be off. Their values
-	// have their numbers before them.
+	// Members are the devices of a set, all of which must be off. Their parameters have
+	// their numbers as a prefix.
 	Members []string `json:"members,omitempty"`
-	// Identity that the device must answer with; empty if none was enrolled.
+	// Identity is what the device must answer with; empty if none was enrolled.
 	Identity string `json:"identity,omitempty"`
-	// Scope, Must, Covers are a cut's: what it takes, whether the fence goes on
-	// without, and which storage that is.
+	// Scope, Must and Covers are for a device that cuts off: what it cuts off, whether the
+	// fence needs it, and which storage it covers.
 	Role   api.Role      `json:"role,omitempty"`
 	Must   bool          `json:"must,omitempty"`
 	Covers *api.Coverage `json:"covers,omitempty"`
 	Values []Value       `json:"values"`
 }
 
-// Value is one parameter and where it stands. That of a secret is not shown.
+// Value is one parameter and the place where it is set. The value of a secret is not shown.
 type Value struct {
 	Name  string `json:"name"`
 	Value string `json:"value,omitempty"`
@@ -83,7 +84,7 @@ type world struct {
 	planner *binding.Planner
 	ledger  *api.FenceLedger
 	lists   look.Lists
-	// problems are the NodeProblemPolicies; unread says why they are not known.
+	// problems are the NodeProblemPolicies; unread says why they could not be read.
 	problems []api.NodeProblemPolicy
 	unread   string
 }
@@ -97,13 +98,13 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
 		return nil, installed(err)
 	}
-	if w.lists, err = look.ReadLists(ctx, p.Client); err != nil {
+	if w.lists, err = look.ReadLists(ctx, p.Client.Anew()); err != nil {
 		return nil, installed(err)
 	}
 	return w, installed(w.readProblems(ctx))
 }
 
-// installed says of kinds that the API server does not know how to make them known.
+// installed adds to a missing kind's error how the kinds are installed.
 func installed(err error) error {
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("nodefence's kinds are not installed in this cluster (kubectl apply --server-side -k infra/crd): %w", err)
@@ -111,7 +112,7 @@ func installed(err error) error {
 	return err
 }
 
-// reports are those of one node, or of all.
+// reports returns the reports of one node, or of all.
 func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 	var out []Report
 	for i := range w.lists.Nodes {
@@ -144,7 +145,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 		}
 		return r, nil
 	}
-	// The policies of other nodes are not to change with this one's.
+	// A copy, because the policies of other nodes must not change with those of this node.
 	r.Policy = resolved.DeepCopy()
 	plan, cluster, err := w.planner.Plan(ctx, n)
 	var no *config.Refused
@@ -160,7 +161,7 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	return r, w.wouldDo(ctx, r, n, plan)
 }
 
-// wouldDo says what would come of a fence by this plan, and asks what may stand against it.
+// wouldDo says what a fence by this plan would do, and looks for what may hold it.
 func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
 	devices := plan.Devices()
 	for i := range devices {
@@ -200,7 +201,7 @@ func (r *Report) configured(p config.Plan, c config.Cluster) {
 	}
 }
 
-// deviceOf says where each value of a binding stands.
+// deviceOf says where each value of a binding is set.
 func deviceOf(b api.Binding, origins map[string]string) *Device {
 	d := &Device{Driver: b.Driver, Address: b.Address, Identity: b.Identity}
 	params := maps.Clone(b.Params)
@@ -219,8 +220,8 @@ func deviceOf(b api.Binding, origins map[string]string) *Device {
 	return d
 }
 
-// credentials are read as power reads them. Whoever may not is told so, and not
-// that they are wrong.
+// credentials are read as power reads them. If the user may not read them, the report says
+// so, and does not call them wrong.
 func (w *world) credentials(ctx context.Context, r *Report, b *api.Binding) error {
 	err := w.planner.Credentials(ctx, b)
 	switch {

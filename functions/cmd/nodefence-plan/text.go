@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 )
 
-// show writes the reports in the form that was asked for.
+// show writes the reports in the requested form.
 func show(out io.Writer, o options, all []Report) error {
 	var what any = all
 	if !o.all {
@@ -144,7 +144,7 @@ func conditions(p *api.ResolvedPolicy) []string {
 	return out
 }
 
-// limits are one line a policy.
+// limits are written one line for each policy.
 func limits(p *api.ResolvedPolicy) []string {
 	out := []string{fmt.Sprintf("%d cuts a day for this node, on the last %s", p.Settings.PerNode.CutsPerDay, p.Settings.PerNode.OnLast)}
 	for _, l := range p.Limits {

@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/shared/run/lambda"
 )
 
-// serveLambda serves until Lambda ends the process. It handles no signals: what
-// is under way when they come is finished by the invocation that follows.
+// serveLambda serves until Lambda ends the process. It handles no signals: the next
+// invocation continues what is under way at that time.
 func serveLambda(ctx context.Context, s settings) error {
 	f, err := newLambda(ctx, s)
 	if err != nil {
@@ -29,7 +29,7 @@ func serveLambda(ctx context.Context, s settings) error {
 	return nil
 }
 
-// newLambda says whatever is wrong before the first event is asked for.
+// newLambda reports every configuration fault before it accepts the first event.
 func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	if s.Bus == "" {
 		return nil, errors.New("NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to")
@@ -70,11 +70,11 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	return lambda.New(served.Handle, bus, log), nil
 }
 
-// connectTimeout is less than the ten seconds that Lambda gives to a start: whoever
-// takes longer is ended by Lambda without a word of why.
+// connectTimeout is less than the ten seconds that Lambda gives to a start: Lambda ends a
+// process that takes longer, without saying why.
 const connectTimeout = 7 * time.Second
 
-// connect names the cluster, which asks its API server where NODEFENCE_CLUSTER doesn't.
+// connect finds the cluster's name. Without NODEFENCE_CLUSTER it asks the API server.
 func connect(ctx context.Context, limit time.Duration, s settings, cfg *rest.Config, log *slog.Logger) (functions.Parts, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

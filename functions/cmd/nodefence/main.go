@@ -1,5 +1,5 @@
-// Command nodefence serves one function, or all by event type: over HTTP as
-// Knative calls it, or on AWS Lambda where that has started it.
+// Command nodefence serves one function, or all by event type: over HTTP as Knative calls
+// it, or on AWS Lambda if Lambda has started it.
 package main
 
 import (
@@ -18,7 +18,6 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/functions/resync"
-	"github.com/nodefence/nodefence/shared/device/agent"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
@@ -82,10 +81,10 @@ on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
 Its log is JSON on standard error.
 `
 
-// settings are the functions' and those of where they run.
+// settings are the functions' settings and those of the platform.
 type settings struct {
 	functions.Settings
-	// Sink is for the one function that has more to say than a reply.
+	// Sink is for resync, the one function that sends more events than a reply.
 	sink.Options
 	// EKS is how Lambda reaches the cluster.
 	EKS eks.Cluster
@@ -95,12 +94,11 @@ type settings struct {
 
 // inJob are the settings of an agent that runs in a Job of its own.
 type inJob struct {
-	// AgentsDir has the agents of its image; where Debian has them, if empty.
+	// AgentsDir has the agents of the Job's image; if empty, Debian's folder.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR"`
 }
 
 func main() {
-	agent.Supervise()
 	if len(os.Args) > 1 && os.Args[1] == "reach" {
 		code, words := probe.Command(context.Background(), os.Args[2:], os.Getenv(probe.HostIP))
 		fmt.Println(words)
@@ -134,8 +132,8 @@ func main() {
 	}
 }
 
-// other is an argument that starts nothing: somebody asks for help, or is mistaken and
-// would else take what ends at once for what has done its work.
+// other is an argument that starts nothing. The user asks for help, or is mistaken: an exit
+// without an error would look as if the command had done its work.
 func other(arg string, out, problems io.Writer) int {
 	switch arg {
 	case "help", "-h", "-help", "--help":
@@ -173,7 +171,7 @@ func serveHTTP(s settings) error {
 	}))
 }
 
-// serving gives the function what it sends and calls by.
+// serving gives the function its means to send events and to call other functions.
 func serving(parts functions.Parts, s settings) (served functions.Served, err error) {
 	if s.Sink != "" {
 		if parts.Sender, err = sink.New(s.Options); err != nil {
@@ -187,7 +185,7 @@ func serving(parts functions.Parts, s settings) (served functions.Served, err er
 		}
 		parts.Call = c.Call
 	} else if s.Function == resync.Name {
-		parts.Log.Warn("NODEFENCE_DIRECT is not set: resync sends through the broker, and wakes nobody while that is dead")
+		parts.Log.Warn("NODEFENCE_DIRECT is not set; resync sends through the broker, and wakes no fence while the broker is dead")
 	}
 	return functions.Serve(parts)
 }

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// tries is how often one entry is put before its failure is the caller's.
-	// Requests that fail as a whole are the SDK's to repeat.
+	// tries is how often one entry is put before the caller gets an error. The SDK itself
+	// repeats requests that fail as a whole.
 	tries = 3
 	// firstWait is the pause before the second try; each next one is twice as long.
 	firstWait = 100 * time.Millisecond
-	// sendTimeout bounds all tries together, so that a bus that says nothing
-	// does not use up an invocation's time.
+	// sendTimeout bounds all tries together, so that a bus that does not answer does not
+	// use up an invocation's time.
 	sendTimeout = 10 * time.Second
 )
 
@@ -32,8 +32,8 @@ type Bus struct {
 	client *eventbridge.Client
 }
 
-// New speaks to the bus of this name or ARN. The configuration is the SDK's own:
-// its environment, AWS_ENDPOINT_URL included, says where the bus is.
+// New returns the bus with this name or ARN. The SDK's configuration (its environment,
+// AWS_ENDPOINT_URL included) says where the bus is.
 func New(cfg aws.Config, bus string) (*Bus, error) {
 	if bus == "" {
 		return nil, errors.New("the event bus has no name")
@@ -63,13 +63,14 @@ func (b *Bus) Send(ctx context.Context, e event.Event) error {
 			return err
 		}
 		if pause(ctx, wait) != nil {
-			return err // what the bus said is worth more than that the time is up
+			return err // the bus's error says more than the timeout
 		}
 		wait *= 2
 	}
 }
 
-// entry: what rules filter by stands in the envelope, the whole event in detail.
+// entry puts the fields that rules filter by into the envelope, and the whole event into
+// detail.
 func (b *Bus) entry(e event.Event) (types.PutEventsRequestEntry, error) {
 	if err := e.Validate(); err != nil {
 		return types.PutEventsRequestEntry{}, err
@@ -90,7 +91,7 @@ func (b *Bus) entry(e event.Event) (types.PutEventsRequestEntry, error) {
 	return entry, nil
 }
 
-// refusal is one entry that the bus did not take, while it took the request.
+// refusal is one entry that the bus refused in a request that it accepted.
 type refusal struct{ bus, code, message string }
 
 func (r *refusal) Error() string {

@@ -1,5 +1,5 @@
-// Package invoke calls AWS Lambda functions, past any event bus.
+// Package invoke calls AWS Lambda functions directly, without an event bus.
 //
-// What a reader must not get wrong: it does not wait for what becomes of the event.
-// The function that is called puts its own reply on the bus.
+// What a reader must not get wrong: it does not wait for the result of the event. The
+// called function puts its own reply on the bus.
 package invoke

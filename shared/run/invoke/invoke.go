@@ -14,7 +14,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 )
 
-// FunctionName stands for a function's name in the name of all functions.
+// FunctionName is the placeholder for a function's name.
 const FunctionName = "{function}"
 
 // callTimeout bounds the SDK's tries together.
@@ -26,9 +26,9 @@ type Caller struct {
 	client *lambda.Client
 }
 
-// New takes the name or ARN of all functions, with {function} for nodefence's name of
-// each. The configuration is the SDK's own: its environment, AWS_ENDPOINT_URL
-// included, says where Lambda is.
+// New takes the name or ARN of all functions, with {function} in place of nodefence's name
+// of each. The SDK's configuration (its environment, AWS_ENDPOINT_URL included) says where
+// Lambda is.
 func New(cfg aws.Config, name string) (*Caller, error) {
 	switch {
 	case !strings.Contains(name, FunctionName):

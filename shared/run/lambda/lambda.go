@@ -13,11 +13,12 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// RuntimeAPI is the variable that Lambda sets where a function runs.
+// RuntimeAPI is a variable that Lambda sets for its functions.
 const RuntimeAPI = "AWS_LAMBDA_RUNTIME_API"
 
-// margin is what a handler leaves of an invocation's time, so that it ends by
-// itself, with no call outstanding (S10), and its reply can still be sent.
+// margin is the part of an invocation's time that a handler must leave, so that it ends by
+// itself, with no call outstanding (S10: nothing outlives its deadline), and its reply can
+// still be sent.
 const margin = 3 * time.Second
 
 // Function is a handler as Lambda invokes it.
@@ -27,7 +28,8 @@ type Function struct {
 	log    *slog.Logger
 }
 
-// New puts h's replies on the bus. The logger is slog's default if nil.
+// New returns a Function that puts h's replies on the bus. The logger is slog's default if
+// nil.
 func New(h run.Handler, bus run.Sender, log *slog.Logger) *Function {
 	if log == nil {
 		log = slog.Default()
@@ -38,8 +40,8 @@ func New(h run.Handler, bus run.Sender, log *slog.Logger) *Function {
 // Start asks the Runtime API for events until the process ends. It does not return.
 func Start(f *Function) { runtime.StartWithOptions(f) }
 
-// Invoke takes one event. An error asks Lambda to invoke again; what it says
-// goes into dead letters, so it says no more than that, and the log has the rest.
+// Invoke handles one event. An error asks Lambda to invoke again. The error's text goes
+// into dead letters, so it has no details; the log has them.
 func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	log := f.log
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
@@ -67,7 +69,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if err := f.bus.Send(ctx, *reply); err != nil {
-		// The whole invocation comes again. The handler looks before it acts.
+		// The whole invocation is repeated. The handler looks before it acts.
 		log.Error("reply not sent", "reply", reply.ID(), "error", err)
 		return nil, run.ErrAgain
 	}

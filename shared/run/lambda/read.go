@@ -22,21 +22,21 @@ type envelope struct {
 	Time       time.Time       `json:"time"`
 	Resources  []string        `json:"resources"`
 	Detail     json.RawMessage `json:"detail"`
-	// SpecVersion is there only in a CloudEvent that came without an envelope.
+	// SpecVersion is set only in a CloudEvent that came without an envelope.
 	SpecVersion json.RawMessage `json:"specversion"`
 }
 
-// lambdaSource is what Lambda itself puts on a bus.
+// lambdaSource is the source of Lambda's own events on a bus.
 const lambdaSource = "lambda"
 
-// errForeign marks an AWS service's own event that nodefence has no use for.
+// errForeign marks an AWS service's own event that nodefence does not use.
 var errForeign = errors.New("not an event of nodefence")
 
 var errTooLong = fmt.Errorf("event longer than %d bytes", run.MaxBody)
 
-// read takes an event out of what the function was invoked with: a CloudEvent in
-// EventBridge's envelope, a scheduled rule's event, an event that another
-// function was invoked with in vain, or a bare CloudEvent.
+// read finds the event in an invocation's payload: a CloudEvent in EventBridge's envelope,
+// a scheduled rule's event, an event whose invocation of another function failed, or a bare
+// CloudEvent.
 func read(ctx context.Context, payload []byte) (event.Event, error) {
 	var in envelope
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -58,8 +58,8 @@ func read(ctx context.Context, payload []byte) (event.Event, error) {
 	if err != nil {
 		return e, fmt.Errorf("detail: %w", err)
 	}
-	// The rules have routed by the envelope. Who writes another type inside
-	// has the event read by a function that it was not meant for.
+	// The rules have routed by the envelope. A sender who writes another type inside would
+	// have the event read by a function that it was not meant for.
 	if e.Type() != in.DetailType {
 		return e, fmt.Errorf("type %.64q differs from detail-type %.64q", e.Type(), in.DetailType)
 	}
@@ -76,7 +76,7 @@ func structured(ctx context.Context, body []byte) (event.Event, error) {
 	return run.Structured(ctx, body)
 }
 
-// scheduled is a rule's tick as a CloudEvent.
+// scheduled returns a rule's tick as a CloudEvent.
 func scheduled(in envelope) event.Event {
 	e := event.New(event.CloudEventsVersionV1)
 	e.SetType(events.Scheduled)
@@ -89,14 +89,14 @@ func scheduled(in envelope) event.Event {
 	return e
 }
 
-// The attributes by which Knative says of a dead letter where it was going and
-// why it did not arrive. They say the same here.
+// The attributes in which Knative says where a dead letter was going and why it did not
+// arrive. They have the same meaning here.
 const (
 	errorDest = "knativeerrordest"
 	errorData = "knativeerrordata"
 )
 
-// failure is what Lambda sends where an asynchronous invocation was given up.
+// failure is Lambda's report of an asynchronous invocation that was given up.
 type failure struct {
 	RequestContext struct {
 		FunctionARN string `json:"functionArn"`
@@ -108,7 +108,7 @@ type failure struct {
 	} `json:"responsePayload"`
 }
 
-// lost is the event that was given up, as a dead letter.
+// lost returns the event that was given up, as a dead letter.
 func lost(ctx context.Context, detail []byte) (event.Event, error) {
 	var f failure
 	if err := json.Unmarshal(detail, &f); err != nil {
@@ -116,7 +116,7 @@ func lost(ctx context.Context, detail []byte) (event.Event, error) {
 	}
 	var in envelope
 	if json.Unmarshal(f.RequestPayload, &in) == nil && in.Source == lambdaSource {
-		return event.Event{}, errors.New("requestPayload is itself of another invocation") // and so on, for as long as one likes
+		return event.Event{}, errors.New("requestPayload is itself of another invocation") // the nesting could go on without end
 	}
 	e, err := read(ctx, f.RequestPayload)
 	if err != nil {

@@ -17,25 +17,25 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// FunctionName stands for a function's name in the address of all functions.
+// FunctionName is the placeholder for a function's name.
 const FunctionName = "{function}"
 
 // callTimeout bounds one call of a function: longer than the longest device call.
 const callTimeout = time.Minute
 
-// Caller calls functions at their own URLs, past any broker.
+// Caller calls functions at their own URLs, without a broker.
 type Caller struct {
 	trusting
 	address string
 }
 
-// NewCaller takes the URL of all functions, with {function} for the name. Trust is as
-// in o; whatever else o says is about a sink.
+// NewCaller takes the URL of all functions, with {function} in place of the name. Trust is
+// as in o; the other options of o are about a sink.
 func NewCaller(address string, o Options) (*Caller, error) {
 	u, err := url.Parse(strings.ReplaceAll(address, FunctionName, "function"))
 	switch {
 	case err != nil:
-		return nil, errors.New("it is not a URL") // and may hold a password
+		return nil, errors.New("it is not a URL") // the URL may hold a password
 	case u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return nil, fmt.Errorf("%q is not an http or https URL", u.Redacted())
 	case !strings.Contains(address, FunctionName):
@@ -49,8 +49,8 @@ func NewCaller(address string, o Options) (*Caller, error) {
 	return c, nil
 }
 
-// Call posts an event to a function and reads its reply. Where the function is not
-// trusted, it is asked once more by the certificates as they are then.
+// Call posts an event to a function and reads its reply. If the function's certificate is
+// not trusted, Call reads the trusted certificates again and tries once more.
 func (c *Caller) Call(ctx context.Context, function string, e event.Event) (*event.Event, error) {
 	at := strings.ReplaceAll(c.address, FunctionName, function)
 	resp, err := c.post(ctx, at, e)

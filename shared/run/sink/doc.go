@@ -1,6 +1,6 @@
-// Package sink posts events to one URL, the way a Knative SinkBinding says it:
-// the source's, and those of functions that have more to say than one reply.
+// Package sink posts events to one URL, as a Knative SinkBinding configures it: the
+// source's events, and those of functions that send more than one reply.
 //
-// What a reader must not get wrong: the sink is the one that was configured. No
-// redirect is followed, and the token goes nowhere else.
+// What a reader must not get wrong: events and the token go only to the configured sink. No
+// redirect is followed.
 package sink

@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/events"
 )
 
-// parseOverrides reads what a SinkBinding writes of its ceOverrides. What
-// nodefence itself routes by or tells duplicates by can't be overridden: events
-// would go to the wrong function, or be lost as duplicates.
+// parseOverrides reads a SinkBinding's ceOverrides. Attributes that nodefence itself uses
+// for routing or to recognise duplicates can't be overridden: events would go to the wrong
+// function, or be lost as duplicates.
 func parseOverrides(s string) (map[string]string, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ func checkOverride(name, value string) error {
 	return nil
 }
 
-// overridden is a copy, because the outbox keeps the event for the next try.
+// overridden works on a copy, because the outbox keeps the event for the next try.
 func (h *Sender) overridden(e event.Event) (event.Event, error) {
 	if len(h.overrides) == 0 {
 		return e, nil

@@ -17,7 +17,7 @@ import (
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 )
 
-// Options are what a Knative SinkBinding gives to a program, where it gives it.
+// Options are what a Knative SinkBinding configures for a program.
 type Options struct {
 	// Sink is the URL that events are posted to.
 	Sink string `envconfig:"K_SINK"`
@@ -25,9 +25,10 @@ type Options struct {
 	Overrides string `envconfig:"K_CE_OVERRIDES"`
 	// CACerts are certificates in PEM that are trusted besides the system's.
 	CACerts string `envconfig:"K_CA_CERTS"`
-	// TrustBundles is a folder of more of them, which need not exist; trustBundles if empty.
+	// TrustBundles is a folder with further certificates, which need not exist;
+	// trustBundles if empty.
 	TrustBundles string `ignored:"true"`
-	// TokenFile holds the token that the sink asks for; without the file there is none.
+	// TokenFile holds the token that the sink requires; without the file there is none.
 	TokenFile string `envconfig:"NODEFENCE_TOKEN_FILE" default:"/oidc/token"`
 }
 
@@ -41,13 +42,13 @@ type Sender struct {
 	overrides map[string]string
 }
 
-// New refuses what could not be sent, or could be sent to nobody.
+// New refuses options with which no event could be sent.
 func New(o Options) (*Sender, error) {
 	o.TrustBundles = cmp.Or(o.TrustBundles, trustBundles)
 	h := &Sender{trusting: trusting{o: o, timeout: sendTimeout}}
 	u, err := url.Parse(o.Sink)
 	if err != nil {
-		return nil, errors.New("read K_SINK: it is not a URL") // and may hold a password
+		return nil, errors.New("read K_SINK: it is not a URL") // the URL may hold a password
 	}
 	h.shown = u.Redacted()
 	if u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -62,23 +63,23 @@ func New(o Options) (*Sender, error) {
 	return h, nil
 }
 
-// String is the sink, fit for a log.
+// String is the sink's URL, fit for a log.
 func (h *Sender) String() string { return h.shown }
 
 const (
-	// sendTimeout bounds one try: a sink that takes an event and says nothing
-	// must not hold others up.
+	// sendTimeout bounds one try: a sink that accepts a connection and does not answer must
+	// not hold other events up.
 	sendTimeout = 10 * time.Second
-	// connections are kept open to the sink.
+	// connections is how many connections are kept open to the sink.
 	connections = 8
-	// maxAnswer is how much of a refusal is worth repeating in a log line.
+	// maxAnswer bounds the part of a refusal that is repeated in a log line.
 	maxAnswer = 256
 	maxHeader = 64 << 10
-	// maxToken is more than any token; a larger file is something else.
+	// maxToken is larger than any token; a larger file is something else.
 	maxToken = 64 << 10
 )
 
-// Send returns when the sink has said that it has the event: with any 2xx.
+// Send returns when the sink has confirmed, with any 2xx, that it has the event.
 func (h *Sender) Send(ctx context.Context, e event.Event) error {
 	e, err := h.overridden(e)
 	if err != nil {
@@ -107,14 +108,14 @@ func (h *Sender) Send(ctx context.Context, e event.Event) error {
 	return nil
 }
 
-// notPosted has the next try trust anew.
+// notPosted makes the next try read the trusted certificates again.
 func (h *Sender) notPosted(err error) error {
 	_, err = h.doubted(err)
 	return fmt.Errorf("post event: %w", err)
 }
 
-// answer is the beginning of what the sink said, in one line, even if it says
-// what it was sent (S29). Reading it lets the connection be used again.
+// answer is the beginning of the sink's answer, in one line, even if it repeats the event
+// (S29: no secret is shown). Reading it lets the connection be used again.
 func answer(body io.Reader, token string) string {
 	said, _ := io.ReadAll(io.LimitReader(body, int64(maxAnswer+len(token))))
 	if token != "" {
@@ -124,7 +125,7 @@ func answer(body io.Reader, token string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "")), " ")
 }
 
-// token is read before each send, because whoever mounted it renews it there.
+// token is read before each send, because its file is renewed while the program runs.
 func (h *Sender) token() (string, error) {
 	if h.o.TokenFile == "" {
 		return "", nil

@@ -91,7 +91,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// refusal is what an error says, up to where the network's own words begin.
+// refusal is an error's text, up to where the network's own text begins.
 func refusal(err error) string {
 	if err == nil {
 		return ""

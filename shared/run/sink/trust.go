@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// trusting is a client that trusts whom the settings and files name.
+// trusting is a client that trusts the certificates of the settings and files.
 type trusting struct {
 	o       Options
 	timeout time.Duration
 	client  atomic.Pointer[http.Client]
 }
 
-// connectAnew trusts whom the settings and files name at this moment.
+// connectAnew makes a new client that trusts the present certificates.
 func (c *trusting) connectAnew() error {
 	pool, err := roots(c.o.CACerts, c.o.TrustBundles)
 	if err != nil {
@@ -34,8 +34,7 @@ func (c *trusting) connectAnew() error {
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	old := c.client.Swap(&http.Client{
 		Transport: transport, Timeout: c.timeout,
-		// Who follows a redirect takes another's word for where events, and the
-		// token, go.
+		// A redirect would let another server choose where events, and the token, go.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})
 	if old != nil {
@@ -44,8 +43,9 @@ func (c *trusting) connectAnew() error {
 	return nil
 }
 
-// doubted reads the files with certificates again if a request failed because the other
-// side was not trusted: they change while the program runs. Nothing was sent then.
+// doubted reads the certificate files again after a request failed because the sink's
+// certificate was not trusted: the files change while the program runs. That request sent
+// nothing.
 func (c *trusting) doubted(err error) (anew bool, _ error) {
 	var untrusted *tls.CertificateVerificationError
 	if !errors.As(err, &untrusted) {
@@ -57,9 +57,9 @@ func (c *trusting) doubted(err error) (anew bool, _ error) {
 	return true, err
 }
 
-// roots are the certificates by which a sink is trusted: the system's, those in
-// a folder, and those given. Only what was given has to be right: the folder is
-// the cluster's, and one bad file in it must not stop every source.
+// roots are the trusted certificates for a sink: the system's, those in a folder, and those
+// that are set. Only the last must be valid: the folder is the cluster's, and one bad file
+// in it must not stop every source.
 func roots(given, folder string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -89,8 +89,8 @@ func roots(given, folder string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certificates takes all or nothing: half a list would be found out when the
-// half that is missing signs.
+// certificates reads all certificates or fails: half a list would show up only when a
+// missing certificate is needed.
 func certificates(raw []byte) ([]*x509.Certificate, error) {
 	blocks := strings.Count(string(raw), "-----BEGIN ")
 	var all []*x509.Certificate

@@ -42,11 +42,11 @@ func (w *world) onAnswer(function string, hook func(reply string)) (back func())
 	return back
 }
 
-// TestADeadProgramLosesRepliesAndNoFence kills each program that events pass
-// through, at the moment when a function has answered: its reply, which is the
-// next step's event, is lost although the function was told that all is well.
-// The program stays away until that shows three times: the source can't send, or
-// the broker has given an event up.
+// TestADeadProgramLosesRepliesAndNoFence kills each program that events pass through, at
+// the moment when a function has answered. The function's reply, which is the next phase's
+// event, is lost although the function was told that all is well. The program stays away
+// until three signs of that are seen: the source can't send, or the broker has given an
+// event up.
 func TestADeadProgramLosesRepliesAndNoFence(t *testing.T) { // S18, S19
 	w := newWorld(t)
 	w.deploy()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// That ends once something is so, and the test if it never is.
+// That returns once a condition holds, and fails the test if it never does.
 func That(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	limit := time.After(time.Minute)

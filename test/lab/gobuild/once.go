@@ -17,10 +17,9 @@ func Built(path string) bool {
 	return err == nil
 }
 
-// Once builds what is to lie at a path of the cache, if nothing lies there yet, and says
-// so. Builders of the same wait for each other. What lies there is whole: it is built
-// elsewhere, where nobody else is under the lock, and what one that was killed has left
-// there is removed.
+// Once builds a file of the cache if the file does not exist yet, and returns whether it
+// did. Builders of the same file wait for each other. A file in the cache is complete: it
+// is built elsewhere, under a lock, and the remains of a build that was killed are removed.
 func Once(ctx context.Context, path, what string, progress io.Writer, build func(unfinished string) error) error {
 	if Built(path) {
 		return nil

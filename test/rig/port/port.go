@@ -1,9 +1,9 @@
 // Package port finds ports for programs that are told where to listen.
 //
-// What a reader must not get wrong: a port that the kernel has just handed out and
-// got back is the next one that it hands to somebody else. These are from below the
-// range of which it does that, so that between here and the program's own listen
-// nobody is given them by chance.
+// What a reader must not get wrong: a port that the kernel has just handed out and got back
+// is the next one that it hands to another program. The ports here are below the kernel's
+// range, so that no program is given one by chance before the caller's program listens on
+// it.
 package port
 
 import (

@@ -12,7 +12,7 @@ import (
 // Entry is one event as it was put.
 type Entry struct {
 	Source, DetailType, Detail, EventBusName string
-	// Time is in seconds since 1970, the way this protocol writes times.
+	// Time is in seconds since 1970, as in this protocol.
 	Time float64
 }
 

@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 		"conflict when off":                   {fault: "conflict-when-off", send: off, want: answer{Session: true, Code: 0xd5}},
 		"no conflict when on":                 {fault: "conflict-when-off", power: true, send: off, want: answer{Session: true}, done: []string{"PowerOff"}},
 		"refused":                             {fault: "refuse", power: true, send: off, want: answer{Session: true, Code: 0xd5, On: true}},
-		"refused for want of a privilege":     {fault: "refuse=0xd4", power: true, send: off, want: answer{Session: true, Code: 0xd4, On: true}},
+		"refused for lack of a privilege":     {fault: "refuse=0xd4", power: true, send: off, want: answer{Session: true, Code: 0xd4, On: true}},
 		"accepted and ignored":                {fault: "accept-and-ignore", power: true, send: off, want: answer{Session: true, On: true}},
 		"a lie":                               {fault: "lie", power: true, send: off, want: answer{Session: true}},
 		"slow, and honest":                    {fault: "slow=10s", power: true, send: off, want: answer{Session: true, On: true}, done: []string{"PowerOff"}},

@@ -83,7 +83,7 @@ func (c *chassis) set(f fault) {
 	c.fault, c.claim = f, nil
 }
 
-// close makes sure that no late command reaches a machine that is put away.
+// close makes sure that no late command reaches a machine that no longer exists.
 func (c *chassis) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

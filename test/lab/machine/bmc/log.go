@@ -60,7 +60,7 @@ var words = map[control.ChassisControl]string{
 	control.ChassisControlDiagnosticInterrupt: "diag",
 }
 
-// record is middleware: it also sees what is refused for want of a privilege.
+// record is middleware: it also sees commands that are refused for lack of a privilege.
 func (l *log) record(next handlers.Handler) handlers.Handler {
 	return handlers.HandlerFunc(func(ctx context.Context, hctx *handlers.HandlerContext, request []byte) ([]byte, types.CompletionCode, error) {
 		arrived := time.Now()
