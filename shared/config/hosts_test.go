@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nodefence/nodefence/shared/device"
@@ -38,8 +40,9 @@ func TestHostsOfASecret(t *testing.T) {
 			t.Errorf("%s: %q and %s: %v", name, tc.list, tc.host, err)
 		}
 	}
-	for _, bad := range []string{"https://192.0.2.7", "192.0.2.7:623", "192.0.2.0/33", "a/b", "[::1]", "bmc?"} {
-		if err := (Secret{Hosts: bad + ",192.0.2.7"}).SendableTo(nil, []string{"192.0.2.7"}); err == nil || errors.Is(err, device.ErrNotForHost) {
+	for _, bad := range []string{"https://192.0.2.7", "192.0.2.7:623", "192.0.2.0/33", "a/b", "[::1]",
+		"bmc?", "?", "bmc-[0-9]", "bmc-[0-9", "bmc-0-9]", `bmc\*`, `\`, "*?", "[*]", `*\`, "fe80::7%?", `fe80::7%\`, "fe80::7%*", "fe80::7%[a]"} {
+		if err := (Secret{Hosts: bad + ",192.0.2.7"}).SendableTo(nil, []string{"192.0.2.7"}); err == nil || errors.Is(err, device.ErrNotForHost) || !strings.Contains(err.Error(), strconv.Quote(bad)) {
 			t.Errorf("%q was taken: %v", bad, err)
 		}
 	}

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -137,10 +138,10 @@ func (o *options) flags(problems io.Writer) *flag.FlagSet {
 // connect finds the cluster as kubectl does.
 func connect(o options) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.Kubeconfig
+	rules.ExplicitPath, rules.Warner = o.Kubeconfig, nil // the error names what is missing
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
 	if err != nil {
-		return nil, kube.NoCluster("--kubeconfig", err)
+		return nil, cmp.Or(missing(rules, err), kube.NoCluster("--kubeconfig", err))
 	}
 	asks := ""
 	if o.read {
@@ -148,6 +149,25 @@ func connect(o options) (*rest.Config, error) {
 	}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next, asks} })
 	return cfg, nil
+}
+
+// missing names the files that KUBECONFIG names and that do not exist, if that is why no
+// cluster was found. client-go skips a missing file.
+func missing(rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" || rules.ExplicitPath != "" {
+		return nil
+	}
+	var gone []string
+	for _, f := range rules.Precedence {
+		if _, err := os.Stat(f); f != "" && errors.Is(err, os.ErrNotExist) {
+			gone = append(gone, f)
+		}
+	}
+	if len(gone) == 0 || len(gone) < len(rules.Precedence) && !clientcmd.IsEmptyConfig(err) {
+		return nil
+	}
+	return fmt.Errorf("find the cluster: %s names %s, and there is no such file; correct %[1]s, or set --kubeconfig",
+		clientcmd.RecommendedConfigPathEnvVar, strings.Join(gone, ", "))
 }
 
 // tell prints the answer.

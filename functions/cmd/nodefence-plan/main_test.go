@@ -286,6 +286,37 @@ func TestNotFoundOut(t *testing.T) {
 	}
 }
 
+// TestAKubeconfigThatIsMissing is named, and what to do about it.
+func TestAKubeconfigThatIsMissing(t *testing.T) {
+	empty, broken := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "broken")
+	if err := errors.Join(os.WriteFile(empty, []byte("apiVersion: v1\nkind: Config\n"), 0o600), os.WriteFile(broken, []byte("clusters: [\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	list := func(files ...string) string { return strings.Join(files, string(os.PathListSeparator)) }
+	const remedy = "; correct KUBECONFIG, or set --kubeconfig"
+	for name, tc := range map[string]struct {
+		env  string
+		args []string
+		want string
+	}{
+		"one file":            {"/nowhere", nil, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
+		"two files":           {list("/nowhere", "/neither"), nil, "find the cluster: KUBECONFIG names /nowhere, /neither, and there is no such file" + remedy},
+		"one file of two":     {list("/nowhere", empty), nil, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
+		"with a context":      {"/nowhere", []string{"--context", "y"}, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
+		"the other is broken": {list("/nowhere", broken), nil, "find the cluster (set --kubeconfig): error loading config file \"" + broken + "\": yaml: line 1: did not find expected node content"},
+		"none is missing":     {empty, nil, "find the cluster: nothing names one, set --kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", tc.env)
+			var out, problems strings.Builder
+			code := run(t.Context(), append(tc.args, "a"), &out, &problems)
+			if want := "nodefence-plan: " + tc.want + "\n"; code != failed || out.String() != "" || problems.String() != want {
+				t.Errorf("exit code %d: %s%s\nwant %s", code, &out, &problems, want)
+			}
+		})
+	}
+}
+
 // TestAMisspeltFlag is named, followed by the flags that exist.
 func TestAMisspeltFlag(t *testing.T) {
 	code, out, problems := running(own(bmc)).plan(t, "--kubeconfg", "x", "a")
