@@ -58,9 +58,11 @@ func (s Secret) patterns() ([]string, error) {
 				return nil, fmt.Errorf("Secret %s, annotation %s: %q is no network, such as 192.0.2.0/24", s.Name, HostsAnnotation, e)
 			}
 		default:
-			// A wildcard is checked as if it were ordinary letters.
-			if _, err := host.Name("host", strings.ReplaceAll(e, "*", "x")); err != nil || strings.ContainsAny(e, "[]") {
-				return nil, fmt.Errorf("Secret %s, annotation %s: %q is no address, no network and no host's name; write names and addresses without scheme and port", s.Name, HostsAnnotation, e)
+			// A * is checked as if it were an ordinary letter. path.Match has other wildcards too,
+			// which host.Name takes in the zone of an IPv6 address, where a * means nothing either.
+			_, err := host.Name("host", strings.ReplaceAll(e, "*", "x"))
+			if err != nil || strings.ContainsAny(e, `?[]\`) || strings.Contains(e, ":") && strings.Contains(e, "*") {
+				return nil, fmt.Errorf("Secret %s, annotation %s: %q is no address, no network and no host's name; the only wildcard is * in a name; write names and addresses without scheme, port and brackets", s.Name, HostsAnnotation, e)
 			}
 		}
 		out = append(out, e)
