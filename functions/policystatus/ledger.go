@@ -19,7 +19,7 @@ import (
 func (w *Writer) writeLedger(ctx context.Context) error {
 	ledger, err := w.Objects.Ledger(ctx)
 	if err != nil {
-		return fmt.Errorf("read the ledger: %w", err)
+		return fmt.Errorf("read the ledger: %w; its storms and conditions stay as they are until the next tick", err)
 	}
 	before := ledger.DeepCopy()
 	var failed error
@@ -31,21 +31,24 @@ func (w *Writer) writeLedger(ctx context.Context) error {
 		return failed
 	}
 	_, err = w.Objects.SaveLedger(ctx, ledger)
-	return errors.Join(failed, unlessLost(err))
+	if err = unlessLost(err); err != nil {
+		err = fmt.Errorf("write the ledger's status: %w; its storms and conditions stay as they are until the next tick", err)
+	}
+	return errors.Join(failed, err)
 }
 
 func (w *Writer) calmDown(ctx context.Context, ledger *api.FenceLedger) error {
 	nodes, err := w.Objects.Nodes(ctx)
 	if err != nil {
-		return fmt.Errorf("end storms: %w", err)
+		return fmt.Errorf("read the nodes: %w; storms stay on the ledger until the next tick", err)
 	}
 	fences, err := w.Objects.Fences(ctx)
 	if err != nil {
-		return fmt.Errorf("end storms: %w", err)
+		return fmt.Errorf("read the fences: %w; storms stay on the ledger until the next tick", err)
 	}
 	policies, err := w.Objects.Policies(ctx)
 	if err != nil {
-		return fmt.Errorf("end storms: %w", err)
+		return fmt.Errorf("read the policies: %w; storms stay on the ledger until the next tick", err)
 	}
 	c := admission.NewPicture(admission.Observed{Nodes: look.ClusterNodes(nodes), Fences: fences, Policies: policies})
 	admission.CalmDown(policies, c, ledger, w.Now())

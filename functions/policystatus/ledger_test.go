@@ -2,6 +2,7 @@ package policystatus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -98,6 +99,49 @@ func TestAStormThatBeginsMeanwhile(t *testing.T) {
 	}
 	if d := cmp.Diff([]api.Storm{{Policy: "p", Message: "new"}}, s.ledger.Status.Storms); d != "" {
 		t.Error(d)
+	}
+}
+
+// unreadable fails one of the reads and writes.
+type unreadable struct {
+	*shown
+	what string
+}
+
+func (u unreadable) fails(what string) error {
+	if what == u.what {
+		return errors.New("forbidden")
+	}
+	return nil
+}
+
+func (u unreadable) Nodes(context.Context) ([]corev1.Node, error)    { return nil, u.fails("nodes") }
+func (u unreadable) Fences(context.Context) ([]api.NodeFence, error) { return nil, u.fails("fences") }
+func (u unreadable) Policies(context.Context) ([]api.FencePolicy, error) {
+	return nil, u.fails("policies")
+}
+func (u unreadable) Ledger(context.Context) (*api.FenceLedger, error) {
+	return u.ledger.DeepCopy(), u.fails("ledger")
+}
+func (u unreadable) SaveLedger(context.Context, *api.FenceLedger) (*api.FenceLedger, error) {
+	return nil, u.fails("save")
+}
+
+// TestALedgerThatCannotBeWrittenSaysWhy: what could not be read or written, and what comes of it.
+func TestALedgerThatCannotBeWrittenSaysWhy(t *testing.T) {
+	for what, want := range map[string]string{
+		"nodes":    "read the nodes: forbidden; storms stay on the ledger until the next tick",
+		"fences":   "read the fences: forbidden; storms stay on the ledger until the next tick",
+		"policies": "read the policies: forbidden; storms stay on the ledger until the next tick",
+		"ledger":   "read the ledger: forbidden; its storms and conditions stay as they are until the next tick",
+		"save":     "write the ledger's status: forbidden; its storms and conditions stay as they are until the next tick",
+	} {
+		u := unreadable{&shown{}, what}
+		u.ledger.Status.Storms = []api.Storm{{Policy: "p"}}
+		w := &Writer{Objects: u, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+		if err := w.writeLedger(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", what, err, want)
+		}
 	}
 }
 
