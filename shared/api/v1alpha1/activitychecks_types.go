@@ -1,20 +1,20 @@
 package v1alpha1
 
-// ActivityChecks asks other witnesses whether a node that the API server has
-// lost is really dead, before anything is reserved or touched. The terms and
-// numbers are those of CloudStack's Host HA.
+// ActivityChecks asks witnesses besides the API server whether a lost node is really dead. They
+// are asked before anything is reserved or touched. The terms and numbers are those of
+// CloudStack's Host HA.
 //
-// One round asks every check once. A round saw activity if any check did, or if
-// the node's Lease moved: one witness is enough for alive. A round failed if the
-// Lease stood still and, besides it, every check that could tell saw nothing:
-// the Lease alone, or a check alone, is never enough for dead. A round in which a
-// check went wrong is neither; it is recorded and repeated.
+// One round asks every check once. A round saw activity if a check saw activity, or if the node's
+// Lease moved: one witness is enough to count a node as alive. A round failed if the Lease stood
+// still and, besides, every check that could tell saw no activity: neither the Lease alone nor a
+// check alone is enough to count a node as dead. A round in which a check went wrong counts as
+// neither; it is recorded and repeated.
 //
-// What an event asked for, and what a person approved or confirmed, is not
-// checked: somebody has answered already.
+// A fence that an event asked for, or that a person approved or confirmed, is not checked:
+// somebody has already answered the question.
 //
 // +kubebuilder:validation:XValidation:rule="self.failedRounds <= self.rounds",message="activityChecks.failedRounds (8 unless set) must not be more than activityChecks.rounds (10 unless set), or no node would ever count as dead: lower failedRounds, or raise rounds"
-// +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="activityChecks.recheckInterval (5m unless set) must not be longer than activityChecks.aliveTimeout (1h unless set), or no node would be checked anew: shorten recheckInterval, or lengthen aliveTimeout"
+// +kubebuilder:validation:XValidation:rule="[self.recheckInterval, self.aliveTimeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.recheckInterval) <= duration(self.aliveTimeout)",message="activityChecks.recheckInterval (5m unless set) must not be longer than activityChecks.aliveTimeout (1h unless set), or no node would be checked again: shorten recheckInterval, or lengthen aliveTimeout"
 type ActivityChecks struct {
 	// checks are the witnesses, 1 to 4. The node's Lease is always one witness more.
 	// +kubebuilder:validation:MinItems=1
@@ -48,10 +48,9 @@ type ActivityChecks struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="activityChecks.checkTimeout must be between 1s and 1h"
 	// +optional
 	CheckTimeout *Duration `json:"checkTimeout,omitempty"`
-	// recheckInterval is how long a living node is left alone, which is DEGRADED, before
-	// it is suspected anew, and how long the last failed round speaks for the node's
-	// death: a fence that was held for longer asks once more. 1s to 24h, and not longer
-	// than aliveTimeout; 5m unless set.
+	// recheckInterval is how long a living node, which is DEGRADED, is left alone before it is
+	// suspected again. It is also how long the last failed round counts: a fence that was held
+	// for longer asks once more. 1s to 24h, and not longer than aliveTimeout; 5m unless set.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="activityChecks.recheckInterval must be between 1s and 24h"
 	// +optional
@@ -62,19 +61,18 @@ type ActivityChecks struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('168h')",message="activityChecks.aliveTimeout must be between 1s and 168h"
 	// +optional
 	AliveTimeout *Duration `json:"aliveTimeout,omitempty"`
-	// onAliveTimeout is what becomes of a node that was unhealthy and alive for
-	// aliveTimeout: RequireApproval, which is the default, holds its fence for a person,
-	// Fence goes on without one.
+	// onAliveTimeout says what happens to a node that was unhealthy and alive for aliveTimeout.
+	// RequireApproval, the default, holds its fence for a person. Fence continues without one.
 	// +kubebuilder:default=RequireApproval
 	// +optional
 	OnAliveTimeout AfterAlive `json:"onAliveTimeout,omitempty"`
 }
 
-// AfterAlive is what becomes of a node that was unhealthy and alive for too long.
+// AfterAlive says what happens to a node that was unhealthy and alive for too long.
 // +kubebuilder:validation:Enum=Fence;RequireApproval
 type AfterAlive string
 
-// The ways on.
+// What may happen then.
 const (
 	AliveFence           AfterAlive = "Fence"
 	AliveRequireApproval AfterAlive = "RequireApproval"
@@ -86,26 +84,26 @@ const (
 type ActivityCheck struct {
 	// type is who is asked: Kubelet, Neighbors, Job or Device.
 	//
-	// Kubelet connects to the node's kubelet from where nodefence runs, at the port that
-	// the Node reports, or at NODEFENCE_KUBELET_PORT of the gate. An open port, and one
-	// that the machine itself refuses, is activity; no answer is none, provided that the
-	// same port of another Ready node answers: else it may be nodefence that is cut off,
-	// and the check went wrong. The address is what the Node reports: one that is no IP
-	// address, or is loopback, link-local or of a group, goes wrong too, and with
-	// NODEFENCE_NODE_NETWORKS (CIDRs, for the gate) whatever is in none of them.
+	// Kubelet connects to the node's kubelet from where nodefence runs, at the port that the Node
+	// reports, or at NODEFENCE_KUBELET_PORT of the gate. An open port is activity, and so is a
+	// connection that the machine itself refuses. No answer is no activity if the same port of
+	// another Ready node answers. If that does not answer either, nodefence itself may be cut
+	// off, and the check went wrong. The address is the one that the Node reports. The check also
+	// goes wrong if that is no IP address, if it is loopback, link-local or multicast, and, with
+	// NODEFENCE_NODE_NETWORKS (CIDRs, for the gate), if it is in none of these networks.
 	//
-	// Neighbors does the same from other nodes, in other failure domains, by short Jobs in
-	// namespace nodefence-checks, of the image NODEFENCE_NEIGHBORS_IMAGE of the gate, which
-	// the manifests set. Job is one of your own. Device reads the machine's power, or the
-	// instance's state, from the device or cloud that is bound to the node; it needs action
+	// Neighbors does the same from other nodes, in other failure domains. It runs short Jobs in
+	// namespace nodefence-checks with the image NODEFENCE_NEIGHBORS_IMAGE of the gate, which the
+	// manifests set. Job runs a Job of your own. Device reads the machine's power, or the
+	// instance's state, from the device or cloud that is bound to the node. It needs action
 	// Reboot or PowerOff.
 	// +required
 	Type CheckType `json:"type,omitempty"`
 	// neighbors is for type Neighbors: three, in other zones, unless set.
 	// +optional
 	Neighbors *NeighborsCheck `json:"neighbors,omitempty"`
-	// job is for type Job: exit 0 says that the node is active, 1 that it is not,
-	// anything else that it could not be told.
+	// job is for type Job: exit code 0 means that the node is active, 1 that it is not, and any
+	// other that the Job could not tell.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
 }
@@ -114,15 +112,15 @@ type ActivityCheck struct {
 // +kubebuilder:validation:Enum=Kubelet;Neighbors;Job;Device
 type CheckType string
 
-// The kinds of witness. What CheckDevice hears is a witness for dead where the machine is
-// off, stopped or terminated. On or running is neither: a health check may take power for
-// health, but activity means that the machine does something, and one whose kernel hangs
-// is on. Were that activity, no hung machine would ever be fenced; were it none, each
-// running one would count as dead. So a machine that is on leaves the round to the other
-// checks; where there are none the round is done and has not failed, and after all rounds
-// the node is DEGRADED. No answer, an unknown state, one on the way between the two, and a
-// device that answers for another machine are the check gone wrong. It is asked by one
-// read, under all limits, and last, where every other check saw nothing.
+// The kinds of witness. CheckDevice counts for dead where the machine is off, stopped or
+// terminated. A machine that is on or running counts for neither: activity means that the machine
+// does something, and a machine whose kernel hangs is on too. If on counted as activity, no hung
+// machine would ever be fenced; if it counted as no activity, every running machine would count
+// as dead. So a machine that is on leaves the round to the other checks. If there are no others,
+// the round is done and has not failed, and after all rounds the node is DEGRADED. The check went
+// wrong if there is no answer, if the state is unknown or between on and off, or if the device
+// answers for another machine. The device is asked last, by one read under all limits, and only
+// where every other check saw nothing.
 const (
 	CheckKubelet   CheckType = "Kubelet"
 	CheckNeighbors CheckType = "Neighbors"
@@ -132,15 +130,15 @@ const (
 
 // NeighborsCheck connects to a kubelet from other nodes.
 type NeighborsCheck struct {
-	// count is how many neighbors, each another node: 1 to 5, 3 unless set.
+	// count is how many neighbors are asked, each of them a different node: 1 to 5, 3 unless set.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	// +optional
 	Count *int32 `json:"count,omitempty"`
-	// topologyKey is the node label that tells failure domains apart, of at most 316
-	// letters: no neighbor has the failed node's value of it. If the failed node has none,
-	// the neighbors are any other nodes. topology.kubernetes.io/zone unless set.
+	// topologyKey is the node label that tells failure domains apart, of at most 316 letters: no
+	// neighbor has the failed node's value of it. If the failed node does not have the label, any
+	// other node may be a neighbor. topology.kubernetes.io/zone unless set.
 	// +kubebuilder:default="topology.kubernetes.io/zone"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=316
@@ -161,19 +159,19 @@ type JobCheck struct {
 	PodTemplateName string `json:"podTemplateName,omitempty"`
 }
 
-// StorageCheck is a question about the storage, asked before a fence begins: if
-// it is unreachable for everyone, no fence makes anything better. Only an answer
-// that says so holds; a probe that goes wrong is told and does not.
+// StorageCheck asks, before a fence begins, whether the storage is reachable: if it is
+// unreachable for everyone, no fence makes anything better. Only the answer that it is
+// unreachable holds fences. A probe that goes wrong is reported and holds nothing.
 // +kubebuilder:validation:XValidation:rule="has(self.tcp) == (self.type == 'TCP')",message="storageCheck.tcp goes with type TCP: write it for that type, and leave it out for any other"
 // +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="storageCheck.job goes with type Job: write it for that type, and leave it out for any other"
 type StorageCheck struct {
-	// type is how the storage is asked: TCP connects to it, Job is one of your own.
+	// type says how the storage is asked: TCP connects to it, Job runs a Job of your own.
 	// +required
 	Type StorageCheckType `json:"type,omitempty"`
-	// tcp is what is connected to, with type TCP.
+	// tcp is for type TCP: it says what to connect to.
 	// +optional
 	TCP *TCPCheck `json:"tcp,omitempty"`
-	// job is for type Job: exit 0 says reachable, 1 unreachable for everyone.
+	// job is for type Job: exit code 0 means reachable, 1 unreachable for everyone.
 	// +optional
 	Job *JobCheck `json:"job,omitempty"`
 	// timeout is how long one probe may take: 1s to 1h, 60s unless set.
@@ -188,7 +186,7 @@ type StorageCheck struct {
 	ValidDuration *Duration `json:"validDuration,omitempty"`
 }
 
-// StorageCheckType is how a storage is asked.
+// StorageCheckType says how a storage is asked.
 // +kubebuilder:validation:Enum=TCP;Job
 type StorageCheckType string
 
@@ -213,22 +211,22 @@ type TCPCheck struct {
 // +kubebuilder:validation:Enum=Activity;None;Neither;Error
 type Answer string
 
-// The answers. None of them: not answered yet.
+// The answers. An empty one means that there is no answer yet.
 const (
 	// AnswerActivity: the check saw the node, or what it asks about, alive.
 	AnswerActivity Answer = "Activity"
-	// AnswerNone: it saw that there was none.
+	// AnswerNone: the check saw that there was no activity.
 	AnswerNone Answer = "None"
-	// AnswerNeither: it could tell, and what it saw speaks neither for life nor for
-	// death: a machine that is on.
+	// AnswerNeither: the check could tell, and what it saw shows neither life nor death: the
+	// machine is on.
 	AnswerNeither Answer = "Neither"
-	// AnswerError: it could not tell.
+	// AnswerError: the check could not tell.
 	AnswerError Answer = "Error"
 )
 
 // CheckResult is one check of a round.
 type CheckResult struct {
-	// check names it: its place in the policy, and its kind.
+	// check names the check: its place in the policy, and its type.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Check string `json:"check"`
@@ -243,8 +241,8 @@ type CheckResult struct {
 
 // CheckRound is the round of checks under way, or the last one.
 type CheckRound struct {
-	// number of the round, which names its Jobs: a late answer of another round
-	// counts for nothing.
+	// number of the round. It is in the names of the round's Jobs, so that a late answer of
+	// another round does not count.
 	// +optional
 	Number int32 `json:"number,omitempty"`
 	// startedAt is when the round began, by the API server's clock.
@@ -264,7 +262,7 @@ type CheckRound struct {
 	Results []CheckResult `json:"results,omitempty"`
 }
 
-// ActivityRecord is what the activity checks have come to.
+// ActivityRecord is the result of the activity checks so far.
 type ActivityRecord struct {
 	CheckRound `json:",inline"`
 	// done counts the rounds since the node was suspected, without those that went wrong.
@@ -280,8 +278,8 @@ type ActivityRecord struct {
 	// failedAt is when a round last failed.
 	// +optional
 	FailedAt *Time `json:"failedAt,omitempty"`
-	// degraded says that the node is unhealthy and alive; saw is by what. It is suspected anew
-	// after recheckInterval.
+	// degraded says that the node is unhealthy and alive; saw names the witness. The node is
+	// suspected again after recheckInterval.
 	// +optional
 	Degraded bool `json:"degraded,omitempty"`
 	// reading says that all other checks have answered, and the machine is being read.
@@ -291,7 +289,7 @@ type ActivityRecord struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Saw string `json:"saw,omitempty"`
-	// degradedSince is when it was first seen alive, and not taken for dead since.
+	// degradedSince is when the node was first seen alive, without having counted as dead since.
 	// +optional
 	DegradedSince *Time `json:"degradedSince,omitempty"`
 }

@@ -5,10 +5,10 @@ import "slices"
 // MaxAskedBy bounds those who asked for a fence that its record names.
 const MaxAskedBy = 17
 
-// AskedBy is an event that asked for a fence, and on whose authority.
+// AskedBy is an event that asked for a fence, and the user who sent it.
 type AskedBy struct {
-	// id is the id attribute of the event. Together with source it tells the event from
-	// every other: it is served once.
+	// id is the id attribute of the event. Together with source it identifies the event, which is
+	// served once.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	ID string `json:"id"`
@@ -20,21 +20,21 @@ type AskedBy struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Type string `json:"type"`
-	// user is the one that the event's token was issued to, or names the problem that was
-	// reported; empty if a rule of a NodeProblemPolicy believes the source.
+	// user is the user that the event's token was issued to, or names the problem that was
+	// reported. It is empty if a rule of a NodeProblemPolicy believes the source.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	User string `json:"user,omitempty"`
-	// reason says why, in the words of whoever asked.
+	// reason says why, in the words of the sender.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// joinedAt is when the gate took it, as the fence opened or to join it. Its age counts from
-	// here.
+	// joinedAt is when the gate accepted the event, to open the fence or to join it. Its age
+	// counts from here.
 	// +required
 	JoinedAt Time `json:"joinedAt"`
-	// served is set where power had been cut, or work released, when it came: the fence
-	// answers to it too, and it changes nothing.
+	// served is set if power had been cut, or work released, when the event came. The fence then
+	// answers it too, and it changes nothing.
 	// +optional
 	Served bool `json:"served,omitempty"`
 }
@@ -49,7 +49,7 @@ type PastAskedBy struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Source string `json:"source"`
-	// served is set where power had been cut, or work released, when it came.
+	// served is set if power had been cut, or work released, when the event came.
 	// +optional
 	Served bool `json:"served,omitempty"`
 }
@@ -82,8 +82,8 @@ func (f *NodeFence) Served(r *AskedBy) bool {
 	return f.served(func(id, source string) bool { return id == r.ID && source == r.Source })
 }
 
-// ServedID tells whether a request of this ID has, whatever its source: a token is
-// bound to node and ID, and whoever saw its event can write another source.
+// ServedID tells whether a request with this ID was answered, whatever its source: a token is
+// bound to node and ID, and somebody who saw its event can write another source.
 func (f *NodeFence) ServedID(id string) bool {
 	return f.served(func(is, _ string) bool { return is == id })
 }

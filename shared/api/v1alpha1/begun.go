@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Begun tells whether power was cut for this fence, or its work released: from here it runs
-// to its end, and whatever brakes only stops further Offs (S25).
+// Begun tells whether power was cut for this fence, or its work released: from then on it runs to
+// its end, and a brake only stops further Offs (S25).
 func (st *NodeFenceStatus) Begun() bool {
 	return st.Power.SwitchedByUs || st.Release.StartedAt != nil
 }

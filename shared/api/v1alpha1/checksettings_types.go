@@ -25,16 +25,16 @@ type ActivitySettings struct {
 	// then went wrong.
 	// +required
 	CheckTimeout metav1.Duration `json:"checkTimeout"`
-	// recheckInterval is how long a living node is left alone before it is suspected anew,
-	// and how long the last failed round speaks for its death, such as 5m0s.
+	// recheckInterval is how long a living node is left alone before it is suspected again, and
+	// how long the last failed round counts, such as 5m0s.
 	// +required
 	RecheckInterval metav1.Duration `json:"recheckInterval"`
 	// aliveTimeout is how long the node may be unhealthy and alive, such as 1h0m0s; after
 	// that onAliveTimeout decides.
 	// +required
 	AliveTimeout metav1.Duration `json:"aliveTimeout"`
-	// onAliveTimeout is what becomes of the node after aliveTimeout: RequireApproval holds
-	// its fence for a person, Fence goes on without one.
+	// onAliveTimeout says what happens to the node after aliveTimeout: RequireApproval holds its
+	// fence for a person, Fence continues without one.
 	// +required
 	OnAliveTimeout AfterAlive `json:"onAliveTimeout"`
 }
@@ -66,10 +66,10 @@ type NeighborsSettings struct {
 
 // StorageSettings are a policy's storageCheck, with every default in its place.
 type StorageSettings struct {
-	// type is how the storage is asked: TCP connects to it, Job runs a Job.
+	// type says how the storage is asked: TCP connects to it, Job runs a Job.
 	// +required
 	Type StorageCheckType `json:"type"`
-	// tcp is what is connected to, with type TCP.
+	// tcp says what to connect to, with type TCP.
 	// +optional
 	TCP *TCPCheck `json:"tcp,omitempty"`
 	// job is the Job that is run, with type Job.
@@ -85,15 +85,15 @@ type StorageSettings struct {
 
 // KdumpSettings are a policy's kdump, with every default in its place.
 type KdumpSettings struct {
-	// firstMessageTimeout is how long after the fence was opened a first message of a dump
-	// is waited for, such as 1m0s; 0s is not at all.
+	// firstMessageTimeout is how long after the fence was opened nodefence waits for a first
+	// message of a dump, such as 1m0s; with 0s it does not wait.
 	// +required
 	FirstMessageTimeout metav1.Duration `json:"firstMessageTimeout"`
 	// quietDuration is how long after its last message a dump counts as ended, such as
 	// 30s.
 	// +required
 	QuietDuration metav1.Duration `json:"quietDuration"`
-	// timeout is how long a dump is waited for in all, such as 15m0s; then the power is
+	// timeout is how long nodefence waits for a dump in all, such as 15m0s; then the power is
 	// cut.
 	// +required
 	Timeout metav1.Duration `json:"timeout"`

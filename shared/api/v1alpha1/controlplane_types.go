@@ -9,17 +9,16 @@ type ControlPlane struct {
 	// +kubebuilder:default=Never
 	// +optional
 	Fence *ControlPlaneRule `json:"fence,omitempty"`
-	// etcdNodeNames names at most 9 nodes on which etcd runs. It adds to what is observed: the static
-	// pods of namespace kube-system (label component=etcd), the members that the pods'
-	// --initial-cluster names, and control-plane nodes beside those. A member that is
-	// observed and not listed here counts as unhealthy, as does a listed name without a
-	// Ready Node, so that a list that is out of date holds; what is held says which member
-	// counts and by what it is known. While a member is not listed, or a listed name has no
-	// Node, condition Accepted is False and names both lists. Unless set, etcd's members are
-	// what is observed; where there is no such pod, list them all. --initial-cluster is as
-	// old as its pod's manifest: a member whose Node is deleted may be in none, and one that
-	// has left etcd may still be in one. The list counts as it stands, also for a fence that
-	// is held already.
+	// etcdNodeNames names at most 9 nodes on which etcd runs. It is added to what nodefence
+	// observes: the static pods of namespace kube-system (label component=etcd), the members that
+	// the pods' --initial-cluster names, and the other control-plane nodes. A member that is
+	// observed and not listed here counts as unhealthy, and so does a listed name without a Ready
+	// Node: a list that is out of date holds fences. The message of a held fence says which
+	// member counts, and how it is known. While a member is not listed, or a listed name has no
+	// Node, condition Accepted is False and names both lists. Unless set, etcd's members are what
+	// is observed; where there is no such pod, list them all. --initial-cluster is as old as its
+	// pod's manifest: it may lack a member whose Node is deleted, and may still name a member
+	// that has left etcd. The list counts as it is now, also for a fence that is already held.
 	// +kubebuilder:validation:MaxItems=9
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253

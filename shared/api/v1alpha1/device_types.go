@@ -35,7 +35,7 @@ type Binding struct {
 	// off from these while it runs on.
 	// +required
 	Role Role `json:"role"`
-	// driver is the name of what speaks with it, such as ipmi.
+	// driver is the name of the driver that speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -56,8 +56,9 @@ type Binding struct {
 	// effectDelay is the longest time between an accepted call and its effect (S8).
 	// +optional
 	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
-	// lead is how long the device may read off before the machine is off: after our own
-	// Off the second read of a proof comes no earlier (S5). Where it is missing, 5s.
+	// lead is how long the device may already read off while the machine is still on. After our
+	// own Off the second read of a proof comes no earlier than that (S5). If it is missing, it is
+	// 5s.
 	// +optional
 	Lead *metav1.Duration `json:"lead,omitempty"`
 	// identity is what the machine said of itself while it was healthy.
@@ -71,10 +72,11 @@ type Binding struct {
 	// gives back what this device cuts, so that it stays off whatever the policy says.
 	// +optional
 	LeaveOff bool `json:"leaveOff,omitempty"`
-	// kdump says that the node's configuration asks for its dump to be waited for.
+	// kdump says that the node's configuration asks nodefence to wait for its dump.
 	// +optional
 	Kdump bool `json:"kdump,omitempty"`
-	// must says that the fence goes no further before this device is seen to cut.
+	// must says that the fence does not continue before this device is seen to have cut the
+	// machine off.
 	// +optional
 	Must bool `json:"must,omitempty"`
 	// covers is the storage that it cuts off.
@@ -98,7 +100,7 @@ func (b *Binding) Words() string { return b.Driver + " " + b.Address }
 
 // SetMember is one device of a set. Its fields are a device's.
 type SetMember struct {
-	// driver is the name of what speaks with it, such as ipmi.
+	// driver is the name of the driver that speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -133,7 +135,7 @@ type ConfigSource struct {
 	// +kubebuilder:validation:Enum=ConfigMap
 	// +required
 	Kind string `json:"kind"`
-	// namespace is where it stands: the namespace of nodefence's own configuration.
+	// namespace is the namespace of the object: that of nodefence's own configuration.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
@@ -141,8 +143,8 @@ type ConfigSource struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// resourceVersion is the object's when it was read: another one today means that it
-	// was changed since.
+	// resourceVersion is the object's when it was read: if the object has another one now, it was
+	// changed since.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
@@ -163,8 +165,8 @@ const (
 	KindSecret    = "Secret"
 )
 
-// SecretRef says where one secret parameter stands: in a Secret of the namespace of
-// devices' Secrets, or in the ConfigMap in which a person left it.
+// SecretRef says where one secret parameter is: in a Secret of the namespace of devices' Secrets,
+// or in the ConfigMap in which a person left it.
 type SecretRef struct {
 	// parameter is the driver's name for the parameter, such as password.
 	// +kubebuilder:validation:MaxLength=253
@@ -188,7 +190,7 @@ type SecretRef struct {
 // String is kind, name and key.
 func (r SecretRef) String() string { return r.Kind + " " + r.Name + ", key " + r.Key }
 
-// RefOf finds the one of a parameter.
+// RefOf finds the SecretRef of a parameter.
 func RefOf(refs []SecretRef, parameter string) (SecretRef, bool) {
 	for _, r := range refs {
 		if r.Parameter == parameter {

@@ -24,8 +24,8 @@ func DurationOf(d time.Duration) *Duration {
 // these rules holds.
 func (d *Duration) Get() time.Duration { return d.Or(0).Duration }
 
-// Or is its length, or def where it is left out or is no duration: a text that came past
-// the API server's rules must not become a zero.
+// Or is its length, or def where it is left out or is no duration: a text that the API server's
+// rules did not check must not become a zero.
 func (d *Duration) Or(def time.Duration) metav1.Duration {
 	if d != nil {
 		if length, err := time.ParseDuration(string(*d)); err == nil {

@@ -5,16 +5,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// FenceBudget is the availability of a set of nodes: it bounds how many of them are
-// disrupted at once, whatever policies select them, where a policy's limits are the
-// fencer's own brake. Its status is for others to use too, such as tools that upgrade nodes.
+// FenceBudget keeps a set of nodes available: it bounds how many of them are disrupted at once,
+// whatever policies select them. A policy's limits, in contrast, bound nodefence itself. Its
+// status is for others to use too, such as tools that upgrade nodes.
 //
-// A node that is dead already is not made less available by its fence: with maxUnavailable: 1
-// and three dead nodes they are fenced one at a time, as a PodDisruptionBudget's AlwaysAllow
-// has it. A healthy node, whose fence somebody asks for, must find room beside the dead ones.
+// A fence does not make a dead node less available: with maxUnavailable: 1 and three dead nodes,
+// these are fenced one at a time, as with a PodDisruptionBudget's AlwaysAllow. A healthy node
+// whose fence somebody asks for must find room besides the dead ones.
 //
 // A budget with a field that a program does not know or can't read holds the nodes that it
-// selects (PolicyNotUnderstood), and every node where that is the selector.
+// selects (PolicyNotUnderstood). If that field is the selector, it holds every node.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=fencing
@@ -47,10 +47,9 @@ type FenceBudgetSpec struct {
 	// selector chooses nodes by label. {} is every node, and must be written.
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
-	// maxUnavailable is the most nodes that may be unavailable: a number from 0 to
-	// 1000000, or a percentage from 0% to 100%. A percentage is rounded down, but is at
-	// least one unless it is 0%. 0 and 0% are none: no node of the set is fenced, and
-	// those that are dead are not either.
+	// maxUnavailable is the most nodes that may be unavailable: a number from 0 to 1000000, or a
+	// percentage from 0% to 100%. A percentage is rounded down, but is at least one unless it is
+	// 0%. With 0 and 0% no node of the set is fenced, not even a dead one.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
@@ -74,12 +73,12 @@ type FenceBudgetStatus struct {
 	// observedAt is when the set was last looked at, by the API server's clock.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
-	// expectedNodes are those that the selector chooses, or chose when a fence of theirs
-	// that has not ended was under way already.
+	// expectedNodes are the nodes that the selector chooses, and those that it chose while a
+	// fence of theirs was under way that has not ended yet.
 	// +optional
 	ExpectedNodes int32 `json:"expectedNodes"`
-	// availableNodes of them are Ready, their Leases move, and no fence of theirs is under
-	// way. One that waits for its slot takes nothing.
+	// availableNodes are those of them that are Ready, whose Leases move, and that have no fence
+	// under way. A fence that waits for its slot does not count.
 	// +optional
 	AvailableNodes int32 `json:"availableNodes"`
 	// fencingNodes are those with a fence between reservation and release.

@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FenceLedger is the one object, named "cluster", against which every gate
-// counts, decides and reserves in a single compare-and-swap (S14). The programs may
-// write its status and not its spec, which is people's; one resourceVersion covers both,
-// so that whoever wrote either has everybody else look again.
+// FenceLedger is the one object, named "cluster", against which every gate counts, decides and
+// reserves in a single compare-and-swap (S14). The programs may write its status and not its
+// spec, which people write. One resourceVersion covers both, so that after a write to either all
+// others look again.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -39,39 +39,40 @@ type FenceLedger struct {
 
 // FenceLedgerSpec is what a person sets.
 type FenceLedgerSpec struct {
-	// stop is the cluster-wide switch: nothing new begins and no further Off is
-	// sent. What was begun is proven, released and recovered. Off unless set.
+	// stop is the cluster-wide stop switch: while it is set, nothing new begins and no further
+	// Off is sent. What was begun is proven, released and recovered. Off unless set.
 	// +optional
 	Stop bool `json:"stop,omitempty"`
-	// stopReason says why, for whoever reads it later: at most 256 letters. It stops
-	// nothing by itself.
+	// stopReason says why, for those who read it later: at most 256 letters. It stops nothing by
+	// itself.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	StopReason string `json:"stopReason,omitempty"`
-	// restoreConfirmed is a person's word that nodefence may go on after the
-	// restore that status.restored tells of (S16).
+	// restoreConfirmed is a person's confirmation that nodefence may continue after the restore
+	// that status.restored is about (S16).
 	// +optional
 	RestoreConfirmed *RestoreConfirmed `json:"restoreConfirmed,omitempty"`
-	// coolDownEnded is a person's word that the cool-downs under way after storms need
-	// not be waited for. A storm that is not over holds all the same.
+	// coolDownEnded is a person's confirmation that nodefence need not wait for the cool-downs
+	// that are under way after storms. A storm that is not over still holds fences.
 	// +optional
 	CoolDownEnded *CoolDownEnded `json:"coolDownEnded,omitempty"`
 }
 
-// CoolDownEnded is said of the cool-downs that end at a time or before it, and of no
-// later one.
+// CoolDownEnded is about the cool-downs that end at a given time or before it, and about no later
+// one.
 type CoolDownEnded struct {
 	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by,omitempty"`
-	// reason is why, for the history of the fences that go on by it, in 1 to 256 letters.
+	// reason is why, for the history of the fences that continue because of it, in 1 to 256
+	// letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	Reason string `json:"reason,omitempty"`
-	// until is status.storms[].coolDownUntil of the last of those that are meant.
+	// until is status.storms[].coolDownUntil of the last cool-down that is meant.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -79,7 +80,7 @@ type CoolDownEnded struct {
 	Until Time `json:"until,omitempty"`
 }
 
-// RestoreConfirmed is said of one restore, and of no later one.
+// RestoreConfirmed is about one restore, and about no later one.
 type RestoreConfirmed struct {
 	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
@@ -96,18 +97,18 @@ type RestoreConfirmed struct {
 
 // FenceLedgerStatus is what nodefence keeps.
 type FenceLedgerStatus struct {
-	// reservations are slots in use. One whose fence is gone, closed or released counts for
-	// nothing and is dropped by whoever writes next. With 1024 of them every other fence is
-	// held (TooManyConcurrent), so that there are never as many as this list takes, 2048.
+	// reservations are the slots in use. A reservation whose fence is gone, closed or released
+	// does not count, and the next write removes it. With 1024 of them every other fence is held
+	// (TooManyConcurrent), so that this list, which takes 2048, is never full.
 	// +kubebuilder:validation:MaxItems=2048
 	// +listType=map
 	// +listMapKey=nodeName
 	// +optional
 	Reservations []Reservation `json:"reservations,omitempty"`
-	// underWay are the fences between their reservation and their end, with what their
-	// nodes counted for since: so they count also once a Node object is gone, or has
-	// other labels. With 2048 of them no other begins (TooManyConcurrent), so that there
-	// are never as many as this list takes, 4096.
+	// underWay are the fences between their reservation and their end, with all that their nodes
+	// have counted for since: they still count when a Node object is gone, or has other labels.
+	// With 2048 of them no other begins (TooManyConcurrent), so that this list, which takes 4096,
+	// is never full.
 	// +kubebuilder:validation:MaxItems=4096
 	// +listType=atomic
 	// +optional
@@ -115,9 +116,9 @@ type FenceLedgerStatus struct {
 	// leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`
-	// storms are the policies under which more nodes are unhealthy than they allow, or were
-	// until a cool-down ago: 256 at most, over all policies and their domains. With so many
-	// nothing begins anywhere, and no release either (TooManyUnhealthy).
+	// storms are the storms under way, and those whose cool-down is not over: 256 at most, over
+	// all policies and their domains. With 256 of them no fence and no release begins anywhere
+	// (TooManyUnhealthy).
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=map
 	// +listMapKey=policy
@@ -125,28 +126,29 @@ type FenceLedgerStatus struct {
 	// +listMapKey=domain
 	// +optional
 	Storms []Storm `json:"storms,omitempty"`
-	// admitted are the fences that began in the last 24 hours, for the policies' maxRate:
-	// of each policy the newest 1000 at least, so that no rate forgets what it counts, and
-	// 2048 in all. Where more would be kept, those go first that no maxRate counts as it is
-	// now, and then a fence is held (TooManyInATime); a maxRate that is raised or lengthened
-	// after that counts only what is left.
+	// admitted are the fences that began in the last 24 hours, for the policies' maxRate. The
+	// list keeps at least the newest 1000 of each policy, so that no rate forgets what it counts,
+	// and 2048 in all. If there would be more, those are removed first that no maxRate counts
+	// now. If that is not enough, a fence is held (TooManyInATime). A maxRate that is raised or
+	// lengthened after that counts only what is left.
 	// +kubebuilder:validation:MaxItems=2048
 	// +listType=atomic
 	// +optional
 	Admitted []Reservation `json:"admitted,omitempty"`
-	// restored says that the API server's state was seen to have gone back in time,
-	// last. Nothing new starts until spec.restoreConfirmed names its seenAt.
+	// restored says when the API server's state was last seen to have gone back in time. Nothing
+	// new starts until spec.restoreConfirmed names its seenAt.
 	// +optional
 	Restored *Restored `json:"restored,omitempty"`
-	// checks are the nodes whose devices may be read for their FenceTargets now, 256 at
-	// most. The source gives the turns, each before it asks for the check; a reservation
-	// for a node that has one looks whether its device is being read (S7).
+	// checks are the nodes whose devices may be read for their FenceTargets now, 256 at most. The
+	// source writes each turn before it asks for the check. Before it reserves a slot for a node
+	// that has a turn, the gate looks whether the node's device is being read (S7).
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=map
 	// +listMapKey=nodeName
 	// +optional
 	Checks []NodeTurn `json:"checks,omitempty"`
-	// conditions say in Kubernetes' way what holds now, each with a reason and a message.
+	// conditions say, as Kubernetes' conditions do, what holds fences now, each with a reason and
+	// a message.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -160,7 +162,7 @@ type NodeTurn struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName"`
-	// until is when the turn is over. No read of it begins less than 20s before.
+	// until is when the turn is over. No read begins in its last 20s.
 	// +required
 	Until Time `json:"until"`
 }
@@ -266,12 +268,12 @@ type UnderWay struct {
 
 // LeasePicture is what the source saw of the nodes' Leases.
 type LeasePicture struct {
-	// since is when this source began to watch: a picture that is younger than
-	// one renewal has not seen a failure yet.
+	// since is when this source began to watch: a picture that is younger than one renewal can't
+	// show a failure yet.
 	// +optional
 	Since *Time `json:"since,omitempty"`
-	// observedAt is when the source looked last. By a picture that is older than 30s
-	// nothing begins.
+	// observedAt is when the source last looked. While the picture is older than 30s, nothing
+	// begins.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// renewal is the longest time between two renewals of any Lease watched, 25
@@ -283,9 +285,8 @@ type LeasePicture struct {
 	// total is how many Leases are watched.
 	// +optional
 	Total int32 `json:"total,omitempty"`
-	// stillCount is how many Leases missed a renewal. still names them, but no more than
-	// 512: with more, nothing begins, as nobody knows of a node that is not named whether
-	// it lives.
+	// stillCount is how many Leases missed a renewal. still names at most 512 of them. With more,
+	// nothing begins, because nobody knows whether a node that is not named is alive.
 	// +optional
 	StillCount int32 `json:"stillCount,omitempty"`
 	// still are the Leases that missed a renewal, the first 512 of them by their nodes' names.

@@ -6,11 +6,11 @@ import (
 
 // FencePolicy says which nodes are fenced, when, and how far.
 //
-// A program that meets a field or a value that it does not know, or can't read, or that
-// misses selector, mode or action, begins no fence of the nodes that the policy selects, as
-// if it were paused (PolicyNotUnderstood): it may be a brake of a newer one. Where that is
-// selector, controlPlane, missingNodes or machines, which may be about any node, it begins
-// none at all; so it does where it is status.missing or status.failedMachines.
+// If a program does not know or can't read a field or a value, or if selector, mode or action is
+// missing, it begins no fence of the nodes that the policy selects, as if the policy were paused
+// (PolicyNotUnderstood): the field may be a brake of a newer version. If that is selector,
+// controlPlane, missingNodes or machines, which may be about any node, the program begins no
+// fence at all. It begins none either if that is status.missing or status.failedMachines.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=fencepol,categories=fencing
@@ -74,18 +74,17 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:Maximum=1000000
 	// +optional
 	Precedence *int32 `json:"precedence,omitempty"`
-	// exclude names nodes that are selected and must not be fenced all the same.
-	// Nodes with the label remediation.medik8s.io/exclude-from-remediation=true
-	// are left alone under every policy, as are nodes that an autoscaler is about
-	// to delete, or whose Machine is being deleted. A node that is excluded by its
-	// labels stays so when its Node object is gone.
+	// exclude names selected nodes that must not be fenced. Nodes with the label
+	// remediation.medik8s.io/exclude-from-remediation=true are left alone under every policy, as
+	// are nodes that an autoscaler is about to delete, or whose Machine is being deleted. A node
+	// that is excluded by its labels stays so when its Node object is gone.
 	// +optional
 	Exclude *ExcludedNodes `json:"exclude,omitempty"`
-	// unhealthyConditions are node conditions and how long each must have held, 1 to 32;
-	// any one suffices. Unless set: Ready=Unknown at once, Ready=False for 5m. Kubernetes
-	// itself waits before it says Unknown (50s by default), and a Lease that has stood
-	// still as long is looked at again before power is cut; where a switch takes longer to
-	// come back than that, give Ready=Unknown a longer duration.
+	// unhealthyConditions are node conditions and how long each must have held, 1 to 32; any one
+	// suffices. Unless set: Ready=Unknown at once, Ready=False for 5m. Kubernetes itself waits
+	// before it says Unknown (50s by default), and a Lease that has stood still as long is looked
+	// at again before power is cut; if your network switches take longer than that to come back,
+	// give Ready=Unknown a longer duration.
 	// +kubebuilder:default={{type:Ready,status:Unknown,"duration":"0s"},{type:Ready,status:"False","duration":"5m"}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
@@ -101,8 +100,8 @@ type FencePolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="nodeStartupTimeout must be between 1m and 24h"
 	// +optional
 	NodeStartupTimeout *Duration `json:"nodeStartupTimeout,omitempty"`
-	// missingNodes names nodes that must be there: one whose Node object is missing for
-	// too long is told, and fenced as far as that is safe. Off unless set.
+	// missingNodes names nodes that must be there: one whose Node object is missing for too long
+	// is reported, and fenced as far as that is safe. Off unless set.
 	// +optional
 	MissingNodes *MissingNodesRule `json:"missingNodes,omitempty"`
 	// machines are Machines of the Machine API or of Cluster API whose nodes must be
@@ -121,9 +120,8 @@ type FencePolicySpec struct {
 	// unless set.
 	// +optional
 	StorageCheck *StorageCheck `json:"storageCheck,omitempty"`
-	// kdump waits for a crashed machine to have written its memory away before its
-	// power is cut. Off unless set, here or by kdump=enabled in the node's
-	// configuration.
+	// kdump lets a crashed machine finish the dump of its memory before its power is cut. Off
+	// unless set, here or by kdump=enabled in the node's configuration.
 	// +optional
 	Kdump *KdumpRule `json:"kdump,omitempty"`
 	// limits bound how much is fenced at once. The limits of every policy that selects a
@@ -135,12 +133,12 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	ControlPlane ControlPlane `json:"controlPlane,omitzero"`
-	// action is what becomes of the machine: Reboot, the default, switches it on again
-	// after its work is released, PowerOff leaves it off. Isolate keeps new work away and
-	// touches no device: nothing is released unless a named person confirms that the
-	// machine is off. WaitForOff switches nothing either, and places no mark before the
-	// machine is off: it waits for that person or, where the node's configuration names a
-	// device, for the machine to read off twice.
+	// action says what happens to the machine. Reboot, the default, switches it on again after
+	// its work is released. PowerOff leaves it off. Isolate keeps new work away and touches no
+	// device: nothing is released unless a named person confirms that the machine is off.
+	// WaitForOff switches nothing either, and does not mark the node before the machine is off:
+	// it waits for that person or, if the node's configuration names a device, for the machine to
+	// read off twice.
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
@@ -156,21 +154,19 @@ type FencePolicySpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Recovery *Recovery `json:"recovery,omitempty"`
-	// pauseRequests stop new fences under this policy, for as long as there is one, at
-	// most 32: each is the name of whoever wants it. An upgrade tool adds its own and
-	// takes it away, and knows nothing of the others. What was begun runs to its end
-	// (S25).
+	// pauseRequests stop new fences under this policy for as long as there is one: at most 32,
+	// each the name of the person or tool that wants the pause. An upgrade tool adds its own and
+	// removes it again, and need not know the others. What was begun runs to its end (S25).
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
-	// pauseWindows are times within which no fence of a node that this policy selects
-	// begins, whatever other policies select it too, at most 32. What was begun runs to
-	// its end, and healed nodes return (S25, S27). A node that is unhealthy waits, and is
-	// decided anew after the window; so does an event that asks for a fence, for as long
-	// as a request is valid.
+	// pauseWindows are times within which no fence of a node that this policy selects begins,
+	// whatever other policies select it too, at most 32. What was begun runs to its end, and
+	// healed nodes return (S25, S27). A node that is unhealthy waits, and is decided again after
+	// the window. An event that asks for a fence waits too, for as long as a request is valid.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -191,7 +187,7 @@ type ExcludedNodes struct {
 	Selector *LabelSelector `json:"selector,omitempty"`
 }
 
-// FenceAction is what becomes of the machine.
+// FenceAction says what happens to the machine.
 // +kubebuilder:validation:Enum=Reboot;PowerOff;Isolate;WaitForOff
 type FenceAction string
 

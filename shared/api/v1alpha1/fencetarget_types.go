@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FenceTarget is a node's readiness to be fenced: what was last seen of the devices by
-// which that would be done, looked at while nothing has failed. It is not the target of
-// a fence that is under way, which is a NodeFence. Nobody decides by it. It is named like
-// its Node and goes with it. nodefence makes it and writes its status; people write its
-// annotation nodefence.io/check-now. One without a status was not looked at yet.
+// FenceTarget says whether a node could be fenced: how the devices that would do it were last
+// seen, while nothing had failed. It is not the target of a fence that is under way: that is a
+// NodeFence. No decision rests on it. It has the name of its Node and is deleted with it.
+// nodefence creates it and writes its status; people write its annotation nodefence.io/check-now.
+// One without a status was not checked yet.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=fencing
@@ -57,11 +57,11 @@ type FenceTargetStatus struct {
 	// +listType=atomic
 	// +optional
 	Devices []TargetDevice `json:"devices,omitempty"`
-	// claim is one read of one of them that is under way (S7): until its notAfter,
-	// or until it is gone, no fence of this node gets a slot.
+	// claim is the read of one of them that is under way (S7). Until its notAfter, or until the
+	// claim is gone, no fence of this node gets a slot.
 	// +optional
 	Claim *TargetClaim `json:"claim,omitempty"`
-	// checkNow is the wish to have all devices read at once that was heeded last.
+	// checkNow is the last request to read all devices at once that nodefence took up.
 	// +optional
 	CheckNow *CheckNow `json:"checkNow,omitempty"`
 	// conditions are Fenceable: True where each of the node's devices answers, and for the
@@ -91,32 +91,32 @@ const (
 	HostHAFenced     HostHA = "FENCED"
 )
 
-// CheckNow is a person's wish to have a node's devices read at once.
+// CheckNow is a person's request to read a node's devices at once.
 type CheckNow struct {
 	// value is that of annotation nodefence.io/check-now: its first 64 letters.
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Value string `json:"value"`
-	// at is since when it is heeded, by the API server's clock.
+	// at is when nodefence took it up, by the API server's clock.
 	// +required
 	At Time `json:"at"`
-	// doneAt is when each of the devices had been asked since; none: not yet.
+	// doneAt is when each of the devices had been asked since. It is not set before.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
 }
 
-// CheckNowAnnotation of a FenceTarget asks to have its node's devices read at once. Each
-// new value, of which the first 64 letters count, is a new wish. Whoever may patch the
+// CheckNowAnnotation of a FenceTarget asks to have its node's devices read at once. Each new
+// value, of which the first 64 letters count, is a new request. Everybody who may patch the
 // FenceTarget may ask.
 const CheckNowAnnotation = "nodefence.io/check-now"
 
-// AskedNow is the wish that stands there; empty if none does.
+// AskedNow is the request that the annotation has now; empty if it has none.
 func (t *FenceTarget) AskedNow() string {
 	v := []rune(t.Annotations[CheckNowAnnotation])
 	return string(v[:min(len(v), 64)])
 }
 
-// Heeded: that wish has been fulfilled.
+// Heeded tells whether that request has been carried out.
 func (t *FenceTarget) Heeded(wish string) bool {
 	c := t.Status.CheckNow
 	return c != nil && c.Value == wish && c.DoneAt != nil
@@ -124,7 +124,7 @@ func (t *FenceTarget) Heeded(wish string) bool {
 
 // TargetDevice is one device as last seen. No secret is in it (S29).
 type TargetDevice struct {
-	// driver is the name of what speaks with it, such as ipmi.
+	// driver is the name of the driver that speaks with it, such as ipmi.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -145,19 +145,20 @@ type TargetDevice struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Enrolled string `json:"enrolled,omitempty"`
-	// tells is that it has told this machine since it was enrolled so. From then on an answer
-	// without one is refused, by a fence too.
+	// tells says that the device has told this identity since it was enrolled. From then on an
+	// answer without an identity is refused, by a fence too.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
-	// state is what it said of the machine: PoweredOn, PoweredOff or Unknown. Of role
-	// Storage and Network PoweredOn is access, and PoweredOff none. It is not set before it was spoken with.
+	// state is what it said of the machine: PoweredOn, PoweredOff or Unknown. For roles Storage
+	// and Network PoweredOn means access, and PoweredOff none. It is not set before the device
+	// was first read.
 	// +optional
 	State PowerState `json:"state,omitempty"`
-	// lastChecked is when it was last spoken with; none: not yet.
+	// lastChecked is when the device was last spoken with. It is not set before the first time.
 	// +optional
 	LastChecked *Time `json:"lastChecked,omitempty"`
-	// lastAsked is when the function that speaks with it was asked to read it, where
-	// that is not the one that binds it; none: it has answered.
+	// lastAsked is when the function that speaks with it was asked to read it, where that is not
+	// the one that binds it. It is not set once the device has answered.
 	// +optional
 	LastAsked *Time `json:"lastAsked,omitempty"`
 	// reason is the one word for how it stands, of the closed list in

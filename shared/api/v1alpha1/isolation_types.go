@@ -24,16 +24,16 @@ func (c *Coverage) Empty() bool {
 // IsolationRecord is what was asked of one device of status.decision.devices that
 // cuts the machine off, and what it said.
 //
-// It goes with its device, unless that was cut off by it: then it stays, as access is owed.
-// A device is bound as long as anything is owed; a record whose device is gone all the same
-// holds the fence, until a person ends it.
+// It is removed with its device, unless the device has cut the machine off: then it stays,
+// because access must be given back. A device stays bound until access was given back. If the
+// device of a record is gone nevertheless, the record holds the fence until a person ends it.
 type IsolationRecord struct {
 	// device is the name of the device, in status.decision.devices.
 	// +kubebuilder:validation:MaxLength=32
 	// +required
 	Device string `json:"device"`
-	// driver is the name of what speaks with the device. A record of another driver or
-	// address is begun anew.
+	// driver is the name of the driver that speaks with the device. If the device gets another
+	// driver or address, its record starts again from the beginning.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Driver string `json:"driver"`
@@ -49,7 +49,8 @@ type IsolationRecord struct {
 	// seenCutAt is when it was last seen without access.
 	// +optional
 	SeenCutAt *Time `json:"seenCutAt,omitempty"`
-	// gaveUp says that it could not be cut off, and the fence went on without.
+	// gaveUp says that the device could not cut the machine off, and that the fence continued
+	// without it.
 	// +optional
 	GaveUp bool `json:"gaveUp,omitempty"`
 	// abandoned says that a person ended the record before access could be given back.
@@ -73,7 +74,7 @@ func (r *IsolationRecord) Of(b *Binding) bool {
 // Words name the device to people.
 func (r *IsolationRecord) Words() string { return r.Driver + " " + r.Address }
 
-// RestoreRecord is where a fence goes on once access is given back, and why.
+// RestoreRecord says where a fence continues once access is given back, and why.
 type RestoreRecord struct {
 	// then is the phase that follows once access is given back.
 	// +required

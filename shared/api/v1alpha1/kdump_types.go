@@ -1,14 +1,14 @@
 package v1alpha1
 
-// KdumpRule says how a machine is treated that may be writing the memory of its
-// crashed kernel away (kdump). Cutting its power would destroy the dump. What
-// nodefence-kdump hears of it is a hint that holds for a bounded time.
+// KdumpRule says how a machine is treated that may be dumping the memory of its crashed kernel
+// (kdump). Cutting its power would destroy the dump. The messages that nodefence-kdump gets are a
+// hint that counts for a bounded time.
 //
 // +kubebuilder:validation:XValidation:rule="[self.quietDuration, self.timeout].exists(d, !d.matches('^([0-9]{1,5}(h|m|s)){1,3}$')) || duration(self.quietDuration) <= duration(self.timeout)",message="kdump.quietDuration (30s unless set) must not be longer than kdump.timeout (15m unless set), or no dump would be seen to end: shorten quietDuration, or lengthen timeout"
 type KdumpRule struct {
-	// firstMessageTimeout is how long after the fence was opened a first message is
-	// waited for. A crash kernel takes about half a minute to boot. With 0s only a
-	// dump that is already heard of counts. 0s to 1h, 60s unless set.
+	// firstMessageTimeout is how long after the fence was opened nodefence waits for a first
+	// message. A crash kernel takes about half a minute to boot. With 0s only a dump counts that
+	// has already sent a message. 0s to 1h, 60s unless set.
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="kdump.firstMessageTimeout must be between 0s and 1h"
 	// +optional
@@ -20,27 +20,27 @@ type KdumpRule struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="kdump.quietDuration must be between 5s and 10m"
 	// +optional
 	QuietDuration *Duration `json:"quietDuration,omitempty"`
-	// timeout is how long a dump is waited for in all; then the power is cut whatever is
-	// heard. 5s to 24h, 15m unless set.
+	// timeout is how long nodefence waits for a dump in all. After that the power is cut, even if
+	// messages still come. 5s to 24h, 15m unless set.
 	// +kubebuilder:default="15m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="kdump.timeout must be between 5s and 24h"
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
-	// releasePodsWhileDumping lets the pods of a machine be force-deleted while it dumps
-	// its memory: more than one message has come, the last within 5s, its node is not
-	// Ready, its Lease has stood still for two renewals, and its boot ID is the one that it
-	// crashed with. Volumes stay attached, and the out-of-service taint off, until the
-	// machine is seen off. It rests on nobody being able to send UDP with a node's address:
-	// where somebody can, or a node's traffic passes an address translation, leave it off.
-	// It does nothing where storage or network is cut off too. false unless set.
+	// releasePodsWhileDumping lets the pods of a machine be force-deleted while it dumps its
+	// memory: more than one message has come, the last within 5s, its node is not Ready, its
+	// Lease has stood still for two renewals, and its boot ID is the one that it crashed with.
+	// Volumes stay attached, and the out-of-service taint off, until the machine is seen off. It
+	// is safe only if nobody else can send UDP with a node's address: where somebody can, or
+	// where a node's traffic passes address translation (NAT), leave it off. It does nothing
+	// where storage or network is cut off too. false unless set.
 	// +kubebuilder:default=false
 	// +optional
 	ReleasePodsWhileDumping *bool `json:"releasePodsWhileDumping,omitempty"`
 }
 
-// KdumpRecord is what was heard of a dump during this fence.
+// KdumpRecord is what this fence knows of a dump.
 type KdumpRecord struct {
-	// since is when a dump was first heard of by this fence; what it is waited for
+	// since is when this fence first knew of a dump. The time that the fence waits for the dump
 	// counts from here.
 	// +required
 	Since Time `json:"since"`
@@ -61,7 +61,7 @@ type KdumpRecord struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootID string `json:"bootID,omitempty"`
-	// doneAt is when no pod was left that may be released on the word of a dump.
+	// doneAt is when no pod was left that may be released because of a dump.
 	// +optional
 	DoneAt *Time `json:"doneAt,omitempty"`
 }

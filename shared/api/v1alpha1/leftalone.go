@@ -2,8 +2,8 @@ package v1alpha1
 
 import "cmp"
 
-// LeftAlone says why a node is left alone: its policy excludes it, or the node's own word does,
-// by a label or a taint. It is empty if neither does.
+// LeftAlone says why a node is left alone: its policy excludes it, or a label or a taint of the
+// node does. It is empty if neither does.
 func (p *ResolvedPolicy) LeftAlone(node string) string { return cmp.Or(p.Settings.Excluded, node) }
 
 // Spares tells whether the policy never fences nodes of this kind: those of the control plane are

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Limits bound how much is fenced at once: they are the fencer's own brake, over all
-// nodes that the policy selects, where a FenceBudget is a set's availability.
+// Limits bound how much nodefence fences at once, over all nodes that the policy selects. A
+// FenceBudget, in contrast, keeps a set of nodes available.
 type Limits struct {
 	// maxUnhealthy is the most unhealthy nodes with which a fence may still begin: it
 	// begins while unhealthy <= maxUnhealthy. It is a number from 0 to 1000000, or a
@@ -17,16 +17,17 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? int(self) >= 0 && int(self) <= 1000000 : string(self).matches('^(100|[0-9]{1,2})%$')",message="limits.maxUnhealthy must be a number of nodes from 0 to 1000000, or a percentage from 0% to 100%"
 	// +optional
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
-	// maxConcurrent is how many nodes may be between reservation and release at once, from
-	// 1 to 1000; 1 by default. Those count too whose Node object is deleted, or
-	// relabelled, meanwhile.
+	// maxConcurrent is how many nodes may be between reservation and release at once, from 1 to
+	// 1000; 1 by default. A node still counts if its Node object is deleted, or relabelled,
+	// meanwhile.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// maxRate is how many fences may begin in a time. A fence counts as the node's labels
-	// were when it was admitted, whatever has become of its Node object. Off unless set.
+	// maxRate is how many fences may begin in a time. A fence counts by the labels that the node
+	// had when the fence was admitted, even if the Node object has changed or is gone. Off unless
+	// set.
 	// +optional
 	MaxRate *Rate `json:"maxRate,omitempty"`
 	// stormCoolDown is how long nothing begins after a storm (more unhealthy nodes than
@@ -39,13 +40,13 @@ type Limits struct {
 	// +kubebuilder:default={}
 	// +optional
 	PerNode *PerNode `json:"perNode,omitempty"`
-	// perDomain are limits of a failure domain, such as a zone. They hold besides those
+	// perDomain are limits of a failure domain, such as a zone. They hold in addition to those
 	// above, which count over all domains. Off unless set.
 	// +optional
 	PerDomain *DomainLimits `json:"perDomain,omitempty"`
 }
 
-// DomainLimits hold besides the totals, over the nodes that share the failed node's value
+// DomainLimits hold in addition to the totals, over the nodes that share the failed node's value
 // of a label. A storm in one domain does not stop the others.
 // +kubebuilder:validation:XValidation:rule="has(self.maxUnhealthy) || has(self.maxConcurrent)",message="limits.perDomain needs a limit: write maxUnhealthy, maxConcurrent, or both"
 type DomainLimits struct {

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MachineRef is a Machine, of whatever kind, and who makes another one in its place.
+// MachineRef is a Machine of any API, and the owner that makes another one in its place.
 type MachineRef struct {
 	// apiVersion is the group and version in which it was read: machine.openshift.io/v1beta1,
 	// or cluster.x-k8s.io with the version that is served.
@@ -44,15 +44,15 @@ type MachineState string
 
 // What is wrong with Machines.
 const (
-	// MachineStateFailed is of one in phase Failed.
+	// MachineStateFailed: the Machine is in phase Failed.
 	MachineStateFailed MachineState = "Failed"
-	// MachineStateRemediate is of one that somebody asks to be remediated, by annotation.
+	// MachineStateRemediate: somebody asks by annotation that the Machine be remediated.
 	MachineStateRemediate MachineState = "Remediate"
-	// MachineStateNoNode is of one of which no node has come in time.
+	// MachineStateNoNode: the Machine got no node in time.
 	MachineStateNoNode MachineState = "NoNode"
 )
 
-// FailedMachine is a Machine whose node is to be fenced on its account.
+// FailedMachine is a Machine because of which its node is to be fenced.
 type FailedMachine struct {
 	MachineRef `json:",inline"`
 	// nodeName is the name of its node; empty if it has none.
@@ -64,18 +64,18 @@ type FailedMachine struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	NodeUID types.UID `json:"nodeUID,omitempty"`
-	// state is Failed, Remediate where somebody asks for it by annotation, or NoNode
-	// where no node has come of it in time.
+	// state is Failed, Remediate where somebody asks for it by annotation, or NoNode where the
+	// Machine got no node in time.
 	// +required
 	State MachineState `json:"state"`
 	// message says what is wrong, in the Machine's own words.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// since is when it was first seen so, by the API server's clock.
+	// since is when it was first seen in this state, by the API server's clock.
 	// +required
 	Since Time `json:"since"`
-	// notBefore is until when it waits, as one that replaces others that failed.
+	// notBefore is until when its fence waits, because it replaces Machines that failed.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
 	// held says why the Machine is left alone; empty if it is not.
@@ -92,9 +92,10 @@ func (m FailedMachine) Record() string {
 	return m.Name
 }
 
-// MachineRecord is what was asked for of a Machine that has no node.
+// MachineRecord says when, and how often, the deletion of a Machine that has no node was asked
+// for.
 type MachineRecord struct {
-	// askedAt is when its deletion was last asked for, saved before it is.
+	// askedAt is when its deletion was last asked for. It is saved before that is done.
 	// +required
 	AskedAt Time `json:"askedAt"`
 	// tries counts how often its deletion was asked for.

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// NodeFence is the record of a node's fence. It is named like the node, so that
-// the API server keeps it to one; a later fence of the same node reopens it with
-// the next fenceNumber. Its spec is people's, its status nodefence's: without a
-// status, as one that was applied from a file, it is no fence and does nothing.
+// NodeFence is the record of a node's fence. It is named like the node, so that the API server
+// keeps it to one; a later fence of the same node reopens it with the next fenceNumber. People
+// write its spec, nodefence its status. Without a status, as when it was applied from a file, it
+// is no fence and does nothing.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nfence,categories=fencing
@@ -39,7 +39,7 @@ type NodeFence struct {
 	Status NodeFenceStatus `json:"status,omitzero"`
 }
 
-// NodeFenceSpec is people's: which node, and what they ask of its fence.
+// NodeFenceSpec is what people write: which node, and what they ask of its fence.
 type NodeFenceSpec struct {
 	// nodeName is the name of the node, and of this object, so that it does not change: 1
 	// to 253 letters.
@@ -47,8 +47,8 @@ type NodeFenceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +required
 	NodeName string `json:"nodeName"`
-	// requests are what people ask of this fence. The recorded name is held to
-	// the authenticated one by an admission policy (S20).
+	// requests are what people ask of this fence. An admission policy makes sure that the
+	// recorded name is the authenticated one (S20).
 	// +optional
 	Requests Requests `json:"requests,omitzero"`
 }
@@ -62,29 +62,29 @@ type Decision struct {
 	// trigger is why the fence opened.
 	// +required
 	Trigger Trigger `json:"trigger"`
-	// askedBy are who asked for this fence, oldest first: the first one that counts, who may
-	// have opened it, and the last that came after. One that comes while the fence is open
-	// joins it, and it answers to all of them.
+	// askedBy are the events that asked for this fence, oldest first: the first one that counts,
+	// which may have opened it, and the last ones that came after. An event that comes while the
+	// fence is open joins it, and the fence answers all of them.
 	// +kubebuilder:validation:MaxItems=17
 	// +listType=map
 	// +listMapKey=id
 	// +listMapKey=source
 	// +optional
 	AskedBy []AskedBy `json:"askedBy,omitempty"`
-	// The policy as resolved last. It is resolved anew until a slot is
-	// reserved. From there a later edit does not alter the fence, but what is stricter in
-	// the policies as they stand sends it back to the gate, or stops its further Offs.
+	// The policy as resolved last. It is resolved again until a slot is reserved. After that an
+	// edit does not change the fence, but a policy that has become stricter sends it back to the
+	// gate, or stops its further Offs.
 	ResolvedPolicy `json:",inline"`
 	// deviceCallTimeout is the longest that one call to a device may take, as the gate that
 	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT).
 	// +optional
 	DeviceCallTimeout metav1.Duration `json:"deviceCallTimeout,omitempty"`
-	// devices are those by which this machine is fenced, as its configuration has them,
-	// without secrets, at most 8: what switches its power, in order of level, and then what
-	// cuts it off from storage or network, in the order in which that is done; access is
-	// given back in reverse. They are resolved anew each time that a slot is asked for, a
-	// retry included, until something was switched off by one of them: that is switched on
-	// by the same device.
+	// devices are those by which this machine is fenced, as its configuration has them, without
+	// secrets, at most 8: what switches its power, in order of level, and then what cuts it off
+	// from storage or network, in the order in which that is done; access is given back in
+	// reverse. They are resolved again each time that the fence asks for a slot, also for a
+	// retry, until one of them has switched something off: the same device must switch it on
+	// again.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
@@ -96,8 +96,9 @@ type Decision struct {
 	DevicesError string `json:"devicesError,omitempty"`
 }
 
-// NodeFenceStatus is the state of the automaton. Only nodefence writes it; fenceNumber
-// and decision by an admission policy only who has the verb decide on nodefences: the gate.
+// NodeFenceStatus is the state of the automaton. Only nodefence writes it. An admission policy
+// lets only accounts with the verb decide on nodefences, that is the gate, write fenceNumber and
+// decision.
 type NodeFenceStatus struct {
 	// observedGeneration is the metadata.generation whose requests were looked at.
 	// +optional
@@ -110,11 +111,11 @@ type NodeFenceStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
-	// decision is what the gate decided for this fence. Who writes it needs the verb decide
-	// on nodefences.
+	// decision is what the gate decided for this fence. Its writer needs the verb decide on
+	// nodefences.
 	// +optional
 	Decision Decision `json:"decision,omitzero"`
-	// phase is where the fence stands: one event and one owner for each.
+	// phase is where the fence stands. Each phase has one event and one owner.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 	// reason is the one word for why it stands where it stands, of the closed list in
@@ -128,11 +129,11 @@ type NodeFenceStatus struct {
 	// retries counts the failed tries of the step under way.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
-	// restarts counts how often the whole flow began anew.
+	// restarts counts how often the whole flow started over.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
-	// cutOrReleased is set once power was cut or work released: what decision.askedBy asks
-	// for is done, and from here the node's health alone decides.
+	// cutOrReleased is set once power was cut or work released: what decision.askedBy asks for is
+	// done, and from then on the node's health alone decides.
 	// +optional
 	CutOrReleased bool `json:"cutOrReleased,omitempty"`
 	// openedAt is when the fence was opened, by the API server's clock.
@@ -141,15 +142,15 @@ type NodeFenceStatus struct {
 	// phaseSince is when the phase began, by the API server's clock.
 	// +optional
 	PhaseSince *Time `json:"phaseSince,omitempty"`
-	// decidedAt is when the gate last said yes; older than its validity it is
-	// decided again (S17).
+	// decidedAt is when the gate last admitted the fence. Once that is older than its validity,
+	// the gate decides again (S17).
 	// +optional
 	DecidedAt *Time `json:"decidedAt,omitempty"`
-	// givenBack is when the reservation was made that this fence gave back unused:
-	// it is no slot any more.
+	// givenBack is when the reservation was made that this fence gave back unused. That
+	// reservation is no slot any more.
 	// +optional
 	GivenBack *Time `json:"givenBack,omitempty"`
-	// approvalSince is since when a person is waited for.
+	// approvalSince is since when the fence waits for a person.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`
 	// nextLook is when this record must be looked at again; missing on an
@@ -174,25 +175,25 @@ type NodeFenceStatus struct {
 	// +listType=atomic
 	// +optional
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// activityChecks is what the policy's activity checks have come to.
+	// activityChecks is the result of the policy's activity checks so far.
 	// +optional
 	ActivityChecks *ActivityRecord `json:"activityChecks,omitempty"`
 	// storageCheck is the last round of the policy's storage check.
 	// +optional
 	StorageCheck *CheckRound `json:"storageCheck,omitempty"`
-	// kdump is what was heard of the machine's dump.
+	// kdump is what this fence knows of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
-	// isolation is what came of each device that cuts the machine off.
+	// isolation is what each device that cuts the machine off was asked, and what it said.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=device
 	// +optional
 	Isolation []IsolationRecord `json:"isolation,omitempty"`
-	// restore is where the fence goes on once access is given back.
+	// restore says where the fence continues once access is given back.
 	// +optional
 	Restore *RestoreRecord `json:"restore,omitempty"`
-	// machine is what was asked for of a Machine that has no node.
+	// machine says when, and how often, the deletion of a Machine that has no node was asked for.
 	// +optional
 	Machine *MachineRecord `json:"machine,omitempty"`
 	// awaited is set when all tries were used up after power was cut or work was released. The
@@ -222,11 +223,12 @@ type NodeFenceStatus struct {
 	// +optional
 	ReadySince *Time `json:"readySince,omitempty"`
 	// keptSince is since when the node, healthy and with our cordon on it, waits for a person
-	// (recovery.uncordon: Manual). Who takes the cordon away after that gives the node back.
+	// (recovery.uncordon: Manual). A person who removes the cordon after that gives the node
+	// back.
 	// +optional
 	KeptSince *Time `json:"keptSince,omitempty"`
-	// answers say what became of what people asked of this fence (spec.requests), one for
-	// each kind of request.
+	// answers are the answers to what people asked of this fence (spec.requests), one for each
+	// kind of request.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=map
 	// +listMapKey=request
@@ -236,7 +238,7 @@ type NodeFenceStatus struct {
 	// infra/crd/REASONS.md; empty while it is open.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
-	// history is this fence's story, oldest first, at most 64 entries.
+	// history is the history of this fence, oldest first, at most 64 entries.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -261,7 +263,7 @@ type NodeFenceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Call is a word with a device.
+// Call is what a device is asked.
 // +kubebuilder:validation:Enum=Read;Off;On
 type Call string
 
@@ -280,18 +282,18 @@ type ProofKind string
 const (
 	ProofSeenOff   ProofKind = "SeenOff"
 	ProofConfirmed ProofKind = "Confirmed"
-	// ProofStorageCut is of exactly the pods all of whose writable volumes are cut:
-	// the machine may run on.
+	// ProofStorageCut holds for exactly the pods all of whose writable volumes are cut: the
+	// machine may run on.
 	ProofStorageCut ProofKind = "StorageCut"
 	// ProofKdump is a machine that dumps its memory right now, where the policy opts
 	// in. It frees pods and nothing else.
 	ProofKdump ProofKind = "Kdump"
 )
 
-// Ages: it rests on reads, and those grow old (S3).
+// Ages tells whether the proof rests on reads, which grow old (S3).
 func (k ProofKind) Ages() bool { return k != ProofConfirmed }
 
-// HistoryEntry is one sentence of the story.
+// HistoryEntry is one entry of a fence's history.
 type HistoryEntry struct {
 	// at is when that was, by the API server's clock.
 	// +required
@@ -330,7 +332,7 @@ type PastFence struct {
 	// +listMapKey=source
 	// +optional
 	AskedBy []PastAskedBy `json:"askedBy,omitempty"`
-	// cuts is how many times power was cut: 0, or 1 and one for each restart after.
+	// cuts is how many times power was cut: 0, or 1 and one more for each restart after that.
 	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
 }
@@ -344,7 +346,7 @@ type NodeFenceList struct {
 }
 
 // Open tells whether the fence is still to be worked on. A record without a status is
-// no fence: whoever made it has not opened one, or it came from a file.
+// no fence: its author has not opened one, or it came from a file.
 func (f *NodeFence) Open() bool {
 	return f.Status.FenceNumber > 0 && f.Status.Phase != Finished || f.leftover()
 }
@@ -353,8 +355,8 @@ func (f *NodeFence) Open() bool {
 // for its device to answer again does not, and goes on without a slot when it does.
 func (f *NodeFence) HoldsSlot() bool { return f.CurrentPhase().HoldsSlot() && f.Status.Awaited == nil }
 
-// leftover: it is deleted, and has no open fence, and still our finalizer. A gate put that
-// there, and died before it opened one.
+// leftover tells whether the record is being deleted, has no open fence, and still has our
+// finalizer: a gate added that, and died before it opened a fence.
 func (f *NodeFence) leftover() bool {
 	return f.DeletionTimestamp != nil && (f.Status.FenceNumber == 0 || f.Status.Phase == Finished) && slices.Contains(f.Finalizers, Finalizer)
 }

@@ -4,10 +4,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeProblemPolicy says what is reported of nodes, by whom, and how often until it
-// counts. It detects and asks; it decides nothing. Whether a node is fenced for it, and
-// how, is for the FencePolicy that selects the node to say: a node that none selects is
-// only told of. The rules of every NodeProblemPolicy that selects a node count.
+// NodeProblemPolicy says which problems of nodes count, who may report them, and how often it
+// takes. It detects and asks; it decides nothing. The FencePolicy that selects the node decides
+// whether and how it is fenced for a problem: of a node that no FencePolicy selects, the problem
+// is only reported. The rules of every NodeProblemPolicy that selects a node count.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nodeproblempol,categories=fencing
@@ -30,9 +30,9 @@ type NodeProblemPolicySpec struct {
 	// {} is every node, and must be written.
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
-	// rules are 1 to 32, each by a name of its own. Several may be about the same
-	// report: each counts for itself, and the strongest action that is due is taken,
-	// Fence before Evict. Alert is told besides.
+	// rules are 1 to 32, each by a name of its own. Several may be about the same report: each
+	// counts for itself, and the strongest action that is due is taken, Fence before Evict. Alert
+	// is carried out in addition.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
@@ -58,22 +58,22 @@ type ProblemRule struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="name a rule with small letters, digits and '-', which neither begin nor end with '-'"
 	// +required
 	Name string `json:"name,omitempty"`
-	// kubernetesEvent is a report that stands in the API server, as
-	// node-problem-detector writes it of a Node, or a kubelet of a Pod.
+	// kubernetesEvent is a report that is a Kubernetes Event, such as node-problem-detector
+	// writes about a Node, or a kubelet about a Pod.
 	// +optional
 	KubernetesEvent *KubernetesEventRule `json:"kubernetesEvent,omitempty"`
-	// cloudEvent is a report that comes by the broker, without a token.
+	// cloudEvent is a report that comes through the broker, without a token.
 	// +optional
 	CloudEvent *CloudEventRule `json:"cloudEvent,omitempty"`
-	// threshold is how often it takes until a report counts.
+	// threshold says how many reports it takes until the action is due.
 	// +kubebuilder:default={}
 	// +optional
 	Threshold ProblemThreshold `json:"threshold,omitzero"`
-	// action is Alert, Fence or Evict. Alert only tells: log, metric, and an Event on the
-	// Node. Fence asks for a fence, under the node's FencePolicy and all limits; let the
-	// monitor not look back then (lookback: 0s in node-problem-detector's configuration).
-	// Evict moves Pods off the node, whose machine is well and runs on: nothing is
-	// forced, and no device is touched. Default: Alert.
+	// action is Alert, Fence or Evict. Alert only reports, by log, metric, and an Event on the
+	// Node. Fence asks for a fence, under the node's FencePolicy and all limits. With Fence the
+	// monitor must not look back (lookback: 0s in node-problem-detector's configuration). Evict
+	// moves Pods off the node, whose machine is well and runs on: nothing is forced, and no
+	// device is touched. Default: Alert.
 	// +kubebuilder:default=Alert
 	// +optional
 	Action *ProblemAction `json:"action,omitempty"`
@@ -82,11 +82,11 @@ type ProblemRule struct {
 	Evict *ProblemEviction `json:"evict,omitempty"`
 }
 
-// KubernetesEventRule chooses Kubernetes Events. Whoever may create Events in namespace
-// default, or in that of the Pod, can report one, as far as infra/crd/events.yaml does
-// not refuse it: that keeps a node's credentials to that node, and the names of monitors
-// to the accounts that ConfigMap nodefence-monitors lists. List there every component of
-// a rule with action Fence.
+// KubernetesEventRule chooses Kubernetes Events. Everybody who may create Events in namespace
+// default, or in that of the Pod, can report one, as far as infra/crd/events.yaml does not refuse
+// it: that file keeps a node's credentials to that node, and the names of monitors to the
+// accounts that ConfigMap nodefence-monitors lists. List there every component of a rule with
+// action Fence.
 //
 // +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || !has(self.namespaceNames)",message="kubernetesEvent.namespaceNames is for kubernetesEvent.about Pod: set about to Pod, or leave namespaceNames out"
 type KubernetesEventRule struct {
@@ -105,8 +105,9 @@ type KubernetesEventRule struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Component string `json:"component,omitempty"`
-	// namespaceNames are those whose Pods count, 1 to 64. Whoever may create Events in one
-	// of them can report of the nodes that its Pods run on. Unless set: all.
+	// namespaceNames are the namespaces whose Pods count, 1 to 64. Everybody who may create
+	// Events in one of them can report problems of the nodes that its Pods run on. Unless set:
+	// all.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
@@ -116,9 +117,9 @@ type KubernetesEventRule struct {
 	NamespaceNames []string `json:"namespaceNames,omitempty"`
 }
 
-// CloudEventRule chooses CloudEvents that are believed without a token. Whoever can post
-// to the broker can write any source into an event: list one only where the broker
-// itself is closed to others, and say so with brokerIsClosed.
+// CloudEventRule chooses CloudEvents that are believed without a token. Everybody who can post to
+// the broker can write any source into an event: list a source only if the broker itself is
+// closed to others, and say so with brokerIsClosed.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.brokerIsClosed) && self.brokerIsClosed",message="a cloudEvent rule believes whatever source an event names: set brokerIsClosed: true beside it if nobody else can post to the broker, or have the events carry a token"
 type CloudEventRule struct {
@@ -134,30 +135,30 @@ type CloudEventRule struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Type *string `json:"type,omitempty"`
-	// brokerIsClosed is your word that nobody but this source, others that you list, and
-	// nodefence itself can post to the broker: a Broker with an EventPolicy and
-	// authentication, nodefence-local on loopback of a machine of your own, a bus with a
-	// policy of its own. It must be true.
+	// brokerIsClosed is your assurance that only this source, others that you list, and nodefence
+	// itself can post to the broker: a Broker with an EventPolicy and authentication,
+	// nodefence-local on loopback of a machine of your own, a bus with a policy of its own. It
+	// must be true.
 	// +optional
 	BrokerIsClosed bool `json:"brokerIsClosed,omitempty"`
 }
 
 // ProblemThreshold is how often a problem must be reported of one node.
 type ProblemThreshold struct {
-	// count of reports within the time of within, 1 to 10000. Of Kubernetes Events with
-	// the same message from the same component (and of the same Pod) the largest count is
-	// taken, and not the sum: a monitor that is restarted reads its log again and reports
-	// old lines as new Events. Different messages add up. An Event that began before that
-	// time counts once, because how often it came since is not known. A CloudEvent that
-	// comes twice counts once. Default: 1.
+	// count of reports in the time that within says, 1 to 10000. Of Kubernetes Events with the
+	// same message from the same component (and of the same Pod) the largest count is taken, and
+	// not the sum: a monitor that is restarted reads its log again and reports old lines as new
+	// Events. Different messages add up. An Event that began before that time counts once,
+	// because how often it came since is not known. A CloudEvent that comes twice counts once.
+	// Default: 1.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	Count *int32 `json:"count,omitempty"`
-	// pods is on how many different Pods of the node the problem must have been reported,
-	// 1 to 100. One Pod that asks for a volume or a Secret that does not exist is no
-	// failed node: with action Fence, two or more tell the two apart. Default: 1.
+	// pods is on how many different Pods of the node the problem must have been reported, 1 to
+	// 100. One Pod that asks for a volume or a Secret that does not exist does not make a failed
+	// node: with action Fence, set this to two or more. Default: 1.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -170,9 +171,9 @@ type ProblemThreshold struct {
 	Within *Duration `json:"within,omitempty"`
 }
 
-// ProblemEviction moves Pods off a node that is Ready and has no open fence, by
-// Kubernetes' eviction API: their PodDisruptionBudgets hold, and they have their own
-// time to end. Pods of a DaemonSet and mirror pods stay.
+// ProblemEviction moves Pods off a node that is Ready and has no open fence, by Kubernetes'
+// eviction API: their PodDisruptionBudgets and their own grace periods hold. Pods of a DaemonSet
+// and mirror pods stay.
 type ProblemEviction struct {
 	// what is moved. Pod: the Pods that the problem was reported of. Volume: also those
 	// of the node that use one of their claims, so that a volume that is stuck on the
@@ -180,16 +181,16 @@ type ProblemEviction struct {
 	// +kubebuilder:default=Pod
 	// +optional
 	What *EvictWhat `json:"what,omitempty"`
-	// maxPods is how many Pods of one node are moved for this rule within threshold.within,
-	// 1 to 100: Pods that fail wherever they are must not wander for ever. Default: 3.
+	// maxPods is how many Pods of one node are moved for this rule within threshold.within, 1 to
+	// 100: Pods that fail on every node must not be moved for ever. Default: 3.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	MaxPods *int32 `json:"maxPods,omitempty"`
-	// deleteAfter is 1s to 1h: what a PodDisruptionBudget still holds so long after the
-	// problem was first reported is deleted, with its own time to end. Unless set, the
-	// budget has the last word. It is looked at again with each further report.
+	// deleteAfter is 1s to 1h: a Pod that a PodDisruptionBudget still holds so long after the
+	// problem was first reported is deleted, with its own grace period. Unless set, the budget
+	// decides. It is looked at again with each further report.
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="evict.deleteAfter must be between 1s and 1h"
 	// +optional
 	DeleteAfter *Duration `json:"deleteAfter,omitempty"`

@@ -10,21 +10,21 @@ type PauseWindowRule struct {
 	// +listType=set
 	// +optional
 	Days []Weekday `json:"days,omitempty"`
-	// start is the time of day, "HH:MM", as clocks in the time zone show it. A time
-	// that the clocks skip is the moment at which they do; of one that they show
-	// twice, both start the window.
+	// start is the time of day, "HH:MM", as clocks in the time zone show it. If the clocks skip
+	// this time, the window starts when they do; if they show it twice, the window starts both
+	// times.
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
 	// +kubebuilder:validation:MaxLength=5
 	// +required
 	Start string `json:"start"`
-	// duration is how long the window lasts, from 1m to 144h (six days): time that
-	// passes, whatever the clocks are set to meanwhile. It may reach into the next days.
+	// duration is how long the window lasts, from 1m to 144h (six days): elapsed time, whatever
+	// the clocks are set to meanwhile. The window may reach into the next days.
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1m') && duration(self) <= duration('144h')",message="pauseWindows[].duration must be between 1m and 144h (six days)"
 	// +required
 	Duration Duration `json:"duration"`
-	// timeZone is a name of the IANA database, such as Europe/Berlin, of at most 64
-	// letters; UTC by default. One that is not known is said in condition Accepted of the
-	// policy, and as long as it stands there no fence begins.
+	// timeZone is a name of the IANA database, such as Europe/Berlin, of at most 64 letters; UTC
+	// by default. A name that is not known is reported in condition Accepted of the policy, and
+	// no fence begins until it is corrected.
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

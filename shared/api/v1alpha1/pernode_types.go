@@ -2,9 +2,9 @@ package v1alpha1
 
 // PerNode bounds how often one machine's power is cut.
 type PerNode struct {
-	// cutsPerDay is how many times in 24 hours one node's power may be cut, from 1 to 100;
-	// 3 by default. After that it is not fenced until an older cut is a day old. Of all
-	// policies that select the node the smallest holds.
+	// cutsPerDay is how many times in 24 hours one node's power may be cut, from 1 to 100; 3 by
+	// default. After that it is not fenced until an older cut is a day old. Of all policies that
+	// select the node, the smallest number holds.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -27,8 +27,8 @@ type PerNodeSettings struct {
 	// number of all policies that select it.
 	// +required
 	CutsPerDay int32 `json:"cutsPerDay"`
-	// onLast is what becomes of the machine after the last cut of a day: LeaveOff releases
-	// its work and leaves it off, Hold switches it on again.
+	// onLast says what happens to the machine after the last cut of a day: LeaveOff releases its
+	// work and leaves it off, Hold switches it on again.
 	// +required
 	OnLast OnLast `json:"onLast"`
 }
@@ -49,11 +49,11 @@ func (p PerNodeSettings) Stricter(o PerNodeSettings) PerNodeSettings {
 	return p
 }
 
-// OnLast is what becomes of a machine whose power was cut for the last time of a day.
+// OnLast says what happens to a machine whose power was cut for the last time of a day.
 // +kubebuilder:validation:Enum=LeaveOff;Hold
 type OnLast string
 
-// What becomes of it.
+// What happens to it.
 const (
 	OnLastLeaveOff OnLast = "LeaveOff"
 	OnLastHold     OnLast = "Hold"

@@ -6,7 +6,7 @@ package v1alpha1
 // +kubebuilder:validation:Enum=Pending;Probing;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
 type Phase string
 
-// The phases, in the order in which a fence walks through them.
+// The phases, in the order in which a fence goes through them.
 const (
 	// Pending waits for the policy's time, evidence, budget. Owner: gate.
 	Pending Phase = "Pending"

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FencePolicyStatus is what nodefence says of a policy.
+// FencePolicyStatus is what nodefence reports about a policy.
 type FencePolicyStatus struct {
 	// observedGeneration is the metadata.generation that this is about.
 	// +optional
@@ -33,9 +33,9 @@ type FencePolicyStatus struct {
 	// openFences are those of them with an open fence.
 	// +optional
 	OpenFences int32 `json:"openFences"`
-	// fencesAllowed is how many fences may begin now, as far as this policy's limits go: the
-	// room under maxConcurrent and maxRate, and no more than that in the domains that no
-	// storm is over; 0 while FencingAllowed is False.
+	// fencesAllowed is how many fences may begin now, as far as this policy's limits go: what
+	// maxConcurrent and maxRate leave, and no more than that in the domains without a storm. It
+	// is 0 while FencingAllowed is False.
 	// +optional
 	FencesAllowed int32 `json:"fencesAllowed"`
 	// stormSince is when the oldest storm began that is over this policy's nodes.
@@ -44,7 +44,7 @@ type FencePolicyStatus struct {
 	// coolDownUntil is until when nothing begins after the last storm.
 	// +optional
 	CoolDownUntil *Time `json:"coolDownUntil,omitempty"`
-	// domainsCount is how many domains there are, of which domains lists at most 64.
+	// domainsCount is how many domains there are; domains lists at most 64 of them.
 	// +optional
 	DomainsCount int32 `json:"domainsCount,omitempty"`
 	// domains are the same figures for each value of limits.perDomain.topologyKey: at most 64.
@@ -53,7 +53,7 @@ type FencePolicyStatus struct {
 	// +listMapKey=name
 	// +optional
 	Domains []DomainStatus `json:"domains,omitempty"`
-	// heldCount is how many nodes there are of which held lists at most 64.
+	// heldCount is how many nodes are held; held lists at most 64 of them.
 	// +optional
 	HeldCount int32 `json:"heldCount"`
 	// held are the nodes that are not being fenced although something is wrong
@@ -63,16 +63,17 @@ type FencePolicyStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Held []HeldNode `json:"held,omitempty"`
-	// missingCount is how many there are, of which missing lists at most 64.
+	// missingCount is how many are missing; missing lists at most 64 of them.
 	// +optional
 	MissingCount int32 `json:"missingCount,omitempty"`
-	// missing are the expected nodes that have no Node object, and the Machines that
-	// no Node has come of: at most 64.
+	// missing are the expected nodes that have no Node object, and the Machines that have no
+	// Node: at most 64.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Missing []MissingNode `json:"missing,omitempty"`
-	// failedMachinesCount is how many there are, of which failedMachines lists at most 64.
+	// failedMachinesCount is how many Machines have failed; failedMachines lists at most 64 of
+	// them.
 	// +optional
 	FailedMachinesCount int32 `json:"failedMachinesCount,omitempty"`
 	// failedMachines are those that machines.selector chooses and that are in
@@ -81,16 +82,16 @@ type FencePolicyStatus struct {
 	// +listType=atomic
 	// +optional
 	FailedMachines []FailedMachine `json:"failedMachines,omitempty"`
-	// lastDecisions are the latest sentences of the stories of its nodes' fences, one a
-	// node, the latest first: at most 10. The whole story is in the NodeFence.
+	// lastDecisions are the latest decisions about its nodes' fences, one for each node, the
+	// latest first: at most 10. The whole history is in the NodeFence.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map
 	// +listMapKey=nodeName
 	// +optional
 	LastDecisions []LastDecision `json:"lastDecisions,omitempty"`
-	// conditions are Accepted, which is False while a selector or a window can't be read,
-	// another policy has the same say, or controlPlane.etcdNodeNames lacks an observed member
-	// of etcd or lists a name without a Node, FencingAllowed, and NodesPresent where nodes are
+	// conditions are Accepted, which is False while a selector or a window can't be read, another
+	// policy has the same precedence, or controlPlane.etcdNodeNames lacks an observed member of
+	// etcd or lists a name without a Node, FencingAllowed, and NodesPresent where nodes are
 	// expected.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map

@@ -8,11 +8,10 @@ import (
 
 // Power is how a machine's power is cut.
 type Power struct {
-	// maxLevels is how many of a node's ways to switch its machine are tried, in order,
-	// from 1 to 4: the first is power_management of its configuration, the next
-	// power_management_2, and so on. The next is tried when one can't show that the
-	// machine is off; all that were used are undone in reverse. By default 4: all that
-	// the configuration has.
+	// maxLevels is how many of a node's ways to switch its machine are tried, in order, from 1 to
+	// 4: the first is power_management of its configuration, the next power_management_2, and so
+	// on. The next is tried when one can't show that the machine is off. All that were used are
+	// undone in reverse order. By default 4: all that the configuration has.
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4
@@ -31,7 +30,7 @@ type Power struct {
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Attempts *int32 `json:"attempts,omitempty"`
-	// retryInterval lies between two attempts; from 1s to 1h, 5s by default.
+	// retryInterval is the time between two attempts; from 1s to 1h, 5s by default.
 	// +kubebuilder:default="5s"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="power.retryInterval must be between 1s and 1h"
 	// +optional
@@ -91,12 +90,12 @@ type Recovery struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('24h')",message="recovery.readyDuration must be between 0s and 24h"
 	// +optional
 	ReadyDuration *Duration `json:"readyDuration,omitempty"`
-	// uncordon Automatic, the default, gives a fenced node back once it has been Ready
-	// for readyDuration. Manual keeps it isolated then, taint and cordon, until a person
-	// gives it back: spec.requests.uncordon of its NodeFence, or, once it is healthy and waits
-	// so, kubectl uncordon, which whoever may patch Nodes can do. That is a node whose power
-	// was cut, whose work was released, or which was isolated under action Isolate or
-	// from storage or network; one that healed before returns by itself. It holds no
+	// uncordon Automatic, the default, gives a fenced node back once it has been Ready for
+	// readyDuration. Manual then keeps it isolated, with taint and cordon, until a person gives
+	// it back: by spec.requests.uncordon of its NodeFence or, once it is healthy and waits, by
+	// kubectl uncordon, which everybody who may patch Nodes can do. It does so with a node whose
+	// power was cut, whose work was released, or which was isolated under action Isolate or from
+	// storage or network; a node that healed before that returns by itself. The node holds no
 	// slot meanwhile, and counts as unhealthy.
 	// +kubebuilder:default=Automatic
 	// +optional

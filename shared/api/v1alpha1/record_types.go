@@ -11,20 +11,20 @@ type Claim struct {
 	// call is what the device is asked: Read, Off or On.
 	// +required
 	Call Call `json:"call"`
-	// device is the name of the device that the call is for, in status.decision.devices.
-	// What it came to counts only while a device of that name is there.
+	// device is the name of the device that the call is for, in status.decision.devices. Its
+	// result counts only while there is a device of that name.
 	// +kubebuilder:validation:MaxLength=32
 	// +required
 	Device string `json:"device"`
 	// at is when the claim was made, by the API server's clock.
 	// +required
 	At Time `json:"at"`
-	// notAfter is when the claim ends by itself: a call that it is for is broken off
-	// before.
+	// notAfter is when the claim ends by itself: the call that it is for is broken off before
+	// that.
 	// +required
 	NotAfter Time `json:"notAfter"`
-	// noEarlierEffect says that when it was claimed, no earlier Off or On of the device that it is for could
-	// still take effect.
+	// noEarlierEffect says that no earlier Off or On of that device could still take effect when
+	// the claim was made.
 	// +optional
 	NoEarlierEffect bool `json:"noEarlierEffect,omitempty"`
 }
@@ -62,7 +62,7 @@ type Read struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Identity string `json:"identity,omitempty"`
-	// missingSupply says which of several supplies is not seen on, though the machine is.
+	// missingSupply says which of several power supplies is not seen on, although the machine is.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	MissingSupply string `json:"missingSupply,omitempty"`
@@ -87,11 +87,11 @@ type DeviceRecord struct {
 	// effectUntil is the last moment at which a call of ours may still take effect (S8).
 	// +optional
 	EffectUntil *Time `json:"effectUntil,omitempty"`
-	// switchedByUs says that an Off was intended after a read of on. Only then is it switched
-	// on, or access given back, by nodefence (S12).
+	// switchedByUs says that an Off was intended after a read of on. Only then does nodefence
+	// switch it on, or give access back (S12).
 	// +optional
 	SwitchedByUs bool `json:"switchedByUs,omitempty"`
-	// notBefore spaces the calls: an early wake-up does not hurry the device.
+	// notBefore is when the next call may be made: an early wake-up makes no earlier call.
 	// +optional
 	NotBefore *Time `json:"notBefore,omitempty"`
 	// lastError is the device's last failure, in words, without secrets.
@@ -123,8 +123,8 @@ type PowerRecord struct {
 	// cutAt is when this fence last cut the power, by the API server's clock.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`
-	// level is which of the node's devices is spoken to now, from 0: a place in
-	// status.decision.devices.
+	// level says which of the node's devices is spoken to now: a place in
+	// status.decision.devices, from 0.
 	// +optional
 	Level int32 `json:"level,omitempty"`
 	// cut are the places, from 0, of the devices that were told to cut the power and were
@@ -133,12 +133,12 @@ type PowerRecord struct {
 	// +listType=atomic
 	// +optional
 	Cut []int32 `json:"cut,omitempty"`
-	// leaseFresh says that the Lease was still moving when the power was cut or first
-	// seen off, so that the settle is a whole Lease renewal (S5).
+	// leaseFresh says that the Lease was still moving when the power was cut or first seen off,
+	// so that a whole Lease renewal must pass between the two reads of the proof (S5).
 	// +optional
 	LeaseFresh bool `json:"leaseFresh,omitempty"`
-	// denied are the devices that refused our account when they were asked last: after a
-	// few times in a row one is asked rarely, or it may lock the account.
+	// denied are the devices that refused our account when they were asked last: after a few
+	// refusals in a row a device is asked rarely, because it might lock the account.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -163,9 +163,9 @@ type Denied struct {
 	At Time `json:"at"`
 }
 
-// AwaitedRecord is of a machine that was cut, or of which work was released, and whose
-// device has not shown that it is off. It holds no slot, and no Off is sent for it: if
-// the machine reads on again, the gate is asked first.
+// AwaitedRecord is about a machine whose power was cut, or whose work was released, and whose
+// device has not shown that it is off. It holds no slot, and no Off is sent for it: if the
+// machine reads on again, the gate is asked first.
 type AwaitedRecord struct {
 	// since is when its tries were used up, by the API server's clock.
 	// +required
@@ -229,12 +229,12 @@ type Proof struct {
 
 // LeaseRecord is how the node's Lease was last seen.
 type LeaseRecord struct {
-	// renewed is the Lease's renewTime as a mere mark: it is compared with
-	// itself, never with a clock (S30).
+	// renewed is the Lease's renewTime. It is compared only with the renewTime of a later look,
+	// never with a clock (S30).
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Renewed string `json:"renewed,omitempty"`
-	// stillSince is since when, by our looks, it has not moved.
+	// stillSince is since when our looks have not seen it move.
 	// +optional
 	StillSince *Time `json:"stillSince,omitempty"`
 }
@@ -250,8 +250,8 @@ type Placed struct {
 	// outOfService says that Kubernetes' out-of-service taint was placed.
 	// +optional
 	OutOfService bool `json:"outOfService,omitempty"`
-	// outOfServiceAs is that taint's value: it stands until the taint is gone,
-	// whatever anybody asks for meanwhile.
+	// outOfServiceAs is that taint's value: it stays the same until the taint is gone, whatever a
+	// person asks for meanwhile.
 	// +optional
 	OutOfServiceAs OutOfServiceValue `json:"outOfServiceAs,omitempty"`
 }
@@ -261,7 +261,8 @@ type ReleaseRecord struct {
 	// startedAt is when the release began, by the API server's clock.
 	// +optional
 	StartedAt *Time `json:"startedAt,omitempty"`
-	// markedAt is when Ready was set to Unknown by us: Ready again after it is a sign of life.
+	// markedAt is when nodefence set Ready to Unknown. A node that is Ready after that shows a
+	// sign of life.
 	// +optional
 	MarkedAt *Time `json:"markedAt,omitempty"`
 	// deadline is when a power-on no longer waits for the release.
@@ -274,11 +275,11 @@ type ReleaseRecord struct {
 	// ended it.
 	// +optional
 	TimedOut bool `json:"timedOut,omitempty"`
-	// deleteNodeUntil is until when the Node object is tried to be deleted; set before
+	// deleteNodeUntil is until when nodefence tries to delete the Node object. It is set before
 	// the first try.
 	// +optional
 	DeleteNodeUntil *Time `json:"deleteNodeUntil,omitempty"`
-	// notAfter is when what the last batch asked for is no longer begun.
+	// notAfter is the time after which nothing of the last batch is begun.
 	// +optional
 	NotAfter *Time `json:"notAfter,omitempty"`
 	// batches counts the batches that were begun: each is saved before it is carried out.
@@ -287,8 +288,7 @@ type ReleaseRecord struct {
 	// pods counts the pods that were asked to be force-deleted.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
-	// askedAt is when anything was last asked to be released pod by pod, be it a pod or an
-	// attachment.
+	// askedAt is when a pod or an attachment was last asked to be released, pod by pod.
 	// +optional
 	AskedAt *Time `json:"askedAt,omitempty"`
 	// batchAt is when pods were last asked to be deleted.

@@ -12,23 +12,22 @@ import (
 // +kubebuilder:validation:XValidation:rule="!(has(self.deleteNode) && self.deleteNode) || self.strategy != 'None' && !(has(self.resourceDeletion) && has(self.resourceDeletion.storageClassNames))",message="deleteNode has Kubernetes delete every pod of the node: it excludes strategy None and storageClassNames, which keep some"
 type Release struct {
 	// strategy TaintAndDelete, the default, sets Kubernetes' out-of-service taint and
-	// force-deletes the pods together, which is the fastest. OutOfServiceTaint sets the
-	// taint alone and leaves the deletions to Kubernetes, at its next sweep.
-	// ResourceDeletion sets no taint: it force-deletes the pods, and then the
-	// VolumeAttachments of volumes that no pod of the node uses any more. None releases
-	// nothing: the machine is switched off and on, and its pods are its own kubelet's;
-	// under action PowerOff it is refused. Under each of them nodefence leaves alone what
-	// belongs to the node rather than to the work on it: mirror pods, pods of a
-	// DaemonSet, and pods that tolerate the out-of-service taint. Under TaintAndDelete
-	// and OutOfServiceTaint Kubernetes' pod garbage collector deletes a DaemonSet's pods
-	// too, unless they tolerate the taint. With ResourceDeletion a volume is attached
-	// elsewhere up to a minute later: without the taint Kubernetes looks for a deleted
-	// attachment once a minute only.
+	// force-deletes the pods together, which is the fastest. OutOfServiceTaint sets the taint
+	// alone and leaves the deletions to Kubernetes, at its next sweep. ResourceDeletion sets no
+	// taint: it force-deletes the pods, and then the VolumeAttachments of volumes that no pod of
+	// the node uses any more. None releases nothing: the machine is switched off and on, and its
+	// own kubelet starts its pods again; under action PowerOff it is refused. Under each of them
+	// nodefence leaves alone what belongs to the node rather than to the work on it: mirror pods,
+	// pods of a DaemonSet, and pods that tolerate the out-of-service taint. Under TaintAndDelete
+	// and OutOfServiceTaint Kubernetes' pod garbage collector deletes a DaemonSet's pods too,
+	// unless they tolerate the taint. With ResourceDeletion a volume is attached elsewhere up to
+	// a minute later: without the taint Kubernetes looks for a deleted attachment once a minute
+	// only.
 	// +kubebuilder:default=TaintAndDelete
 	// +optional
 	Strategy *ReleaseStrategy `json:"strategy,omitempty"`
-	// resourceDeletion paces and chooses what strategy ResourceDeletion deletes, which needs
-	// it. {} deletes all at once.
+	// resourceDeletion says what strategy ResourceDeletion deletes, and how fast. The strategy
+	// needs it. {} deletes all at once.
 	// +optional
 	ResourceDeletion *ResourceDeletion `json:"resourceDeletion,omitempty"`
 	// timeout is how long a power-on waits for the node's pods and attachments to be
@@ -37,13 +36,12 @@ type Release struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="release.timeout must be between 1s and 1h"
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
-	// deleteNode deletes the Node object of a machine that stays off, for machines that
-	// never come back; false by default. It needs action PowerOff. It is the last step of
-	// the release: the machine is seen off anew, the pods and attachments are gone, and
-	// so is the out-of-service taint. Kubernetes then deletes what stayed on the node by
-	// rule, such as the pods of DaemonSets. Where something is left after timeout the
-	// Node stays. A machine that is switched on later registers anew, without its old
-	// labels.
+	// deleteNode deletes the Node object of a machine that stays off, for machines that never
+	// come back; false by default. It needs action PowerOff. It is the last step of the release:
+	// the machine is seen off again, the pods and attachments are gone, and so is the
+	// out-of-service taint. Kubernetes then deletes what stayed on the node by rule, such as the
+	// pods of DaemonSets. Where something is left after timeout the Node stays. A machine that is
+	// switched on later registers again, without its old labels.
 	// +kubebuilder:default=false
 	// +optional
 	DeleteNode *bool `json:"deleteNode,omitempty"`
@@ -79,14 +77,13 @@ type ResourceDeletion struct {
 	// +listType=set
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
-	// detachFirst are PersistentVolumes, or all of a storage class, 1 to 32 entries: as
-	// long as one of these volumes is attached to the node, its attachment is deleted and
-	// no pod of the node is. Only attachments that storageClassNames, or the covered
-	// volumes of a storage cut, let through count. Kubernetes' attach-detach controller
-	// looks once a minute, and may attach such a volume again while a pod that uses it
-	// still exists: what was seen gone may be back by the time that the pod is deleted,
-	// and is detached anew before a later batch of deletions. One that does not go until
-	// release.timeout keeps all pods.
+	// detachFirst are PersistentVolumes, or all of a storage class, 1 to 32 entries: as long as
+	// one of these volumes is attached to the node, its attachment is deleted and no pod of the
+	// node is. Only attachments that storageClassNames, or the covered volumes of a storage cut,
+	// let through count. Kubernetes' attach-detach controller looks once a minute, and may attach
+	// such a volume again while a pod that uses it still exists: an attachment that was gone may
+	// be back when the pod is deleted, and is deleted again before a later batch of deletions. If
+	// one does not go until release.timeout, all pods stay.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic

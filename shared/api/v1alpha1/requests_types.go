@@ -4,16 +4,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Requests are what people ask of the fence that is open. Each names that fence: a word
-// about one is never taken for a word about the next.
+// Requests are what people ask of the fence that is open. Each names that fence, so that a
+// request about one fence never counts for the next.
 type Requests struct {
-	// approve lets a fence go on that its policy holds for a person (mode: RequireApproval).
+	// approve lets a fence continue that its policy holds for a person (mode: RequireApproval).
 	// +optional
 	Approve *Request `json:"approve,omitempty"`
 	// abort ends the fence if no power was cut yet, and stops further Offs.
 	// +optional
 	Abort *AbortRequest `json:"abort,omitempty"`
-	// retry starts a fence that was given up once more.
+	// retry starts a fence again that was given up.
 	// +optional
 	Retry *Request `json:"retry,omitempty"`
 	// uncordon gives a healthy node back that its policy keeps isolated
@@ -21,13 +21,13 @@ type Requests struct {
 	// for no later one.
 	// +optional
 	Uncordon *Request `json:"uncordon,omitempty"`
-	// confirmOff is a person's word that the machine is off. What it says can't be checked
-	// by nodefence: if it is not so, data is lost.
+	// confirmOff is a person's confirmation that the machine is off. nodefence can't check it: if
+	// the machine is not off, data is lost.
 	// +optional
 	ConfirmOff *Confirmation `json:"confirmOff,omitempty"`
 }
 
-// Request is one person's wish, about one fence.
+// Request is what one person asks of one fence.
 type Request struct {
 	// fenceNumber is status.fenceNumber of the fence that it is about: 1 or more. It is
 	// compared when it is written, and when it is acted on.
@@ -46,13 +46,13 @@ type Request struct {
 	// +kubebuilder:validation:Type=string
 	// +required
 	At metav1.Time `json:"at"`
-	// reason says why, for whoever reads it later: at most 256 letters.
+	// reason says why, for those who read it later: at most 256 letters.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
-// AbortRequest is a Request that need not name its fence: a brake brakes.
+// AbortRequest is a Request that need not name its fence, because it only stops something.
 type AbortRequest struct {
 	// fenceNumber is status.fenceNumber of the fence that it is about: 1 or more. Unless
 	// set, it is about the one that is open.
@@ -71,18 +71,18 @@ type AbortRequest struct {
 	// +kubebuilder:validation:Type=string
 	// +required
 	At metav1.Time `json:"at"`
-	// reason says why, for whoever reads it later: at most 256 letters.
+	// reason says why, for those who read it later: at most 256 letters.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
-// Confirmation is a person's word that the machine is off.
+// Confirmation is a person's statement that the machine is off.
 type Confirmation struct {
 	Request `json:",inline"`
-	// outOfServiceValue is how the out-of-service taint says it: nodeshutdown, the default,
-	// or hardwarefailure for a machine that is beyond repair. Kubernetes frees the work of
-	// both alike; others may read it.
+	// outOfServiceValue is how the out-of-service taint says it: nodeshutdown, the default, or
+	// hardwarefailure for a machine that is beyond repair. Kubernetes treats both alike; other
+	// programs may read the value.
 	// +optional
 	OutOfServiceValue OutOfServiceValue `json:"outOfServiceValue,omitempty"`
 }
@@ -120,11 +120,11 @@ const (
 	AskedConfirmOff RequestName = "ConfirmOff"
 )
 
-// AnswerResult is what became of a request.
+// AnswerResult is the result of a request.
 // +kubebuilder:validation:Enum=Accepted;Done;NotNeeded;Refused
 type AnswerResult string
 
-// The results. Accepted counts until something else is said; the others are the last word.
+// The results. Accepted may be followed by another one; the others are final.
 const (
 	Accepted  AnswerResult = "Accepted"
 	Done      AnswerResult = "Done"
@@ -132,20 +132,20 @@ const (
 	Refused   AnswerResult = "Refused"
 )
 
-// RequestAnswer says what became of what a person asked of this fence.
+// RequestAnswer is the answer to what a person asked of this fence.
 type RequestAnswer struct {
 	// request names it: Approve, Abort, Retry, Uncordon or ConfirmOff.
 	// +required
 	Request RequestName `json:"request"`
-	// fenceNumber is that of the request; not set for an abort that names no fence. What
-	// was said of a word about another fence says nothing of one about this.
+	// fenceNumber is that of the request; not set for an abort that names no fence. The answer to
+	// a request about another fence is no answer to one about this fence.
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
 	// by is the name of the person who asked, as the request has it.
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by"`
-	// at is that of the request that is answered; another at is another request.
+	// at is that of the request that is answered; a request with another at is another request.
 	// +required
 	At metav1.Time `json:"at"`
 	// result is Accepted as long as it counts and is not carried out yet, Done once it
@@ -156,13 +156,13 @@ type RequestAnswer struct {
 	// answeredAt is when that was decided, by the API server's clock.
 	// +required
 	AnsweredAt Time `json:"answeredAt"`
-	// message says in a sentence what became of it.
+	// message says the answer in a sentence.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// Answer is what was said to the last request of this name; nil if nothing was.
+// Answer is the answer to the last request of this name; nil if there is none.
 func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
 	for i := range st.Answers {
 		if st.Answers[i].Request == name {
@@ -172,7 +172,7 @@ func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
 	return nil
 }
 
-// Answered tells whether the last word on this request was said.
+// Answered tells whether this request has its final answer.
 func (st *NodeFenceStatus) Answered(name RequestName, at metav1.Time) bool {
 	a := st.Answer(name)
 	return a != nil && a.At.Equal(&at) && a.Result != Accepted && (a.FenceNumber == 0 || a.FenceNumber == st.FenceNumber)

@@ -49,7 +49,7 @@ type Settings struct {
 	// where it is missing, only conditions do.
 	// +optional
 	EarlyProbe *ProbeSetting `json:"earlyProbe,omitempty"`
-	// action is what becomes of the machine: Reboot, PowerOff, Isolate or WaitForOff.
+	// action says what happens to the machine: Reboot, PowerOff, Isolate or WaitForOff.
 	// +required
 	Action FenceAction `json:"action"`
 	// mode says whether the policy acts: Enforce does, RequireApproval waits for a person,
@@ -68,8 +68,8 @@ type Settings struct {
 	// begins; none where it is missing.
 	// +optional
 	StorageCheck *StorageSettings `json:"storageCheck,omitempty"`
-	// kdump is how long a dump of the machine's memory is waited for before its power is
-	// cut, if the policy says so.
+	// kdump says how long nodefence waits for a dump of the machine's memory before its power is
+	// cut, if the policy has it wait.
 	// +optional
 	Kdump *KdumpSettings `json:"kdump,omitempty"`
 	// excluded says why this node is not to be fenced under this policy, if it is not.

@@ -7,8 +7,8 @@ import (
 )
 
 // LabelSelector chooses objects by their labels, as Kubernetes' own does; {} chooses all. Its
-// lists are bounded, and a value that no label can have is refused at apply: nobody knows
-// what that was to choose.
+// lists are bounded, and a value that no label can have is refused at apply: nobody knows what it
+// was meant to choose.
 // +kubebuilder:object:generate=false
 // +structType=atomic
 type LabelSelector struct {

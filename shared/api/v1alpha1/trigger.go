@@ -27,8 +27,8 @@ const (
 	TriggerRequest TriggerType = "Request"
 )
 
-// Trigger is why a fence opened: its type, and the member that goes with it. Who asked for
-// the fence, as it opened or since, is in decision.askedBy.
+// Trigger is why a fence opened: its type, and the member that goes with it. Who asked for the
+// fence, when it opened or later, is in decision.askedBy.
 // +kubebuilder:validation:XValidation:rule="has(self.nodeCondition) == (self.type == 'NodeCondition')",message="trigger.nodeCondition goes with trigger.type NodeCondition: set it for that type, and for no other"
 // +kubebuilder:validation:XValidation:rule="has(self.leaseStill) == (self.type == 'LeaseStill')",message="trigger.leaseStill goes with trigger.type LeaseStill: set it for that type, and for no other"
 // +kubebuilder:validation:XValidation:rule="has(self.nodeMissing) == (self.type == 'NodeMissing')",message="trigger.nodeMissing goes with trigger.type NodeMissing: set it for that type, and for no other"
@@ -52,7 +52,7 @@ type Trigger struct {
 	// startupTimeout is of a node that was never Ready.
 	// +optional
 	StartupTimeout *StartupTimeoutTrigger `json:"startupTimeout,omitempty"`
-	// machine is the Machine on whose account it opened.
+	// machine is the Machine because of which it opened.
 	// +optional
 	Machine *MachineTrigger `json:"machine,omitempty"`
 	// since is when that began: the condition's own transition, or when it was first seen
@@ -105,8 +105,8 @@ type StartupTimeoutTrigger struct {
 // MachineTrigger is a Machine, and what is wrong with it.
 type MachineTrigger struct {
 	MachineRef `json:",inline"`
-	// state is Failed, Remediate where somebody asked for it by annotation, or NoNode where
-	// no node had come of it in time.
+	// state is Failed, Remediate where somebody asked for it by annotation, or NoNode where the
+	// Machine got no node in time.
 	// +required
 	State MachineState `json:"state"`
 }
@@ -124,14 +124,14 @@ func (t Trigger) Missing() bool { return t.Type == TriggerNodeMissing || t.OnlyM
 // nothing to be switched, marked or released, and the Machine is deleted.
 func (t Trigger) OnlyMachine() bool { return t.Machine != nil && t.Machine.State == MachineStateNoNode }
 
-// OfMachine tells whether this fence opened on account of its node's Machine.
+// OfMachine tells whether this fence opened because of its node's Machine.
 func (t Trigger) OfMachine() bool { return t.Machine != nil && t.Machine.State != MachineStateNoNode }
 
 // Asked tells whether this fence opened because somebody asked for it, and for nothing
 // that was wrong with the node by itself.
 func (t Trigger) Asked() bool { return t.Type == TriggerRequest || t.Type == TriggerProblem }
 
-// Spell is what a trigger is as evidence.
+// Spell is the trigger in the form of evidence.
 func (t Trigger) Spell() Evidence {
 	e := Evidence{Type: t.Type, Mark: t.Since}
 	if c := t.NodeCondition; c != nil {
@@ -162,8 +162,8 @@ type Evidence struct {
 	// machineState is what is wrong with the Machine, with type Machine.
 	// +optional
 	MachineState MachineState `json:"machineState,omitempty"`
-	// mark is the condition's own transition time: it tells one spell from the
-	// next and is compared with itself only (S30).
+	// mark is the condition's own transition time. It tells one occurrence from the next, and is
+	// compared only with the mark of another look (S30).
 	// +required
 	Mark Time `json:"mark"`
 	// since is when nodefence first saw it, by the API server's clock.
@@ -171,7 +171,7 @@ type Evidence struct {
 	Since Time `json:"since"`
 }
 
-// Same tells whether this is the same spell of the same thing, whenever it was first seen.
+// Same tells whether this is the same occurrence of the same thing, whenever it was first seen.
 func (e Evidence) Same(o Evidence) bool {
 	return e.Type == o.Type && e.Condition == o.Condition && e.Status == o.Status && e.MachineState == o.MachineState && e.Mark.Time.Equal(o.Mark.Time)
 }

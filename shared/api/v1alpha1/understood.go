@@ -14,10 +14,10 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// A field that this program does not know may be a brake of a newer one, and a value that
-// it does not know, or none at all where there must be one, a brake that got lost. So what
-// people decide by is read strictly: whatever of it is not understood is noted beside the
-// object, by every reader alike, and holds (see package fence).
+// A field that this program does not know may be a brake of a newer version. A value that it does
+// not know, or one that is missing where there must be one, may be a brake that got lost. So the
+// objects by which people decide are read strictly: every reader notes beside the object what it
+// does not understand, and that holds fences (see package fence).
 
 // NotUnderstood is what of an object this program does not understand. It is never
 // written; the zero value is an object that was understood.
@@ -28,7 +28,7 @@ type NotUnderstood struct {
 	// Wrong are the fields that can't be read, or are missing, each with why.
 	// +listType=atomic
 	Wrong []string `json:"-"`
-	// Everywhere: it may be about any node, and not about those alone that the selector
+	// Everywhere says that it may be about any node, and not only about those that the selector
 	// chooses.
 	Everywhere bool `json:"-"`
 }
@@ -67,9 +67,9 @@ func firstOf(all []string) string {
 	return all[0]
 }
 
-// readAnyway is what is read of a policy that is not understood, where it can't be read:
-// what chooses fewer nodes is never assumed. What is not there at all stays so: who reads a
-// policy to write it again must not write what nobody said.
+// readAnyway replaces a selector that can't be read by one that chooses every node: it never
+// assumes that a policy chooses fewer nodes. A selector that is not there stays missing, because
+// a program that reads a policy and writes it again must not write what nobody said.
 func (p *FencePolicy) readAnyway() {
 	if p.NotUnderstood.In("spec.selector") && p.Spec.Selector != nil {
 		p.Spec.Selector = &LabelSelector{}
@@ -131,7 +131,7 @@ func (l *FenceLedger) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// parts are an object's, its own two unread.
+// parts are the two parts of an object, not yet read.
 type parts struct {
 	// spec is what a person decides.
 	// +required
@@ -159,8 +159,8 @@ func (n *NotUnderstood) In(paths ...string) bool {
 	})
 }
 
-// status is ours, and may be of a newer program: only what can't be read at all counts, and
-// of the fields that are decided by whatever is not known.
+// status is ours, and may be written by a newer program: only what can't be read at all counts,
+// and, in the fields that decisions rest on, also what is not known.
 func (n *NotUnderstood) status(raw []byte, into any, decided ...string) {
 	if len(raw) == 0 {
 		return
@@ -190,8 +190,8 @@ func (n *NotUnderstood) spec(raw []byte, into reflect.Value, required ...string)
 	}
 }
 
-// fields reads an object field by field, so that one that can't be read takes none of the
-// others with it. It is left out then.
+// fields reads an object field by field, so that the others are read even if one can't be read.
+// That one is left out.
 func (n *NotUnderstood) fields(at string, raw []byte, into reflect.Value) (given map[string]json.RawMessage) {
 	if len(raw) == 0 {
 		return nil
@@ -251,7 +251,7 @@ func (n *NotUnderstood) wrong(at string, err error) {
 // shortPath bounds what somebody else has written.
 func shortPath(s string) string { return clip.To(120, s) }
 
-// isDuration is the schema's, for what did not go through it.
+// isDuration is the schema's pattern, for objects that the schema did not check.
 var isDuration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s)){1,3}$`)
 
 // values tells whether all values within a field are known ones; a duration is one that

@@ -1,13 +1,12 @@
 package v1alpha1
 
-// EarlyProbe is a Lease that stands still. It is enough to read the machine's
-// power, under all limits, and to release what ran on a machine that is seen off;
-// it is never enough to switch a machine off, or to mark a node whose machine is
-// on: that waits for a condition of the policy, as ever.
+// EarlyProbe is a Lease that stands still. It is enough to read the machine's power, under all
+// limits, and to release what ran on a machine that is seen off; it is never enough to switch a
+// machine off, or to mark a node whose machine is on: that waits for a condition of the policy.
 type EarlyProbe struct {
-	// leaseStillDuration is how long the Lease must have been seen to stand still, from 5s
-	// to 10m; 12s by default. The machine is not read before every node that was lost in
-	// the same moment would show too, so that a storm is seen for one: 2.2 renewals and a
+	// leaseStillDuration is how long the Lease must have been seen to stand still, from 5s to
+	// 10m; 12s by default. The machine is not read before every node that was lost at the same
+	// moment would show too, so that a storm is seen as one. That takes 2.2 renewals and a
 	// second, which is 23 s where Leases are renewed each 10 s.
 	// +kubebuilder:default="12s"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('5s') && duration(self) <= duration('10m')",message="earlyProbe.leaseStillDuration must be between 5s and 10m"

@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// known are the values of those fields of policies that have one of a few. The schema has
-// the same, and refuses others; a policy may have come past it (see NotUnderstood).
+// known are the values of those fields of policies that take one of a fixed list. The schema has
+// the same lists, and refuses other values; a policy may have been stored without that check (see
+// NotUnderstood).
 var known = map[reflect.Type][]string{
 	reflect.TypeFor[Mode]():             words(ModeEnforce, ModeRequireApproval, ModeDryRun),
 	reflect.TypeFor[FenceAction]():      words(ActionOff, ActionReboot, ActionIsolate, ActionWaitForOff),

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// FenceConditions are the conditions of a NodeFence, in the order in which a fence that
-// goes through comes to them.
+// FenceConditions are the conditions of a NodeFence, in the order in which a fence that succeeds
+// comes to them.
 var FenceConditions = []string{ConditionAdmitted, ConditionIsolated, ConditionProvenOff, ConditionReleased, ConditionRecovered, ConditionSucceeded}
 
 // The conditions of a NodeFence.
