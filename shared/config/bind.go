@@ -163,7 +163,7 @@ func (r *resolver) other(k device.Kind, e entry) error {
 	case e.name == "method" && e.value == "onoff":
 		return nil
 	case e.name == "method":
-		return e.at.errorf("method takes onoff")
+		return e.at.errorf("method takes only onoff")
 	case k.Denied != nil && k.Denied(e.name) != "":
 		return e.at.errorf("%s", k.Denied(e.name))
 	case slices.Contains(ignored, e.name):

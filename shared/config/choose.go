@@ -35,7 +35,7 @@ func (r *resolver) choose() (source, error) {
 	switch {
 	case isNewer && isOlder:
 		return source{}, &Error{ConfigMap: newer.Name, Msg: "ConfigMap " + older.Name + " is for node " + r.node.Name +
-			" as well; two readings are refused: delete one of them"}
+			" as well; that can be read in two ways: delete one of them"}
 	case isNewer:
 		return r.open(newer, true)
 	case isOlder:
@@ -95,7 +95,7 @@ func (r *resolver) named(s source) error {
 	e, ok := s.lines["node_name"]
 	switch {
 	case ok && !s.own:
-		return e.at.errorf("node_name stands in a ConfigMap for many nodes; it belongs in %s%s", nodePrefix, r.node.Name)
+		return e.at.errorf("node_name is in a ConfigMap for many nodes; it belongs in %s%s", nodePrefix, r.node.Name)
 	case s.own && !ok:
 		return s.at().errorf("node_name is missing; it must be %s", r.node.Name)
 	case s.own && e.value != r.node.Name:

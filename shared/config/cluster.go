@@ -100,7 +100,7 @@ func (c *Cluster) general(r *resolver, m ConfigMap) error {
 	e := lines["policies"]
 	for _, name := range strings.Fields(strings.ReplaceAll(e.value, ",", " ")) {
 		if name != "fence-limit" && name != "max-fence-limit" {
-			return e.at.errorf("unknown policy %q; known is fence-limit, and everything else is a FencePolicy's", name)
+			return e.at.errorf("unknown policy %q; known is fence-limit, and everything else belongs in a FencePolicy", name)
 		}
 		if _, ok := r.maps[fenceLimit]; !ok {
 			return e.at.errorf("policy %q has no ConfigMap %s; make one with percentage=<1 to 100>, or delete the name here", name, fenceLimit)
@@ -115,7 +115,7 @@ func (c *Cluster) limit(r *resolver, m ConfigMap) error {
 		return err
 	}
 	if e, ok := lines["policy_name"]; ok && e.value != "fence-limit" {
-		return e.at.errorf("policy_name is %q, but the ConfigMap is fence-limit's", e.value)
+		return e.at.errorf("policy_name is %q, but this ConfigMap is for fence-limit", e.value)
 	}
 	if _, ok := lines["percentage"]; !ok {
 		return (place{cm: m.Name, key: configKey}).errorf("percentage is missing")

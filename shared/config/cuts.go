@@ -121,7 +121,7 @@ func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error
 	}
 	for _, b := range isolated {
 		if i := at(b); i >= 0 {
-			return nil, from.at().errorf("methods %s and %s cut off one device, %s %s; leave one of them out", out[i].Method, b.method, b.Driver, b.Address)
+			return nil, from.at().errorf("methods %s and %s cut off access by the same device, %s %s; leave one of them out", out[i].Method, b.method, b.Driver, b.Address)
 		}
 		c := Cut{Method: b.method, Binding: b.Binding, Origins: b.origins}
 		c.Binding.Sources = r.sources
@@ -129,11 +129,11 @@ func (r *resolver) cuts(from source, isolated, recovered []*bound) ([]Cut, error
 	}
 	for _, b := range recovered {
 		if at(b) < 0 {
-			return nil, from.at().errorf("method %s gives back what no method of isolation cuts off, %s %s", b.method, b.Driver, b.Address)
+			return nil, from.at().errorf("method %s gives back access that no method of isolation cuts off, %s %s", b.method, b.Driver, b.Address)
 		}
 	}
 	if len(out) > maxCuts {
-		return nil, from.at().errorf("%d devices cut off storage or network; there may be %d", len(out), maxCuts)
+		return nil, from.at().errorf("%d devices cut off storage or network; at most %d are allowed", len(out), maxCuts)
 	}
 	return out, nil
 }

@@ -107,7 +107,7 @@ func TestCuts(t *testing.T) {
 		},
 		"back what was never cut": {
 			maps: []ConfigMap{cutNode("power_management=ipmi\nrecovery=s", "s", "agent_name=san\nport=7")},
-			err:  "ConfigMap fence-config-node-7, key config.properties" + ": method s gives back what no method of isolation cuts off, san san#7",
+			err:  "ConfigMap fence-config-node-7, key config.properties" + ": method s gives back access that no method of isolation cuts off, san san#7",
 		},
 		"back by what can't": {
 			maps: []ConfigMap{cutNode("isolation=s\npower_management=ipmi\nrecovery=s", "s", "agent_name=disks\nport=7")},
@@ -115,15 +115,15 @@ func TestCuts(t *testing.T) {
 		},
 		"one port twice": {
 			maps: []ConfigMap{cutNode("isolation=s t\npower_management=ipmi", "s", "agent_name=san\nport=7", "t", "agent_name=san\nport=7")},
-			err:  "ConfigMap fence-config-node-7, key config.properties" + ": methods s and t cut off one device, san san#7; leave one of them out",
+			err:  "ConfigMap fence-config-node-7, key config.properties" + ": methods s and t cut off access by the same device, san san#7; leave one of them out",
 		},
 		"a name that says storage, and a switch": {
 			maps: []ConfigMap{cutNode("isolation=storage-isolate\npower_management=ipmi", "storage-isolate", "agent_name=switch\nport=7")},
-			err:  `ConfigMap fence-config-node-7, key fence-method-storage-isolate: method "storage-isolate" takes a device that cuts off storage, and its agent_name is none`,
+			err:  `ConfigMap fence-config-node-7, key fence-method-storage-isolate: method "storage-isolate" takes a device that cuts off storage, and its agent_name names no such device`,
 		},
 		"a name without its method": {
 			maps: []ConfigMap{cutNode("isolation=network-isolate\npower_management=ipmi")},
-			err:  "ConfigMap fence-config-node-7, key config.properties" + `, line 2: method "network-isolate" is one that you write: key fence-method-network-isolate, with the agent_name of a device that cuts off network`,
+			err:  "ConfigMap fence-config-node-7, key config.properties" + `, line 2: method "network-isolate" is a method that you must write: key fence-method-network-isolate, with the agent_name of a device that cuts off network`,
 		},
 		"coverage of a network": {
 			maps: []ConfigMap{cutNode("isolation=s\npower_management=ipmi", "s", "agent_name=switch\nport=7\ncsi_drivers=d")},

@@ -169,7 +169,7 @@ func TestRefuseOnACloud(t *testing.T) {
 		"a method by name, of another cloud":   {id: "other://x", maps: []ConfigMap{shared}, want: `ConfigMap fence-config-default, key config.properties, line 2: method "restart-instance" switches the cloud's instance: provider ID "other://x"` + unknown + byHand},
 		"a ConfigMap that is wrong is no none": {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-config-default")}, want: "ConfigMap fence-config-default, key config.properties: missing"},
 		"a method of that name is two readings": {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-method-restart-instance-7", "method.properties", good)},
-			want: `ConfigMap fence-method-restart-instance-7, key method.properties: method "restart-instance" has the name of a built-in; two readings are refused: rename it`},
+			want: `ConfigMap fence-method-restart-instance-7, key method.properties: method "restart-instance" has the name of a built-in; that can be read in two ways: rename it`},
 		"an agent that is told no machine":            {maps: agent("place=here"), want: inMethod + ": missing instance for driver vm, and node 7 was not enrolled with a provider ID that has it"},
 		"an agent that is told another machine (S11)": {id: "vm://here/x7", maps: agent("plug=x8"), want: inMethod + ": vm:here/x8 is not the machine that node 7 was enrolled as, vm:here/x7" + leave},
 		"an agent that is told another place (S11)":   {id: "vm://here/x7", maps: agent("place=there"), want: inMethod + ": vm:there/x7 is not the machine that node 7 was enrolled as, vm:here/x7" + leave},
@@ -178,7 +178,7 @@ func TestRefuseOnACloud(t *testing.T) {
 		"a parameter of a built-in":                   {id: "vm://here/x7", maps: []ConfigMap{own(config, "agent_name=restart-instance\nplace=here")}, want: inMethod + `, line 2: "place" has no meaning for a built-in`},
 		"a restart in isolation":                      {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-config-default", "config.properties", "isolation=restart-instance")}, want: `ConfigMap fence-config-default, key config.properties, line 1: method "restart-instance" switches power in isolation; it belongs in power_management`},
 		"a start alone proves nothing":                {id: "vm://here/x7", maps: []ConfigMap{configMap("fence-config-default", "config.properties", "power_management=start-instance")}, want: "ConfigMap fence-config-default, key config.properties, line 1: nothing in power_management can prove the machine off: it has no method that switches a device off"},
-		"the instance, and another device (S11)":      {id: "vm://here/x7", maps: []ConfigMap{own(config+" restart-instance", good)}, want: "ConfigMap fence-config-node-7, key config.properties: methods ipmi and restart-instance are devices that tell a machine apart in different ways, bmc 10.0.0.7:623 and vm vm:here/x7; they are no set"},
+		"the instance, and another device (S11)":      {id: "vm://here/x7", maps: []ConfigMap{own(config+" restart-instance", good)}, want: "ConfigMap fence-config-node-7, key config.properties: methods ipmi and restart-instance have devices that identify a machine in different ways, bmc 10.0.0.7:623 and vm vm:here/x7; they can't form a set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Resolve(tc.maps, enrolled(tc.id), clouded())

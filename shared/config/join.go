@@ -61,14 +61,14 @@ func distinct(from source, all []*bound) ([]joined, error) {
 			continue
 		}
 		if o := out[i]; o.Driver != b.Driver {
-			return nil, from.at().errorf("methods %s and %s speak with one device, %s, by different drivers, %s and %s; two readings are refused: choose one",
+			return nil, from.at().errorf("methods %s and %s use the same device, %s, with different drivers, %s and %s; that can be read in two ways: choose one",
 				o.method, b.method, b.Address, o.Driver, b.Driver)
 		}
 		if err := alike(from, out[i].bound, b); err != nil {
 			return nil, err
 		}
 		if off := out[i].does(true); b.off && off != "" && off != b.method {
-			return nil, from.at().errorf("methods %s and %s switch off one outlet, %s %s; a set has each of a machine's outlets once: mend one of them, or leave it out",
+			return nil, from.at().errorf("methods %s and %s switch off the same outlet, %s %s; a set has each of a machine's outlets once: correct one of them, or leave it out",
 				off, b.method, b.Driver, b.Address)
 		}
 		out[i].Lead = said(max(leadOf(out[i].Lead), leadOf(b.Lead)))
@@ -98,10 +98,10 @@ func agreed(from source, devices []joined) error {
 	for _, j := range devices {
 		switch {
 		case j.does(true) == "":
-			return from.at().errorf("method %s speaks with a device that no method switches off, %s %s; a set is of devices that are all switched off",
+			return from.at().errorf("method %s speaks with a device that no method switches off, %s %s; all devices of a set must be switched off",
 				j.method, j.Driver, j.Address)
 		case j.Identity != first.Identity:
-			return from.at().errorf("methods %s and %s are devices that tell a machine apart in different ways, %s %s and %s %s; they are no set",
+			return from.at().errorf("methods %s and %s have devices that identify a machine in different ways, %s %s and %s %s; they can't form a set",
 				first.method, j.method, first.Driver, first.Address, j.Driver, j.Address)
 		}
 		if j.does(false) != "" {
@@ -110,7 +110,7 @@ func agreed(from source, devices []joined) error {
 	}
 	for _, j := range devices {
 		if on > 0 && j.does(false) == "" {
-			return from.at().errorf("method %s switches off %s %s, and no method switches it on again, as others are; name one, or none at all",
+			return from.at().errorf("method %s switches off %s %s, and no method switches it on again, while others are switched on; name a method for each, or for none",
 				j.does(true), j.Driver, j.Address)
 		}
 	}

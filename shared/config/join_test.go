@@ -101,13 +101,13 @@ func TestNoSet(t *testing.T) {
 		want string
 	}{
 		"one outlet twice": {supplies("a b", "a p1 1 off", "b p1 1 off"),
-			"methods a and b switch off one outlet, pdu p1#1; a set has each of a machine's outlets once: mend one of them, or leave it out"},
+			"methods a and b switch off the same outlet, pdu p1#1; a set has each of a machine's outlets once: correct one of them, or leave it out"},
 		"one is switched on again": {supplies("a b", "a p1 1 reboot", "b p2 1 off"),
-			"method b switches off pdu p2#1, and no method switches it on again, as others are; name one, or none at all"},
+			"method b switches off pdu p2#1, and no method switches it on again, while others are switched on; name a method for each, or for none"},
 		"another machine is switched on": {supplies("a b", "a p1 1 off", "b p1 2 on"),
-			"method b speaks with a device that no method switches off, pdu p1#2; a set is of devices that are all switched off"},
+			"method b speaks with a device that no method switches off, pdu p1#2; all devices of a set must be switched off"},
 		"another machine is looked at": {supplies("a b", "a p1 1 off", "b p1 2 status"),
-			"method b speaks with a device that no method switches off, pdu p1#2; a set is of devices that are all switched off"},
+			"method b speaks with a device that no method switches off, pdu p1#2; all devices of a set must be switched off"},
 		"more than a machine has": {many, "9 devices are switched off; a set has at most 8"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func lead(m *method, k device.Kind) (*metav1.Duration, error) {
 	e, given := m.values["settle"]
 	if k.Scope != device.ScopePower {
 		if given {
-			return nil, e.at.errorf("settle= is for what switches power; agent %s does not", k.Name)
+			return nil, e.at.errorf("settle= is for devices that switch power, and agent %s does not", k.Name)
 		}
 		return nil, nil
 	}

@@ -65,7 +65,7 @@ func (r *resolver) next(from source, first api.Binding) ([]Level, error) {
 		}
 		for _, a := range Addresses(b.Binding) {
 			if slices.Contains(devices, a) {
-				return nil, e.at.errorf("device %s is switched by an earlier level already; a level is another device", a)
+				return nil, e.at.errorf("device %s is switched by an earlier level already; each level needs a device of its own", a)
 			}
 			devices = append(devices, a)
 		}

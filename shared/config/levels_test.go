@@ -26,7 +26,7 @@ func TestLevels(t *testing.T) {
 		"two, of which the second is a set": {[]string{second}, []string{"p1#1", "p2#1 and p3#1"}, ""},
 		"three":                             {[]string{second, third}, []string{"p1#1", "p2#1 and p3#1", "p4#1"}, ""},
 		"one is left out":                   {[]string{third}, nil, ", line 4: there is no power_management_2; levels have no gaps"},
-		"one device at two levels":          {[]string{"power_management_2=e"}, nil, ", line 4: device p1#1 is switched by an earlier level already; a level is another device"},
+		"one device at two levels":          {[]string{"power_management_2=e"}, nil, ", line 4: device p1#1 is switched by an earlier level already; each level needs a device of its own"},
 		"one that proves nothing":           {[]string{"power_management_2=g"}, nil, ", line 4: nothing in power_management_2 can prove the machine off: it has no method that switches a device off"},
 		"one that leaves it off":            {[]string{"power_management_2=f"}, nil, ", line 4: no method of this level switches the machine on again, and power_management does; say the same at all levels"},
 	} {

@@ -74,7 +74,7 @@ func (r *resolver) find(name string, from source, at place) (*body, error) {
 		found = append(found, body{cm: m, key: methodKey, own: true})
 	}
 	if len(found) > 1 {
-		return nil, at.errorf("method %q is both key %s of ConfigMap %s and key %s of ConfigMap %s; two readings are refused: delete one of them",
+		return nil, at.errorf("method %q is both key %s of ConfigMap %s and key %s of ConfigMap %s; that can be read in two ways: delete one of them",
 			name, found[0].key, found[0].cm.Name, found[1].key, found[1].cm.Name)
 	}
 	if m, ok := r.maps[cm]; ok && len(found) == 0 {
@@ -162,6 +162,6 @@ func (r *resolver) template(t entry) (body, error) {
 		return body{}, t.at.errorf("unknown template %q; looked for key %s or %s in ConfigMap %s%s",
 			t.value, templateKey, methodKey, strings.Join(names, ", "), r.noTemplate(t))
 	}
-	return body{}, t.at.errorf("template %q is both key %s of ConfigMap %s and key %s of ConfigMap %s; two readings are refused: delete one of them",
+	return body{}, t.at.errorf("template %q is both key %s of ConfigMap %s and key %s of ConfigMap %s; that can be read in two ways: delete one of them",
 		t.value, found[0].key, found[0].cm.Name, found[1].key, found[1].cm.Name)
 }

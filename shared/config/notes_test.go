@@ -10,7 +10,7 @@ import (
 // out.
 func TestNotes(t *testing.T) {
 	const (
-		marks = "recovery does not name uncordon: nodefence takes its own mark off all the same"
+		marks = "recovery does not name uncordon: nodefence removes its own mark anyway"
 		stays = "no method switches the machine on: it stays off until a person does"
 	)
 	reboot := "agent_name=fence_bmc\nip=10.0.0.7\nusername=fence\n"
@@ -23,9 +23,9 @@ func TestNotes(t *testing.T) {
 		"the mark is undone whatever it says": {props: config + "\nrecovery=", method: reboot + "secret=s", want: []string{marks}},
 		"an off without an on":                {props: config + "\nrecovery=uncordon", method: good, want: []string{stays}, leaveOff: true},
 		"kdump": {props: config + "\nrecovery=uncordon\nkdump=enabled", method: reboot + "secret=s",
-			want: []string{"kdump: a dump is waited for, as far as nodefence-kdump hears of it, before the power is cut; without it each fence of this node only waits for a first message"}},
+			want: []string{"kdump: nodefence waits for a dump before it cuts the power, as long as nodefence-kdump gets the dump's messages; without nodefence-kdump each fence of this node only waits for a first message"}},
 		"a password where all can read it": {props: config + "\nrecovery=uncordon", method: reboot + "passwd=x",
-			want: []string{"password stands in ConfigMap fence-config-node-7, where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>"}},
+			want: []string{"password is in ConfigMap fence-config-node-7, where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>"}},
 		"a fabric": {props: config + "\nisolation=fc\nrecovery=uncordon", method: reboot + "secret=s",
 			want: []string{"method fc is not carried out: its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}},
 	} {

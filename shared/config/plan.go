@@ -113,7 +113,7 @@ func (r *resolver) cutPlan(from source, p Plan, stages [3]stage) (Plan, error) {
 func notes(p Plan) []string {
 	var out []string
 	if p.Kdump {
-		out = append(out, "kdump: a dump is waited for, as far as nodefence-kdump hears of it, before the power is cut; without it each fence of this node only waits for a first message")
+		out = append(out, "kdump: nodefence waits for a dump before it cuts the power, as long as nodefence-kdump gets the dump's messages; without nodefence-kdump each fence of this node only waits for a first message")
 	}
 	steps := slices.Concat(p.Isolation, p.Power, p.Recovery)
 	for _, l := range p.Next {
@@ -134,13 +134,13 @@ func notes(p Plan) []string {
 		out = append(out, "no method switches the machine on: it stays off until a person does")
 	}
 	if !has(p.Recovery, MarkSchedulable) {
-		out = append(out, "recovery does not name uncordon: nodefence takes its own mark off all the same")
+		out = append(out, "recovery does not name uncordon: nodefence removes its own mark anyway")
 	}
 	said := map[string]bool{}
 	for _, ref := range secretRefs(p.Devices()) {
 		if ref.Kind == api.KindConfigMap && !said[ref.Name+"/"+ref.Key] {
 			said[ref.Name+"/"+ref.Key] = true
-			out = append(out, ref.Parameter+" stands in ConfigMap "+ref.Name+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
+			out = append(out, ref.Parameter+" is in ConfigMap "+ref.Name+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
 		}
 	}
 	return out

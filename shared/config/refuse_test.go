@@ -28,21 +28,21 @@ func TestRefuse(t *testing.T) {
 		"a node without a name has nothing": {node: &Node{}, want: "the node has no name"},
 		"the newer and the older name are two readings (S11)": {
 			maps: []ConfigMap{own(config, good), configMap("fence-config-7")},
-			want: "ConfigMap fence-config-node-7: ConfigMap fence-config-7 is for node 7 as well; two readings are refused: delete one of them",
+			want: "ConfigMap fence-config-node-7: ConfigMap fence-config-7 is for node 7 as well; that can be read in two ways: delete one of them",
 		},
 		"one name twice": {maps: []ConfigMap{own(config, good), own(config, good)}, want: "ConfigMap fence-config-node-7: given twice"},
 		"an address that no record takes": {
 			maps: []ConfigMap{own(config, strings.Replace(good, "10.0.0.7", strings.Repeat("a", longest), 1))},
-			want: inConfig + ": power-1 has an address or identity of 4100 letters; there may be 4096",
+			want: inConfig + ": power-1 has an address or identity of 4100 letters; at most 4096 are allowed",
 		},
 		"a value that no record takes": {
 			maps: []ConfigMap{own(config, strings.Replace(good, "username=", "username="+strings.Repeat("n", longest), 1))},
-			want: inConfig + ": power-1 has a parameter username of 4101 letters; there may be 4096",
+			want: inConfig + ": power-1 has a parameter username of 4101 letters; at most 4096 are allowed",
 		},
 		"no config.properties":              {maps: []ConfigMap{configMap("fence-config-node-7")}, want: inConfig + ": missing"},
 		"no node_name":                      {maps: []ConfigMap{own("power_management=ipmi", good)}, want: inConfig + ": node_name is missing; it must be 7"},
 		"another node's node_name":          {maps: []ConfigMap{own("#\nnode_name=8", good)}, want: inConfig + `, line 2: node_name is "8", but the ConfigMap is read for node 7`},
-		"a node_name for a whole type":      {maps: []ConfigMap{configMap("fence-config-type-rack", "config.properties", config)}, want: "ConfigMap fence-config-type-rack, key config.properties, line 1: node_name stands in a ConfigMap for many nodes; it belongs in fence-config-node-7"},
+		"a node_name for a whole type":      {maps: []ConfigMap{configMap("fence-config-type-rack", "config.properties", config)}, want: "ConfigMap fence-config-type-rack, key config.properties, line 1: node_name is in a ConfigMap for many nodes; it belongs in fence-config-node-7"},
 		"an unknown key":                    {maps: []ConfigMap{own(config+"\nisolate=cordon", good)}, want: inConfig + `, line 3: unknown key "isolate"; known are isolation, kdump, node_name, power_management, power_management_2, power_management_3, power_management_4, recovery`},
 		"a key twice, with - and _":         {maps: []ConfigMap{own(config+"\npower-management=", good)}, want: inConfig + `, line 3: "power_management" is given twice; it stands in line 2 already`},
 		"a line without =":                  {maps: []ConfigMap{own(config+"\ncordon", good)}, want: inConfig + ", line 3: not a key=value line"},
@@ -58,11 +58,11 @@ func TestRefuse(t *testing.T) {
 		"the undoing belongs in recovery":   {maps: []ConfigMap{own(config+"\nisolation=uncordon", good)}, want: inConfig + `, line 3: method "uncordon" undoes the isolation; it belongs in recovery`},
 		"power is not switched before time": {maps: []ConfigMap{own(config+"\nisolation=ipmi", good)}, want: inMethod + `, line 2: method "ipmi" switches power in isolation; it belongs in power_management`},
 		"recovery never switches off":       {maps: []ConfigMap{own(config+"\nrecovery=ipmi", good)}, want: inMethod + `, line 2: method "ipmi" switches off in recovery, which takes action=on; without action= it is a reboot`},
-		"a method with a built-in's name":   {maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=cordon", "fence-method-cordon", good)}, want: `ConfigMap fence-config-node-7, key fence-method-cordon: method "cordon" has the name of a built-in; two readings are refused: rename it`},
+		"a method with a built-in's name":   {maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=cordon", "fence-method-cordon", good)}, want: `ConfigMap fence-config-node-7, key fence-method-cordon: method "cordon" has the name of a built-in; that can be read in two ways: rename it`},
 		"a parameter of a built-in":         {maps: []ConfigMap{own(config, "agent_name=cordon\nip=x")}, want: inMethod + `, line 2: "ip" has no meaning for a built-in`},
 		"a method in two places (S11)": {
 			maps: []ConfigMap{with(), configMap("fence-method-ipmi-7", "method.properties", good)},
-			want: inConfig + `, line 2: method "ipmi" is both key fence-method-ipmi of ConfigMap fence-config-node-7 and key method.properties of ConfigMap fence-method-ipmi-7; two readings are refused: delete one of them`,
+			want: inConfig + `, line 2: method "ipmi" is both key fence-method-ipmi of ConfigMap fence-config-node-7 and key method.properties of ConfigMap fence-method-ipmi-7; that can be read in two ways: delete one of them`,
 		},
 		"a method's ConfigMap without its key": {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", config), configMap("fence-method-ipmi")},
@@ -74,7 +74,7 @@ func TestRefuse(t *testing.T) {
 		},
 		"a template in two places": {
 			maps: []ConfigMap{with("template=x"), configMap("x", "template.properties", "", "method.properties", "")},
-			want: inMethod + `, line 6: template "x" is both key template.properties of ConfigMap x and key method.properties of ConfigMap x; two readings are refused: delete one of them`,
+			want: inMethod + `, line 6: template "x" is both key template.properties of ConfigMap x and key method.properties of ConfigMap x; that can be read in two ways: delete one of them`,
 		},
 		"a template cycle": {
 			maps: []ConfigMap{with("template=a"), configMap("a", "template.properties", "template=b"), configMap("b", "template.properties", "\ntemplate=a")},
@@ -115,7 +115,7 @@ func TestRefuse(t *testing.T) {
 		"a torn line is not shown (S29)":       {maps: []ConfigMap{with("RestOf/Secret==")}, want: inMethod + ", line 6: unknown parameter this key for driver bmc; known are " + params},
 		"a parameter twice, by two names":      {maps: []ConfigMap{with("ipaddr=10.0.0.8")}, want: inMethod + `, line 6: "ipaddr" is given twice; it stands in line 3 already as "ip"`},
 		"a reset in disguise (S4)":             {maps: []ConfigMap{with("method=cycle")}, want: inMethod + ", line 6: method=cycle is refused: a machine that was never seen off proves nothing; leave it out or write method=onoff"},
-		"a way to switch that is not known":    {maps: []ConfigMap{with("method=foo")}, want: inMethod + ", line 6: method takes onoff"},
+		"a way to switch that is not known":    {maps: []ConfigMap{with("method=foo")}, want: inMethod + ", line 6: method takes only onoff"},
 		"a password in place of a Secret":      {maps: []ConfigMap{own(config, "agent_name=fence_bmc\nip=a\nusername=b\nsecret=Hunter2!")}, want: inMethod + ", line 4: secret= takes the name of a Secret, and this is not one"},
 		"a password here and in the Secret":    {maps: []ConfigMap{with("passwd=x")}, want: inMethod + ", line 6: password is given here and by secret=bmc-7; delete one of them"},
 		"a program":                            {maps: []ConfigMap{with("passwd-script=/bin/x")}, want: inMethod + `, line 6: "passwd_script" is refused: nodefence runs no programs that a ConfigMap names; put the value into a Secret and write secret=<its name>`},
@@ -140,7 +140,7 @@ func TestRefuse(t *testing.T) {
 		},
 		"one device by two drivers": {
 			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", "agent_name=fence_pdu\nip=p\nplug=1\naction=off", "fence-method-b", "agent_name=fence_two\nip=p\nplug=1\naction=off")},
-			want:   inConfig + ": methods ipmi and b speak with one device, p#1, by different drivers, pdu and fence_two; two readings are refused: choose one",
+			want:   inConfig + ": methods ipmi and b use the same device, p#1, with different drivers, pdu and fence_two; that can be read in two ways: choose one",
 			agents: true,
 		},
 		"a list with commas":                  {maps: []ConfigMap{own("node_name=7\npower_management=ipmi, on", good)}, want: inConfig + `, line 2: unknown method "ipmi,"; methods are separated by blanks, without commas`},

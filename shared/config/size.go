@@ -31,37 +31,37 @@ func tooLong(devices []api.Binding) string {
 		if c := b.Covers; c != nil {
 			for _, names := range [][]string{c.StorageClassNames, c.CSIDriverNames} {
 				if len(names) > mostCovered {
-					return fmt.Sprintf("%s covers %d storage classes or CSI drivers; there may be %d", b.Name, len(names), mostCovered)
+					return fmt.Sprintf("%s covers %d storage classes or CSI drivers; at most %d are allowed", b.Name, len(names), mostCovered)
 				}
 				for _, n := range names {
 					if len(n) > longestName {
-						return fmt.Sprintf("%s covers a storage class or CSI driver with a name of %d letters; there may be %d", b.Name, len(n), longestName)
+						return fmt.Sprintf("%s covers a storage class or CSI driver with a name of %d letters; at most %d are allowed", b.Name, len(n), longestName)
 					}
 				}
 			}
 		}
 	}
 	if text, err := json.Marshal(devices); err != nil || len(text) > mostBytes {
-		return fmt.Sprintf("the devices of this node take %d bytes; there may be %d", len(text), mostBytes)
+		return fmt.Sprintf("the devices of this node take %d bytes; at most %d are allowed", len(text), mostBytes)
 	}
 	return ""
 }
 
 func memberTooLong(m api.SetMember) string {
 	if n := max(len(m.Address), len(m.Identity)); n > longest {
-		return fmt.Sprintf("an address or identity of %d letters; there may be %d", n, longest)
+		return fmt.Sprintf("an address or identity of %d letters; at most %d are allowed", n, longest)
 	}
 	if n := max(len(m.Params), len(m.SecretRefs)); n > mostNamed {
-		return fmt.Sprintf("%d parameters or secrets; there may be %d of each", n, mostNamed)
+		return fmt.Sprintf("%d parameters or secrets; at most %d of each are allowed", n, mostNamed)
 	}
 	for name, value := range m.Params {
 		if len(name) > longestName || len(value) > longest {
-			return fmt.Sprintf("a parameter %.40s of %d letters; there may be %d", name, len(value), longest)
+			return fmt.Sprintf("a parameter %.40s of %d letters; at most %d are allowed", name, len(value), longest)
 		}
 	}
 	for _, r := range m.SecretRefs {
 		if max(len(r.Parameter), len(r.Name)) > longestName || len(r.Key) > longestKey {
-			return fmt.Sprintf("a secret %.40s whose object has a name of %d letters and a key of %d; there may be %d and %d", r.Parameter, len(r.Name), len(r.Key), longestName, longestKey)
+			return fmt.Sprintf("a secret %.40s whose object has a name of %d letters and a key of %d; at most %d and %d are allowed", r.Parameter, len(r.Name), len(r.Key), longestName, longestKey)
 		}
 	}
 	return ""

@@ -22,11 +22,11 @@ func (r *resolver) step(out *stage, from source, at place, key, name string) err
 	scope, scoped := scopes[norm(name)]
 	switch {
 	case m == nil && scoped:
-		return at.errorf("method %q is one that you write: key %s%s, with the agent_name of a device that cuts off %s", name, methodPrefix, name, strings.ToLower(string(scope)))
+		return at.errorf("method %q is a method that you must write: key %s%s, with the agent_name of a device that cuts off %s", name, methodPrefix, name, strings.ToLower(string(scope)))
 	case m == nil && !isBuiltin:
 		return r.unknown(from, at, name)
 	case m != nil && isBuiltin && norm(m.values["agent_name"].value) != b:
-		return m.at.errorf("method %q has the name of a built-in; two readings are refused: rename it", name)
+		return m.at.errorf("method %q has the name of a built-in; that can be read in two ways: rename it", name)
 	case m == nil:
 		return r.builtinStep(out, at, key, b, Step{Method: name})
 	}
@@ -45,7 +45,7 @@ func (r *resolver) methodStep(out *stage, key string, m *method) error {
 		return err
 	}
 	if scoped && k.Scope != scope {
-		return m.at.errorf("method %q takes a device that cuts off %s, and its agent_name is none", name, strings.ToLower(string(scope)))
+		return m.at.errorf("method %q takes a device that cuts off %s, and its agent_name names no such device", name, strings.ToLower(string(scope)))
 	}
 	s := Step{Method: name}
 	if s.MustSucceed, err = must(m); err != nil {

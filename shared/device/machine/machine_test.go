@@ -111,7 +111,7 @@ func TestOff(t *testing.T) {
 			err: "device does not know this machine: instance " + provider + ": no Machine has it as its spec.providerID"},
 		"none, and the instance has ended": {gone: true},
 		"two (S11)": {objects: map[string]string{path: object(owned, provider), second: object(owned, provider)}, kinds: []string{list, newer},
-			err: conflict + "2 Machines have it, " + path + " and " + second + " among them; two readings are refused"},
+			err: conflict + "2 Machines have it, " + path + " and " + second + " among them; it is not clear which one is meant"},
 		"of Cluster API": {objects: map[string]string{second: object(owned, provider)}, kinds: []string{newer, older}, sent: []string{second}},
 		"of an older Cluster API": {objects: map[string]string{"/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/worker-7": object(owned, provider)}, kinds: []string{older},
 			sent: []string{"/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/worker-7"}},

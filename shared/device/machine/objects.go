@@ -72,7 +72,7 @@ func (m *machine) find(ctx context.Context) (*object, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, m.errorf(device.ErrConflict, fmt.Sprintf("%d Machines have it, %s and %s among them; two readings are refused", len(found), found[0].path, found[1].path))
+	return nil, m.errorf(device.ErrConflict, fmt.Sprintf("%d Machines have it, %s and %s among them; it is not clear which one is meant", len(found), found[0].path, found[1].path))
 }
 
 // among returns the Machines in a list that belong to the instance.
