@@ -31,9 +31,9 @@ type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
-	// Whose is the node that was enrolled as this machine, as talk has it.
+	// Whose returns the node that was enrolled as this machine, for call.Caller.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
-	// Self is the node that this runs on (S13); empty if unknown.
+	// Self is the node that this function runs on (S13); empty if unknown.
 	Self string
 	Loop *loop.Loop
 	// Checks reads the devices of healthy nodes.
@@ -53,13 +53,13 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	return i.Loop.Run(ctx, node, e, i.Loop.Since(e))
 }
 
-// Look sees what fence.Needs names.
+// Look reads what fence.Needs names.
 func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
 }
 
-// Act places the marks, or makes one call. What was there before is in the record
-// already (S22), and so is what the call is for (S8).
+// Act places the marks, or makes one call. The record already has what was there before (S22),
+// and what the call is for (S8).
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():

@@ -17,8 +17,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// TestTheClaimSaysWhichDevice: the call goes to the one that was written down before
-// it, and to no other, whatever else is bound (S7).
+// TestTheClaimSaysWhichDevice: the call goes to the device that was saved before it, and to no
+// other, whatever else is bound (S7).
 func TestTheClaimSaysWhichDevice(t *testing.T) {
 	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	now := client.Clock().Now

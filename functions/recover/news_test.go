@@ -21,9 +21,9 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// TestAWakeUpIsNews: the source wakes a fence that recovers because its Node has turned Ready.
-// That it was seen otherwise less than a second ago, by this very process, keeps nobody from
-// seeing it: the next wake-up would come half a minute later.
+// TestAWakeUpIsNews: the source wakes a recovering fence because its Node has become Ready. The
+// function sees that even if this process saw the Node otherwise less than a second ago: the next
+// wake-up would come half a minute later.
 func TestAWakeUpIsNews(t *testing.T) {
 	at := metav1.NewMicroTime(time.Now().Add(-time.Minute))
 	n := &booting{status: "Unknown", record: api.NodeFence{
@@ -77,7 +77,7 @@ func (b *booting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// quiet hears of decisions, and says nothing.
+// quiet reports no decision.
 type quiet struct{ report.Reporter }
 
 func (quiet) Decided(context.Context, report.Decision) {}

@@ -16,8 +16,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// cluster is one node with our taint, and its record. Meanwhile is what happens once,
-// when either of them was read for the first time.
+// cluster is one node with our taint, and its record. meanwhile happens once, when either of them
+// was read for the first time.
 type cluster struct {
 	mu        sync.Mutex
 	version   int
@@ -49,8 +49,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.read[kind] = true
 }
 
-// TestAMarkWithoutARecordIsRemoved, and never that of a fence which begins while
-// somebody looks (S22): it has the same value, as the record is the same object.
+// TestAMarkWithoutARecordIsRemoved, and never the mark of a fence that begins during the look
+// (S22): it has the same value, because the record is the same object.
 func TestAMarkWithoutARecordIsRemoved(t *testing.T) {
 	begins := func(c *cluster) { c.phase, c.version = "Fencing", c.version+1 }
 	for name, tc := range map[string]struct {
@@ -67,7 +67,7 @@ func TestAMarkWithoutARecordIsRemoved(t *testing.T) {
 			c := &cluster{version: 5, phase: tc.phase, meanwhile: tc.meanwhile, read: map[string]bool{}}
 			r := &Recoverer{Client: kubetest.Client(t, c), Log: slog.New(slog.DiscardHandler)}
 			now := time.Now()
-			_, _ = r.Handle(t.Context(), events.SourceOf("c").Marked("a", "u1", "f1", now, now)) // an error brings the event once more
+			_, _ = r.Handle(t.Context(), events.SourceOf("c").Marked("a", "u1", "f1", now, now)) // after an error the event comes again
 			if c.cleared != tc.cleared {
 				t.Errorf("cleared %v, want %v", c.cleared, tc.cleared)
 			}

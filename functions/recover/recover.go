@@ -44,12 +44,12 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 	return r.Loop.Run(ctx, node, e, r.Loop.Since(e))
 }
 
-// Look sees what fence.Needs names.
+// Look reads what fence.Needs names.
 func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
 	return look.Looker{Client: r.Client}.At(ctx, f, seen, since)
 }
 
-// Act takes away what was placed.
+// Act removes what was placed.
 func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *observed.Look) error {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
@@ -63,9 +63,8 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 	return fmt.Errorf("recover can't %s", a)
 }
 
-// orphan takes away our taint where no open record stands for it (S22). The node is
-// looked at first, and changed only as it was then: a fence that begins in between
-// has marked it anew.
+// orphan removes our taint if there is no open record for it (S22). It reads the node first, and
+// changes it only if it is still the same: a fence that begins in between has marked it again.
 func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) error {
 	n, err := r.Client.Node(ctx, node)
 	if err != nil || n == nil {

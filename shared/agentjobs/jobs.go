@@ -18,28 +18,29 @@ import (
 
 // Runner runs the agents of one device call in Jobs.
 //
-// A pod is handed its call last: when its node has accepted it. Before that it can
-// do nothing, however late somebody brings it to life; from there its own node
-// bounds it, whatever becomes of the API server, the controllers, or of us.
+// A pod gets its call last: when its node has accepted it. Before that it can do nothing, however
+// late it is started. After that its own node bounds it, whatever happens to the API server, the
+// controllers, or us.
 type Runner struct {
 	Client *kube.Client
 	// Namespace is where the Jobs are made.
 	Namespace string
-	// Claim is that of the call.
+	// Claim is the claim of the call.
 	Claim call.Claim
 	// n numbers the Jobs of the call.
 	n int
 }
 
 const (
-	// look is between two looks at a pod.
+	// look is the time between two looks at a pod.
 	look = 200 * time.Millisecond
-	// farewell is what is kept back of a call's time to end its pod, and to see that.
+	// farewell is the part of a call's time that is reserved to end its pod, and to see that it
+	// has ended.
 	farewell = 3 * time.Second
 )
 
-// Run makes one call. It returns when the pod's container was seen to end, or
-// with what is to be known of one that was not.
+// Run makes one call. It returns when the pod's container was seen to end, or with what is known
+// of one that was not.
 func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	left := job.Longest
 	if end, ok := ctx.Deadline(); ok {
@@ -56,7 +57,7 @@ func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	j.n++
 	name := fmt.Sprintf("%s-%s-%d", j.of(), j.Claim.Holder, j.n)
 	err = j.Client.CreateJob(work, j.job(name, c, left, stuck))
-	if err != nil && !errors.Is(err, kube.ErrConflict) { // by this very call, if it is there
+	if err != nil && !errors.Is(err, kube.ErrConflict) { // if it exists, this call has made it
 		return job.End{}, fmt.Errorf("make Job %s: %w", name, err)
 	}
 	if j.Claim.Made != nil {
@@ -66,7 +67,7 @@ func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), keep)
 	defer cancel()
 	if handed {
-		// Left, it goes with its Job.
+		// If it stays, it is deleted with its Job.
 		_ = j.Client.DeleteSecret(rest, j.Namespace, name)
 	}
 	if err != nil {
@@ -75,19 +76,18 @@ func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	if err == nil && j.Claim.Ended != nil {
 		j.Claim.Ended(c.Delay)
 	}
-	return end, err // the Job stays a while, for its log to be read
+	return end, err // the Job stays for a while, so that its log can be read
 }
 
-// of names the calls of one node: many names are longer than a label.
+// of is the label value for the calls of one node: many node names are longer than a label.
 func (j *Runner) of() string {
 	sum := sha256.Sum256([]byte(j.Claim.Node))
 	return "call-" + hex.EncodeToString(sum[:8])
 }
 
-// awaitEarlier waits for what may still act of the calls before this one, which happens
-// where a call came back without its pod having been seen to end (S7). A read
-// changes nothing, and is not waited for. It gives the nodes that keep a pod from
-// ending: there is no use in asking them again.
+// awaitEarlier waits for earlier calls that may still act: those that returned before their pod
+// was seen to end (S7). It does not wait for a read, which changes nothing. It returns the nodes
+// that keep a pod from ending, because it makes no sense to use them again.
 func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 	var acts *corev1.Pod
 	late := func() error {
@@ -127,8 +127,8 @@ func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 	}
 }
 
-// carry brings a Job's pod to its end: wait for its node to accept it, hand it
-// the call, and wait for what comes of it. Handed tells that it may have the call.
+// carry brings a Job's pod to its end: it waits until the pod's node accepts it, hands it the
+// call, and waits for the result. handed tells that the pod may have the call.
 func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
 	late := func(p *corev1.Pod) error { return fmt.Errorf("no time is left: %s", where(p)) }
 	var last *corev1.Pod
@@ -179,13 +179,13 @@ func (j *Runner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Cal
 	return true, nil
 }
 
-// stop ends a call whose time is over. A pod that was not handed its call never
-// does anything, and goes with its Job. Of any other the end is looked for, and
-// what is not seen is said (S10).
+// stop ends a call whose time is over. A pod that did not get its call never does anything, and
+// is deleted with its Job. For any other pod stop looks whether it has ended, and reports it if
+// it was not seen to end (S10).
 func (j *Runner) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
 	if !handed {
 		if made, err := j.Client.Job(ctx, j.Namespace, name); err == nil && made != nil {
-			_ = j.Client.DeleteJob(ctx, j.Namespace, name, made.UID) // left, it ends by its own deadline
+			_ = j.Client.DeleteJob(ctx, j.Namespace, name, made.UID) // if it stays, it ends by its own deadline
 		}
 		return job.End{}, fmt.Errorf("job %s: %w", name, why)
 	}

@@ -22,17 +22,17 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// yard is an API server with nothing in it but the Jobs of agents. What becomes
-// of their pods, a test says.
+// yard is an API server with nothing in it but the Jobs of agents. A test says what happens to
+// their pods.
 type yard struct {
 	mu      sync.Mutex
 	jobs    map[string]*batchv1.Job
 	secrets map[string]*corev1.Secret
 	// earlier are pods of other calls.
 	earlier []corev1.Pod
-	// play gives a Job's pod as it is now; nil if there is none.
+	// play returns a Job's pod as it is now; nil if there is none.
 	play func(y *yard, p *corev1.Pod) *corev1.Pod
-	// did is what was asked for, but for reads.
+	// did has the requests other than reads.
 	did []string
 }
 
@@ -91,13 +91,13 @@ func (y *yard) pods(selector string) (all []corev1.Pod) {
 	return []corev1.Pod{*p}
 }
 
-// accepted is a pod whose node has it.
+// accepted is a pod that its node has accepted.
 func accepted(p *corev1.Pod, node string) *corev1.Pod {
 	p.Spec.NodeName, p.Status.Phase, p.Status.StartTime = node, corev1.PodPending, &metav1.Time{Time: time.Unix(1, 0)}
 	return p
 }
 
-// over is one whose container has ended.
+// over is a pod whose container has ended.
 func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 	p = accepted(p, node)
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: said}}}}
@@ -114,8 +114,8 @@ func theJobs(t *testing.T, y *yard) *Runner {
 
 const ours = "call-c346d3879a2150f0-0123456789abcdef-1"
 
-// TestACallInAPod: what is seen of a pod counts, and nothing else; a call is
-// handed over last, and taken back in every case (S10).
+// TestACallInAPod: only what is seen of a pod counts. A call is handed over last, and taken back
+// in every case (S10).
 func TestACallInAPod(t *testing.T) {
 	handed := func(y *yard) bool { return len(y.secrets) > 0 || slices.Contains(y.did, "take back") }
 	taken := func(y *yard) bool { return slices.Contains(y.did, "take back") }
@@ -216,8 +216,8 @@ func TestACallInAPod(t *testing.T) {
 	}
 }
 
-// TestEarlierCalls: one that may still act is waited for; a read, or one whose
-// time is over, is not; none of their nodes is asked again (S7).
+// TestEarlierCalls: a new call waits for an earlier one that may still act, but not for a read or
+// for one whose time is over. None of their nodes is used again (S7).
 func TestEarlierCalls(t *testing.T) {
 	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
 	one := func(action, until string) corev1.Pod {

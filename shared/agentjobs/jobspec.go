@@ -18,20 +18,19 @@ import (
 const (
 	// callsOf labels the Jobs and pods of one node's calls.
 	callsOf = "nodefence.io/calls-of"
-	// callIs and actsUntil annotate a pod: what it is to do, and from when it can't
-	// any more, by the API server's clock, even if nobody sees it end.
+	// callIs and actsUntil annotate a pod: what it does, and from when it can do nothing any
+	// more, by the API server's clock, even if nobody sees it end.
 	callIs    = "nodefence.io/call"
 	actsUntil = "nodefence.io/acts-until"
-	// container is the name of the one that runs the agent.
+	// container is the name of the container that runs the agent.
 	container = "agent"
 )
 
-// job is a call's Job: one try, with the call's deadline, elsewhere, without any
-// rights.
+// job is a call's Job: one try, with the call's deadline, on another node, without any rights.
 //
-// The pod has a deadline too, so that its kubelet keeps it with nobody's help;
-// and a second of grace, because a pod without any is gone from the API server
-// before its kubelet has ended it, and its end would never be seen.
+// The pod has a deadline too, which its kubelet enforces without help. It also has a second of
+// grace, because a pod without any is removed from the API server before its kubelet has ended
+// it, and nobody would ever see its end.
 func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
 	none, one, ttl, no := int32(0), int32(1), int32(600), false
 	whole, deadline, grace := seconds(left), seconds(c.Limit), int64(1)
@@ -60,9 +59,9 @@ func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string
 
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// fill gives a pod its one container. What it is to do comes from a file that
-// is not there yet, in the memory of its node and nowhere else (S29). By the
-// other folder, which the node makes at once, the pod sees since when it waits.
+// fill gives a pod its one container. The container reads its call from a file that does not
+// exist yet, in its node's memory and nowhere else (S29). The node makes the other folder at
+// once, by which the pod sees since when it waits.
 func fill(spec *corev1.PodSpec, secret, image string) {
 	user, mode := int64(65532), int32(0o444)
 	spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user}
@@ -85,8 +84,8 @@ func fill(spec *corev1.PodSpec, secret, image string) {
 	}}
 }
 
-// secret is the call, for one pod of one node. It goes with its Job, should
-// nobody delete it before.
+// secret is the call, for one pod of one node. It is deleted with its Job, if nobody deletes it
+// before.
 func (j *Runner) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/nodefence/nodefence/shared/device/job"
 )
 
-// mayAct tells whether a pod that was not seen to end may still switch something.
-// One that does not say until when may.
+// mayAct tells whether a pod that was not seen to end may still switch something. A pod that does
+// not say until when may always do so.
 func (j *Runner) mayAct(p *corev1.Pod) bool {
 	until, err := time.Parse(time.RFC3339, p.Annotations[actsUntil])
 	return p.Annotations[callIs] != "status" && (err != nil || j.Client.Clock().Now().Before(until))
 }
 
-// where is how far a pod came.
+// where says how far a pod has come.
 func where(p *corev1.Pod) string {
 	if p == nil {
 		return "its pod was not made; the events of the Job may say why"
@@ -34,7 +34,7 @@ func where(p *corev1.Pod) string {
 	return words
 }
 
-// pod is a Job's own; nil if there is none (yet, or any more).
+// pod is a Job's own pod; nil if there is none yet, or none any more.
 func (j *Runner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	pods, err := j.Client.PodsLabelled(ctx, j.Namespace, "batch.kubernetes.io/job-name", name)
 	if err != nil || len(pods) == 0 {
@@ -46,8 +46,8 @@ func (j *Runner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	return &pods[0], nil
 }
 
-// terminated is the end of a pod's container, as its kubelet saw it; nil if it
-// did not. A pod's phase is no such thing: controllers set it too.
+// terminated is the end of a pod's container, as its kubelet saw it; nil if it did not. A pod's
+// phase does not show that, because controllers set it too.
 func terminated(p *corev1.Pod) *job.End {
 	for _, s := range p.Status.ContainerStatuses {
 		if t := s.State.Terminated; t != nil && s.Name == container {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestTwoAPIServers whose clocks differ answer one process by turns, and one server's clock
-// is set: the largest difference is kept and told, and the newest answer is believed (S30).
+// TestTwoAPIServers whose clocks differ answer one process in turn, and one server's clock is
+// set: the largest difference is kept and reported, and the newest answer counts (S30).
 func TestTwoAPIServers(t *testing.T) {
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	serve := func(ahead *time.Duration) *httptest.Server {

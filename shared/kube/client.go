@@ -28,19 +28,19 @@ const requestTimeout = 10 * time.Second
 type Client struct {
 	rest  rest.Interface
 	clock *Clock
-	// cache is what its invocations share.
+	// cache has the objects that its invocations share.
 	cache    objectCache
 	restores restoreWatch
-	// inTurn: requests that could go at once go one after the other.
+	// inTurn says that requests that could run at once run one after the other.
 	inTurn bool
 }
 
 // New connects to the cluster that the configuration names.
 func New(cfg *rest.Config) (*Client, error) { return newClient(cfg, NewClock()) }
 
-// NewAt is New where somebody else counts the time that passes: a model of the
-// cluster in which a process may stand still for as long as the model likes. There each
-// request has its place among those of others, so that none go at once.
+// NewAt is New with a clock of the caller's: a model of the cluster, in which a process may stand
+// still for as long as the model likes. In a model no two requests run at once, so that each has
+// its place among those of others.
 func NewAt(cfg *rest.Config, elapsed func() time.Duration) (*Client, error) {
 	clock := NewClock()
 	clock.elapsed = elapsed
@@ -58,8 +58,8 @@ func newClient(cfg *rest.Config, clock *Clock) (*Client, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	cfg.ContentType, cfg.AcceptContentTypes = "application/json", "application/json"
-	// The API server's own priority and fairness is the limit: a client-side
-	// one would delay a fence exactly when many nodes fail.
+	// The API server's own priority and fairness is the limit: a limit of the client's would
+	// delay a fence exactly when many nodes fail.
 	cfg.QPS = -1
 	cfg.Timeout = requestTimeout
 	if cfg.UserAgent == "" {
@@ -84,7 +84,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
-// ClusterID is the UID of kube-system: a name for the cluster that no other has.
+// ClusterID is the UID of namespace kube-system: no other cluster has the same.
 func (c *Client) ClusterID(ctx context.Context) (string, error) {
 	ns, err := get[metav1.PartialObjectMetadata](ctx, c, "/api/v1/namespaces/kube-system")
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 	return string(ns.UID), nil
 }
 
-// NoCluster says why no cluster was found, and how one is named. Where nothing names one
-// client-go speaks of a variable that it does not read itself.
+// NoCluster says why no cluster was found, and how to name one. If nothing names one, client-go's
+// own error is about a variable that it does not read.
 func NoCluster(how string, err error) error {
 	if clientcmd.IsEmptyConfig(err) {
 		return fmt.Errorf("find the cluster: nothing names one, set %s", how)

@@ -6,37 +6,38 @@ import (
 	"time"
 )
 
-// Clock tells the API server's time (S30). It learns it from the Date of every
-// answer: the server's moment lies in [Date, Date+1s), and between our sending
-// and receiving, so each answer narrows the offset between the two clocks; the
-// first leaves half a second of doubt, later ones a few milliseconds.
+// Clock tells the API server's time (S30). It learns it from the Date of every answer: the
+// server's time was in [Date, Date+1s), and between our sending and receiving. So each answer
+// narrows the offset between the two clocks: the first to half a second, later ones to a few
+// milliseconds.
 //
-// Elapsed time is measured by the machine's boot clock, which goes on while the
-// machine sleeps and is not moved by time servers (S8).
+// Elapsed time is measured by the machine's boot clock, which continues while the machine sleeps
+// and is not set by time servers (S8).
 type Clock struct {
 	mu       sync.Mutex
 	low, hi  time.Time // bounds of the server's time at the boot clock's zero
 	sampled  time.Duration
 	elapsed  func() time.Duration
 	fallback func() time.Time
-	// apart is how far two answers were seen to lie apart at most; told hears of more.
+	// apart is the largest difference between two answers so far; told is called for a larger
+	// one.
 	apart time.Duration
 	told  func(apart time.Duration)
 }
 
-// drift is how far two clocks may run apart: bounds widen by it with time.
+// drift is how fast two clocks may run apart: the bounds widen by it with time.
 const drift = 200e-6
 
-// Elapsed is the time by this machine's boot clock, for what is compared with itself
-// only: it goes on while the machine sleeps (S8).
+// Elapsed is the time by this machine's boot clock, to be compared only with itself: it continues
+// while the machine sleeps (S8).
 func Elapsed() time.Duration { return sinceBoot() }
 
-// Elapsed is the time by the clock that this one measures with, which the age of what was read
-// is told by (Client.Since).
+// Elapsed is the time by the clock that this one measures with. Client.Since judges by it how old
+// a read is.
 func (c *Clock) Elapsed() time.Duration { return c.elapsed() }
 
-// NewClock makes a clock that has not heard of the server yet; until it has, it
-// tells the machine's own time.
+// NewClock makes a clock that has no answer of the server yet. Until it has one, it tells the
+// machine's own time.
 func NewClock() *Clock { return &Clock{elapsed: sinceBoot, fallback: time.Now} }
 
 // Now is the API server's time.
@@ -54,7 +55,7 @@ func (c *Clock) At(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.low.IsZero() {
-		now := c.fallback() // before the other clock: a halt between the two makes it no later
+		now := c.fallback() // read before the other clock, so that a halt between the two makes it no later
 		return now.Add(elapsed - c.elapsed()).UTC()
 	}
 	return c.at(elapsed)
@@ -86,7 +87,7 @@ func (c *Clock) learn(date time.Time, sent, got time.Duration) {
 	}
 }
 
-// narrow takes the bounds of one answer into account, and gives what is to be told.
+// narrow applies the bounds of one answer, and returns the difference that is to be reported.
 func (c *Clock) narrow(date, low, hi time.Time, sent, got time.Duration) (tell func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,20 +116,20 @@ func (c *Clock) narrow(date, low, hi time.Time, sent, got time.Duration) (tell f
 	return tell
 }
 
-// mostApart bounds what Apart says: a clock that is set by hours happens once, and would
-// hold slots for hours.
+// mostApart bounds Apart: a clock that was once set by hours would otherwise hold slots for
+// hours.
 const mostApart = 10 * time.Minute
 
-// Apart is how far the clocks of API servers, or of one before and after it was set, were
-// seen to lie apart at most, ten minutes at most. What times of two processes are
-// compared by allows for as much more.
+// Apart is the largest difference seen between the clocks of API servers, or of one before and
+// after it was set; at most ten minutes. A comparison of two processes' times allows for this
+// much more.
 func (c *Clock) Apart() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return min(c.apart, mostApart)
 }
 
-// OnApart has told hear of each difference that is larger than all before.
+// OnApart calls told for each difference that is larger than all before.
 func (c *Clock) OnApart(told func(apart time.Duration)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

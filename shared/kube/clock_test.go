@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// twoClocks are a machine and a server: the server's clock stands as far from the
-// machine's as a test says, and time passes only when a test says so.
+// twoClocks are a machine and a server: the server's clock differs from the machine's by as much
+// as a test says, and time passes only when a test says so.
 type twoClocks struct {
 	clock  *Clock
 	boot   time.Duration
@@ -34,7 +34,7 @@ func (w *twoClocks) ask(t *testing.T, there, back time.Duration, answer func(*ht
 	t.Helper()
 	rt := w.clock.Sample(roundTripper(func(*http.Request) (*http.Response, error) {
 		w.pass(there)
-		// A server says whole seconds.
+		// A server sends whole seconds.
 		resp := &http.Response{Header: http.Header{"Date": {w.server.UTC().Truncate(time.Second).Format(http.TimeFormat)}}}
 		w.pass(back)
 		if answer != nil {
@@ -47,7 +47,7 @@ func (w *twoClocks) ask(t *testing.T, there, back time.Duration, answer func(*ht
 	}
 }
 
-// off is how wrong the clock is.
+// off is the clock's error.
 func (w *twoClocks) off() time.Duration { return w.clock.Now().Sub(w.server).Abs() }
 
 var anHourOff = time.Date(2026, 5, 1, 13, 0, 0, 700e6, time.UTC)
@@ -85,8 +85,8 @@ func TestTheClockIsTheServers(t *testing.T) {
 	}
 }
 
-// TestTimeThatIsSleptThroughHasPassed: a machine that was suspended knows without
-// asking that its decisions have aged (S8).
+// TestTimeThatIsSleptThroughHasPassed: after a suspension a machine knows without a request that
+// its decisions have grown older (S8).
 func TestTimeThatIsSleptThroughHasPassed(t *testing.T) {
 	w := newTwoClocks(anHourOff)
 	w.ask(t, 0, 0, nil)
@@ -125,8 +125,8 @@ func TestTheNewestAnswerIsBelievedWhereAnswersDiffer(t *testing.T) {
 	}
 }
 
-// TestClocksThatDriftApartMakeNoLeaps: what was learnt a while ago must not hold
-// against what is heard now, or all of it is lost at once.
+// TestClocksThatDriftApartMakeNoLeaps: an old answer must not outweigh a new one, or all old
+// answers are lost at once.
 func TestClocksThatDriftApartMakeNoLeaps(t *testing.T) {
 	w := newTwoClocks(anHourOff)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -14,15 +14,15 @@ const EnrolledLabel = "nodefence.io/enrolled"
 // EnrolledName is the ConfigMap in which a node's machine is enrolled.
 func EnrolledName(node string) string { return "fence-enrolled-" + node }
 
-// Excluded and ExcludedBy are in the enrolment of a node that was to be left alone when
-// its Node object was last seen: why, in words, for the label or taint that it had, and
-// the policies whose exclude.selector chose it, by name, parted by blanks.
+// Excluded and ExcludedBy are in the enrolment of a node that was to be left alone when its Node
+// object was last seen. Excluded says in words which label or taint excluded it. ExcludedBy names
+// the policies whose exclude.selector chose it, separated by blanks.
 const (
 	Excluded   = "excluded"
 	ExcludedBy = "excluded_by"
 )
 
-// WorkerRole is in the enrolment of a node that is none of the control plane.
+// WorkerRole is in the enrolment of a node that is not of the control plane.
 const WorkerRole = "worker"
 
 // ConfigMaps reads all ConfigMaps of a namespace.
@@ -39,7 +39,7 @@ func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (*corev1
 	return get[corev1.ConfigMap](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps/"+name)
 }
 
-// CreateConfigMap creates one. ErrConflict: it is there already.
+// CreateConfigMap creates one. ErrConflict: it already exists.
 func (c *Client) CreateConfigMap(ctx context.Context, cm *corev1.ConfigMap) error {
 	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
 	_, err := create(ctx, c, "/api/v1/namespaces/"+cm.Namespace+"/configmaps", cm)
@@ -53,14 +53,14 @@ func (c *Client) SaveConfigMap(ctx context.Context, cm *corev1.ConfigMap) error 
 	return err
 }
 
-// DeleteConfigMap removes this very version of a ConfigMap; one that is gone is no
-// error. ErrConflict: it was written since, and is left.
+// DeleteConfigMap deletes exactly this version of a ConfigMap; if it is gone, that is no error.
+// ErrConflict: it was written since, and stays.
 func (c *Client) DeleteConfigMap(ctx context.Context, namespace, name string, uid types.UID, version string) error {
 	return c.deleteAsSeen(ctx, "/api/v1/namespaces/"+namespace+"/configmaps/"+name, uid, version)
 }
 
-// Enrolment reads the ConfigMap in which a node's machine is enrolled; nil when
-// there is none. It asks for a list of one, as whoever binds devices may list.
+// Enrolment reads the ConfigMap in which a node's machine is enrolled; nil when there is none. It
+// asks for a list of one, because the account that binds devices has the right to list.
 func (c *Client) Enrolment(ctx context.Context, namespace, node string) (*corev1.ConfigMap, error) {
 	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps",
 		"fieldSelector", "metadata.name="+EnrolledName(node))
@@ -75,7 +75,7 @@ func (c *Client) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return get[corev1.Secret](ctx, c, "/api/v1/namespaces/"+namespace+"/secrets/"+name)
 }
 
-// CreateSecret creates one. ErrConflict: it is there already.
+// CreateSecret creates one. ErrConflict: it already exists.
 func (c *Client) CreateSecret(ctx context.Context, s *corev1.Secret) error {
 	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
 	_, err := create(ctx, c, "/api/v1/namespaces/"+s.Namespace+"/secrets", s)

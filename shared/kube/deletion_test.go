@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDeleteAsSeen: exactly the version that was looked at.
+// TestDeleteAsSeen: only the version that was looked at is deleted.
 func TestDeleteAsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(ctx context.Context, c *Client) error

@@ -14,13 +14,13 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// ForDrivers is the cluster as device drivers know it: documents and paths, and
-// errors in the words that all devices have.
+// ForDrivers is the cluster as device drivers see it: documents and paths, and the errors that
+// all devices have.
 func (c *Client) ForDrivers() device.Cluster { return forDrivers{c} }
 
 type forDrivers struct{ *Client }
 
-// Get reads a document as it stands.
+// Get reads a document.
 func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
 	doc, err := getExisting[json.RawMessage](ctx, c.Client, path)
 	switch {
@@ -49,7 +49,7 @@ func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
 	return inWords(path, err)
 }
 
-// Delete is of the object with this UID and version, and of no other (S6).
+// Delete deletes the object with this UID and version, and no other (S6).
 func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error {
 	o := deletionOf(types.UID(uid))
 	o.Preconditions.ResourceVersion = &version
@@ -60,11 +60,12 @@ func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error
 	return inWords(path, err)
 }
 
-// isAbsent: the API server knows the kind, and says by its name that this object is not
-// there. To what it does not serve it answers 404 too, without a name.
+// isAbsent tells whether the API server knows the kind and says, with the object's name, that
+// there is no such object. For a path that it does not serve it answers 404 too, without a name.
 func isAbsent(err error, path string) bool { return err != nil && absentName(err) == lastOf(path) }
 
-// absentName is what the API server says is not there; empty if it names nothing.
+// absentName is the object of which the API server says that there is none; empty if it names
+// none.
 func absentName(err error) string {
 	var said apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &said) || said.Status().Details == nil {
@@ -75,7 +76,7 @@ func absentName(err error) string {
 
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// inWords sorts what the API server says into the words of devices, in one line.
+// inWords turns an answer of the API server into one of the devices' errors, in one line.
 func inWords(path string, err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// TestForDrivers: what the API server says, in the one word that tells an operator
-// what to mend.
+// TestForDrivers: each answer of the API server becomes the one error that tells an operator what
+// to correct.
 func TestForDrivers(t *testing.T) {
 	const kind = "/apis/example.io/v1/things"
 	const path = kind + "/a"
@@ -38,7 +38,7 @@ func TestForDrivers(t *testing.T) {
 			f := newFakeAPI(t)
 			for _, p := range []string{kind, path} {
 				f.answer[p] = func(w http.ResponseWriter, _ request) {
-					if tc.reason == "" { // as an API server that does not serve a path
+					if tc.reason == "" { // like an API server that does not serve a path
 						http.Error(w, "404 page not found", tc.code)
 						return
 					}

@@ -17,8 +17,8 @@ type Event struct {
 	Reporter               string
 }
 
-// NodeEvents reads what was reported of a node as Kubernetes Events. They stand in
-// namespace default; one elsewhere is of whoever may write there.
+// NodeEvents reads what was reported about a node as Kubernetes Events. They are in namespace
+// default; in another namespace, others may write them.
 func (c *Client) NodeEvents(ctx context.Context, node string) ([]corev1.Event, error) {
 	l, err := list[corev1.EventList](ctx, c, "/api/v1/namespaces/default/events",
 		"fieldSelector", "involvedObject.kind=Node,involvedObject.name="+node)
@@ -28,8 +28,7 @@ func (c *Client) NodeEvents(ctx context.Context, node string) ([]corev1.Event, e
 	return l.Items, nil
 }
 
-// PodEvents reads what was reported of pods under one reason, in all
-// namespaces.
+// PodEvents reads what was reported about pods with one reason, in all namespaces.
 func (c *Client) PodEvents(ctx context.Context, reason string) ([]corev1.Event, error) {
 	l, err := list[corev1.EventList](ctx, c, "/api/v1/events", "fieldSelector", "involvedObject.kind=Pod,reason="+reason)
 	if err != nil {
@@ -38,7 +37,7 @@ func (c *Client) PodEvents(ctx context.Context, reason string) ([]corev1.Event, 
 	return l.Items, nil
 }
 
-// PostEvent posts an Event. Its loss is harmless, so callers may ignore the error.
+// PostEvent creates an Event. Its loss is harmless, so callers may ignore the error.
 func (c *Client) PostEvent(ctx context.Context, e Event) error {
 	now := metav1.NewTime(c.clock.Now())
 	typ := corev1.EventTypeNormal
@@ -57,8 +56,8 @@ func (c *Client) PostEvent(ctx context.Context, e Event) error {
 	return err
 }
 
-// ReportOnce writes an Event about a node under a name of its own, once: it is there
-// already if the same was reported before.
+// ReportOnce writes an Event about a node under a fixed name, so that the same report is written
+// only once.
 func (c *Client) ReportOnce(ctx context.Context, n *corev1.Node, reporter, name, reason, instance, message string) error {
 	now := metav1.NewTime(c.clock.Now())
 	_, err := create(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{

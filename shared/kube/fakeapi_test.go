@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI keeps objects by path and takes writes as an API server does: against
-// resourceVersion and UID, merge patches whole. The real one is used by test/e2e.
+// fakeAPI keeps objects by path and takes writes as an API server does: it checks resourceVersion
+// and UID, and applies merge patches whole. test/e2e uses the real one.
 type fakeAPI struct {
 	t *testing.T
 	*Client
@@ -24,11 +24,11 @@ type fakeAPI struct {
 	rv      int
 	objects map[string]map[string]any
 	asked   []request
-	// before is called ahead of each write: somebody else's chance.
+	// before is called before each write, so that a test can write first.
 	before func(f *fakeAPI)
 	// onRequest, if set, sees each request as it came.
 	onRequest func(r *http.Request)
-	// answer, where set for a path, is given instead.
+	// answer, if set for a path, is the response to it.
 	answer map[string]func(w http.ResponseWriter, r request)
 }
 
@@ -47,7 +47,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-// client is one more process that asks it.
+// client is the client of one more process.
 func (f *fakeAPI) client() *Client {
 	f.t.Helper()
 	s := httptest.NewServer(f)
@@ -197,7 +197,7 @@ func meta(o map[string]any) map[string]any {
 	return m
 }
 
-// parse keeps numbers as they are written.
+// parse keeps numbers as they were written.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))

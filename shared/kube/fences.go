@@ -26,21 +26,21 @@ func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
 	return l.Items, nil
 }
 
-// CreateFence opens a node's first fence. ErrConflict: somebody else did.
+// CreateFence opens a node's first fence. ErrConflict: somebody else has opened it.
 func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
 	return create(ctx, c, fencesPath, f)
 }
 
-// SaveFenceStatus writes the status whole, by compare-and-swap. One of a newer program, which
-// says so in its minReaderVersion, never comes here (fence.Foreign).
+// SaveFenceStatus writes the whole status, by compare-and-swap. A record of a newer program,
+// which says so in its minReaderVersion, never comes here (fence.Foreign).
 func (c *Client) SaveFenceStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}
 	return update(ctx, c, fencesPath+"/"+f.Name+"/status", f)
 }
 
-// ClearRequests makes a record that is about to open ready, by compare-and-swap: it has our
-// finalizer, and nothing any more of what people asked of an earlier fence.
+// ClearRequests prepares a record for a fence that is about to open, by compare-and-swap: it adds
+// our finalizer, and removes what people asked of an earlier fence.
 func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	meta := map[string]any{"resourceVersion": f.ResourceVersion}
 	if !slices.Contains(f.Finalizers, api.Finalizer) {
@@ -51,8 +51,8 @@ func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.Node
 	})
 }
 
-// DropFinalizer lets a record go, or be reopened later; f becomes as it stands
-// then, without a resourceVersion if it is gone.
+// DropFinalizer removes our finalizer, so that the record can be deleted or reopened. f becomes
+// the record after that, without a resourceVersion if it is gone.
 func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
 	rest := slices.DeleteFunc(slices.Clone(f.Finalizers), func(s string) bool { return s == api.Finalizer })
 	now, err := patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
@@ -68,8 +68,8 @@ func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
 	return nil
 }
 
-// DeleteFence removes this very version of a NodeFence; one that is gone is no error.
-// ErrConflict: it was written since, opened again for one, and is left.
+// DeleteFence deletes exactly this version of a NodeFence; if it is gone, that is no error.
+// ErrConflict: it was written since, for example reopened, and stays.
 func (c *Client) DeleteFence(ctx context.Context, name string, uid types.UID, version string) error {
 	return c.deleteAsSeen(ctx, fencesPath+"/"+name, uid, version)
 }

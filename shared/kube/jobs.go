@@ -13,7 +13,7 @@ func (c *Client) Job(ctx context.Context, namespace, name string) (*batchv1.Job,
 	return get[batchv1.Job](ctx, c, "/apis/batch/v1/namespaces/"+namespace+"/jobs/"+name)
 }
 
-// CreateJob creates one. ErrConflict: it is there already.
+// CreateJob creates one. ErrConflict: it already exists.
 func (c *Client) CreateJob(ctx context.Context, j *batchv1.Job) error {
 	j.TypeMeta = metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}
 	_, err := create(ctx, c, "/apis/batch/v1/namespaces/"+j.Namespace+"/jobs", j)

@@ -19,21 +19,21 @@ func (c *Client) Lease(ctx context.Context, node string) (*coordinationv1.Lease,
 	return get[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)
 }
 
-// What is heard of dumps stands in Leases, one a node, in a namespace of their
-// own: whoever hears the network may write there and nowhere else.
+// What is known of dumps is in Leases, one for each node, in a namespace of their own: the
+// program that listens to the network may write there and nowhere else.
 const (
-	// DumpsNamespace holds them.
+	// DumpsNamespace is their namespace.
 	DumpsNamespace = "nodefence-kdump"
 	dumpsPath      = "/apis/coordination.k8s.io/v1/namespaces/" + DumpsNamespace + "/leases"
 	nodeUIDKey     = "nodefence.io/node-uid"
 	bootIDKey      = "nodefence.io/boot-id"
-	// dumpSpell: after a silence this long a message begins another dump.
+	// dumpSpell is the silence after which a message begins another dump.
 	dumpSpell = 10 * time.Minute
-	// longestSource is the API's; a source is an IP address.
+	// longestSource is the API's limit; a source is an IP address.
 	longestSource = 64
 )
 
-// Dump is what is heard of the dump of a node's machine.
+// Dump is what is known of the dump of a node's machine.
 type Dump struct {
 	// NodeUID is the node that had the messages' source address.
 	NodeUID types.UID
@@ -44,7 +44,7 @@ type Dump struct {
 	Count       int64
 }
 
-// Dump reads what is heard of the dump of a node's machine; nil when there is nothing.
+// Dump reads what is known of the dump of a node's machine; nil when there is nothing.
 func (c *Client) Dump(ctx context.Context, node string) (*Dump, error) {
 	l, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+node)
 	if err != nil || l == nil {
@@ -71,8 +71,8 @@ func dumpOf(l *coordinationv1.Lease) *Dump {
 	return d
 }
 
-// RecordDump writes down, by compare-and-swap, that a kdump message of a node's machine
-// came at a time of the boot clock (Elapsed), and gives what stands there after it.
+// RecordDump records, by compare-and-swap, that a kdump message of a node's machine came at a
+// time of the boot clock (Elapsed), and returns what is recorded after that.
 func (c *Client) RecordDump(ctx context.Context, n *corev1.Node, source string, at time.Duration) (*Dump, error) {
 	for range tries {
 		was, err := get[coordinationv1.Lease](ctx, c, dumpsPath+"/"+n.Name)
@@ -95,8 +95,8 @@ func (c *Client) RecordDump(ctx context.Context, n *corev1.Node, source string, 
 	return nil, fmt.Errorf("write down the kdump message of %s: %w", n.Name, ErrConflict)
 }
 
-// dumpLease is was with one message more. Another machine, another boot or a long
-// silence begins a dump anew. The Node owns it, so that it goes with the Node.
+// dumpLease is the Lease was with one more message. Another machine, another boot or a long
+// silence begins a new dump. The Node owns the Lease, so that it is deleted with the Node.
 func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now time.Time) *coordinationv1.Lease {
 	at, count := metav1.NewMicroTime(now), int32(1)
 	l := &coordinationv1.Lease{
@@ -118,7 +118,7 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 	}
 	count = int32(min(d.Count+1, 1<<30))
 	l.Spec.AcquireTime = was.Spec.AcquireTime
-	if d.Last.After(now) { // another replica was quicker to write down a later one
+	if d.Last.After(now) { // another replica has recorded a later one first
 		l.Spec.RenewTime = was.Spec.RenewTime
 	}
 	return l

@@ -52,7 +52,7 @@ func TestADumpIsWrittenAgainstOthers(t *testing.T) {
 	if _, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
 		t.Fatal(err)
 	}
-	// Another replica writes in between: none of the two is lost.
+	// Another replica writes in between: neither message is lost.
 	f.before = func(f *fakeAPI) {
 		f.before = nil
 		if _, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()); err != nil {
@@ -65,7 +65,7 @@ func TestADumpIsWrittenAgainstOthers(t *testing.T) {
 	}
 }
 
-// TestAMessageIsAsOldAsItIs: that it waited to be written down makes it no younger.
+// TestAMessageIsAsOldAsItIs: a message that waited to be recorded is no younger for that.
 func TestAMessageIsAsOldAsItIs(t *testing.T) {
 	f := newFakeAPI(t)
 	d, err := f.RecordDump(t.Context(), dumper("u", "b"), "10.0.0.7", Elapsed()-time.Hour)
@@ -77,9 +77,9 @@ func TestAMessageIsAsOldAsItIs(t *testing.T) {
 	}
 }
 
-// TestABootIDOfAnyLength: a kubelet may say what it likes of its boot. It is told from
-// another one by all of it, by no more than a record takes, and in a dump's Lease as on
-// the Node (S3).
+// TestABootIDOfAnyLength: a kubelet may report a boot ID of any length. All of it tells one boot
+// from another, in no more letters than a record takes, and in a dump's Lease as on the Node
+// (S3).
 func TestABootIDOfAnyLength(t *testing.T) {
 	const linux = "0b3f2f46-1b0f-4d0c-9a3e-4f0c7a0c6f11"
 	long := strings.Repeat("b", 1<<20)
@@ -92,7 +92,7 @@ func TestABootIDOfAnyLength(t *testing.T) {
 			t.Errorf("of %d letters: %.80q, of its dump %.80q", len(said), got, dump.BootID)
 		}
 		asSaid := dumpLease(nil, n, "192.0.2.7", time.Now())
-		asSaid.Annotations[bootIDKey] = said // by whoever may write such Leases
+		asSaid.Annotations[bootIDKey] = said // anybody who may write such Leases can do that
 		if d := dumpOf(asSaid); len(d.BootID) != want {
 			t.Errorf("of %d letters in a Lease: %.80q", len(said), d.BootID)
 		}

@@ -19,9 +19,8 @@ const (
 	ledgerStatus = theLedger + "/status"
 )
 
-// Ledger reads the ledger, creating it when it is missing. If this process has seen
-// the API server's state go back in time, the ledger says so, whether or not
-// anybody has kept that yet.
+// Ledger reads the ledger, and creates it when it is missing. If this process has seen the API
+// server's state go back in time, the ledger says so, even if nobody has saved that yet.
 func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	for {
 		l, err := get[api.FenceLedger](ctx, c, theLedger)
@@ -45,7 +44,7 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	}
 }
 
-// restored has a ledger say that the API server's state went back, if this process has seen it.
+// restored adds to a ledger that the API server's state went back, if this process has seen that.
 func (c *Client) restored(l *api.FenceLedger) *api.FenceLedger {
 	if back := c.WentBack(); back != nil {
 		l.Status.Restored = back
@@ -53,9 +52,9 @@ func (c *Client) restored(l *api.FenceLedger) *api.FenceLedger {
 	return l
 }
 
-// SaveLedger writes the ledger's status by compare-and-swap: whoever wrote its spec
-// meanwhile, to stop everything, wins. Its spec is people's. One that this program does not
-// understand is left as it is: what a newer one keeps there would be lost (S21).
+// SaveLedger writes the ledger's status by compare-and-swap: a person who wrote its spec
+// meanwhile, to stop everything, wins. Only people write the spec. A ledger that this program
+// does not understand is left as it is: what a newer program keeps there would be lost (S21).
 func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error) {
 	if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
 		return nil, fmt.Errorf("put %s: %s: %w", ledgerStatus, strange, ErrConflict)
@@ -64,10 +63,10 @@ func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.Fence
 	return update(ctx, c, ledgerStatus, l)
 }
 
-// SaveLeasePicture replaces the source's picture in the ledger and nothing else: so it needs
-// no turn in the gates' compare-and-swap. Turns to be checked, where there are any, replace
-// those in the ledger as it was read, with that resourceVersion: ErrConflict says that
-// somebody wrote since, perhaps another source a turn of its own, and that nothing was kept.
+// SaveLeasePicture replaces the source's picture in the ledger and nothing else, so that it need
+// not take part in the gates' compare-and-swap. Turns for checks, if there are any, replace those
+// in the ledger as it was read, with that resourceVersion. ErrConflict then says that somebody
+// wrote since, perhaps another source a turn of its own, and that nothing was saved.
 func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
 	status := map[string]any{"leases": fieldsOf(p)}
 	body := map[string]any{"status": status}
@@ -78,8 +77,8 @@ func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, turns
 	return err
 }
 
-// SaveWentBack writes what this process has seen, if it has, into the ledger as it
-// was read. ErrConflict: somebody else wrote first.
+// SaveWentBack writes into the ledger as it was read that the state went back, if this process
+// has seen that. ErrConflict: somebody else wrote first.
 func (c *Client) SaveWentBack(ctx context.Context, l *api.FenceLedger) error {
 	back := c.WentBack()
 	if back == nil {
@@ -92,26 +91,26 @@ func (c *Client) SaveWentBack(ctx context.Context, l *api.FenceLedger) error {
 	return err
 }
 
-// restoreWatch is how far the API server's state had come when this process last heard of
-// it. A resourceVersion is a revision of what lies below the API server, and a
-// quorum read never gives a lower one of the same object than an earlier read did,
-// unless that was taken back (S16). The ledger is written every few seconds, and is
-// always compared with itself: other kinds may be kept in another etcd.
+// restoreWatch is the newest state of the API server that this process has seen. A
+// resourceVersion is a revision of the storage below the API server. A quorum read never returns
+// a lower one for the same object than an earlier read did, unless that storage was restored
+// (S16). The ledger is written every few seconds, and is compared only with itself: other kinds
+// may be in another etcd.
 type restoreWatch struct {
 	mu sync.Mutex
-	// highest was heard at that time of the boot clock.
+	// highest is the highest resourceVersion so far; heard is when it was seen, by the boot clock.
 	highest uint64
 	heard   time.Duration
-	// known is the last restore that the ledger itself told of.
+	// known is the last restore that the ledger itself names.
 	known time.Time
-	// begins is when the state that counts was first seen: an answer to what was
-	// asked before may be of the state that is gone.
+	// begins is when the state that counts was first seen: an answer to an earlier request may be
+	// of the state that is gone.
 	begins time.Duration
-	// back is what was seen here, and stands in no ledger yet.
+	// back is the restore that was seen here and is in no ledger yet.
 	back *api.Restored
 }
 
-// note takes an answer to a request that began then.
+// note takes an answer to a request that began at that time.
 func (w *restoreWatch) note(l *api.FenceLedger, began, heard time.Duration, now time.Time) {
 	rv, err := strconv.ParseUint(l.ResourceVersion, 10, 64)
 	w.mu.Lock()
@@ -125,8 +124,7 @@ func (w *restoreWatch) note(l *api.FenceLedger, began, heard time.Duration, now 
 	}
 	switch {
 	case told.After(w.known):
-		// Somebody has seen it, this process or another: what is remembered here may
-		// be of the time before.
+		// This process or another has seen it: what is remembered here may be of the time before.
 		w.known, w.back, w.highest, w.heard, w.begins = told, nil, rv, heard, began
 	case rv >= w.highest:
 		w.highest, w.heard = rv, heard
@@ -139,8 +137,8 @@ func (w *restoreWatch) note(l *api.FenceLedger, began, heard time.Duration, now 
 	}
 }
 
-// WentBack is what this process has seen of the API server's state going back in
-// time, until the ledger tells of it; else nil.
+// WentBack is the restore that this process has seen and the ledger does not name yet; nil if
+// there is none.
 func (c *Client) WentBack() *api.Restored {
 	c.restores.mu.Lock()
 	defer c.restores.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 123456000, time.UTC)
 
-// TestTheLedgerIsMadeOnce: where two gates miss it at once, both get the one.
+// TestTheLedgerIsMadeOnce: if two gates find it missing at once, both get the same one.
 func TestTheLedgerIsMadeOnce(t *testing.T) {
 	f := newFakeAPI(t)
 	f.before = func(f *fakeAPI) { f.set(ledgerPath, `{"metadata":{"name":"cluster"},"spec":{"stop":true}}`) }
@@ -28,7 +28,8 @@ func TestTheLedgerIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestALedgerThatIsNotUnderstoodIsLeftAlone: what a newer program keeps there would be lost.
+// TestALedgerThatIsNotUnderstoodIsLeftAlone: otherwise what a newer program keeps there would be
+// lost.
 func TestALedgerThatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	f := newFakeAPI(t)
 	const stored = `{"metadata":{"name":"cluster"},"status":{"reservations":[{"nodeName":"a","novel":1}]}}`
@@ -43,8 +44,8 @@ func TestALedgerThatIsNotUnderstoodIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestPast: a lower resourceVersion is evidence only in an answer to what was asked
-// after the higher one was heard (S16).
+// TestPast: a lower resourceVersion counts only in an answer to a request that was sent after the
+// higher one was seen (S16).
 func TestPast(t *testing.T) {
 	at := func(d time.Duration) metav1.MicroTime { return metav1.NewMicroTime(noon.Add(d * time.Microsecond)) }
 	for name, c := range map[string]struct {
@@ -81,8 +82,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestARestoreIsToldToAll: who has seen it holds at once by its own looks, the others
-// by the ledger, and nobody tells of it a second time (S16).
+// TestARestoreIsToldToAll: the process that has seen it holds at once, the others hold because of
+// the ledger, and nobody reports it a second time (S16).
 func TestARestoreIsToldToAll(t *testing.T) {
 	f := newFakeAPI(t)
 	other := f.client()
@@ -125,8 +126,8 @@ func TestARestoreIsToldToAll(t *testing.T) {
 	}
 }
 
-// answer is what the ledger was in one answer: its resourceVersion, when the request
-// began and was answered, and the restore that it tells of.
+// answer is the ledger in one answer: its resourceVersion, when the request began and was
+// answered, and the restore that the ledger names.
 type answer struct {
 	rv           string
 	began, heard time.Duration

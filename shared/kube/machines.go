@@ -13,8 +13,8 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// machineKinds are where Machines stand, by their groups; of one group the first
-// version that is served counts.
+// machineKinds are the kinds of Machines, by their groups; of one group the first version that is
+// served counts.
 var machineKinds = [][]string{
 	{"/apis/machine.openshift.io/v1beta1/machines"},
 	{"/apis/cluster.x-k8s.io/v1beta2/machines", "/apis/cluster.x-k8s.io/v1beta1/machines"},
@@ -36,8 +36,8 @@ func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error)
 	return all, nil
 }
 
-// machinesOfKind reads those of one kind, where its first version is that is served; none
-// where none is.
+// machinesOfKind reads the Machines of one kind in the first version that is served; none if no
+// version is.
 func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []policy.Machine, path string, err error) {
 	for _, path := range versions {
 		l, err := list[machineList](ctx, c, path)
@@ -55,8 +55,8 @@ func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []p
 	return nil, "", nil
 }
 
-// DeleteMachine deletes the Machine with this UID, if may has nothing against it as it
-// stands now. One that is gone, or being deleted, is left to whoever does that.
+// DeleteMachine deletes the Machine with this UID, if may allows it as the Machine is now. It
+// does nothing about one that is gone or is already being deleted.
 func (c *Client) DeleteMachine(ctx context.Context, uid types.UID, may func(*policy.Machine) error) error {
 	for _, versions := range machineKinds {
 		all, path, err := c.machinesOfKind(ctx, versions)
@@ -89,7 +89,8 @@ const (
 	capiNamespace    = "cluster.x-k8s.io/cluster-namespace"
 )
 
-// BoundMachine is a Machine as far as it says whose it is, and whether it goes.
+// BoundMachine is the part of a Machine that says which node it has, and whether it is being
+// deleted.
 type BoundMachine struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Status            struct {
@@ -99,21 +100,21 @@ type BoundMachine struct {
 	} `json:"status"`
 }
 
-// MachineRef is what an annotation of a Node names.
+// MachineRef is the Machine that an annotation of a Node names.
 type MachineRef struct {
 	Name string
-	// paths are where it may stand: of one kind the first version that answers counts.
+	// paths are where it may be: of one kind the first version that answers counts.
 	paths []string
 }
 
-// MachinesOf are the Machines that a Node says it is of.
+// MachinesOf are the Machines that a Node names as its own.
 func MachinesOf(n *corev1.Node) (all []MachineRef) {
 	namespace, name, _ := strings.Cut(n.Annotations[openshiftMachine], "/")
 	for _, at := range []struct{ group, namespace, name string }{
 		{"machine.openshift.io/", namespace, name},
 		{"cluster.x-k8s.io/", n.Annotations[capiNamespace], n.Annotations[capiMachine]},
 	} {
-		// What is no name would be a path of its own.
+		// A text that is no name could be another path.
 		if len(validation.IsDNS1123Label(at.namespace)) > 0 || len(validation.IsDNS1123Subdomain(at.name)) > 0 {
 			continue
 		}
@@ -130,9 +131,9 @@ func MachinesOf(n *corev1.Node) (all []MachineRef) {
 	return all
 }
 
-// MachineOf reads a Machine; nil where there is none, or no such kind. A version
-// that can't be read does not count where another one can: what converts them may run
-// on the very node that has died.
+// MachineOf reads a Machine; nil where there is none, or no such kind. A version that can't be
+// read does not count if another one can be read: the webhook that converts them may run on the
+// node that has died.
 func (c *Client) MachineOf(ctx context.Context, ref MachineRef) (*BoundMachine, error) {
 	var failed error
 	for _, path := range ref.paths {

@@ -47,7 +47,7 @@ func TestMachinesOfTheKindsThatThereAre(t *testing.T) {
 	}
 }
 
-// TestDeleteMachine: exactly the one of this UID, as it was just looked at (S6).
+// TestDeleteMachine: only the one with this UID is deleted, as it was just looked at (S6).
 func TestDeleteMachine(t *testing.T) {
 	const openshift, older = "/apis/machine.openshift.io/v1beta1", "/apis/cluster.x-k8s.io/v1beta1"
 	item := func(more string) string {

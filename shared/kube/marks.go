@@ -31,7 +31,7 @@ func scaleDownAnnotations(labels map[string]string) []string {
 	return []string{api.ScaleDownDisabled}
 }
 
-// OurScaleDownAnnotations are those of them that stand and were written by nodefence, whatever
+// OurScaleDownAnnotations are those of them that the node has and nodefence wrote, whatever
 // labels the node has now (S22).
 func OurScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
 	var ours []string
@@ -43,7 +43,7 @@ func OurScaleDownAnnotations(annotations map[string]string, fields []metav1.Mana
 	return ours
 }
 
-// rawNode keeps the taints of others as they are, unknown fields included (S22).
+// rawNode keeps the taints of others as they are, with fields that are not known here (S22).
 type rawNode struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -57,14 +57,14 @@ type marks struct {
 	taints        []json.RawMessage
 	changeTaints  bool
 	unschedulable *bool
-	// annotations are placed, or removed: the autoscalers' words against deleting this
-	// node, and one that says nothing.
+	// annotations are placed, or removed: those that keep autoscalers from deleting this node,
+	// and one that has no meaning.
 	annotations map[string]bool
 }
 
-// Isolate places our taint, the words against deletion by autoscalers
-// unless somebody has written it already, and the cordon where asked, in one write,
-// on the node as it was looked at.
+// Isolate places our taint, the annotations against deletion by autoscalers unless somebody else
+// has written them, and the cordon if asked for. It does so in one write, on the node as it was
+// looked at.
 func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, version string, fence types.UID, cordon bool) error {
 	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		var m marks
@@ -75,8 +75,8 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 			if err != nil {
 				return m, fmt.Errorf("encode taint: %w", err)
 			}
-			// A taint of an earlier fence of this node is ours too, and replaced:
-			// one key and effect can stand only once.
+			// A taint of an earlier fence of this node is ours too, and replaced: a node can have
+			// one key and effect only once.
 			rest, _ = withoutTaint(rest, api.IsolationTaint, "")
 			m.taints, m.changeTaints = append(rest, raw), true
 		}
@@ -92,8 +92,8 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 	})
 }
 
-// RemoveIsolation removes our taint of that fence and, where it is still ours, the cordon.
-// With a version it does so on the node as it was looked at, or says ErrConflict.
+// RemoveIsolation removes that fence's taint and, if it is still ours, the cordon. With a version
+// it does so on the node as it was looked at, or returns ErrConflict.
 func (c *Client) RemoveIsolation(ctx context.Context, node string, uid types.UID, version, fence string, cordon bool) error {
 	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		var m marks
@@ -107,16 +107,16 @@ func (c *Client) RemoveIsolation(ctx context.Context, node string, uid types.UID
 		for _, word := range OurScaleDownAnnotations(n.Annotations, n.ManagedFields) {
 			m.annotate(word, false)
 		}
-		if _, left := n.Annotations[touchedBy]; left { // whoever touched it died in between
+		if _, left := n.Annotations[touchedBy]; left { // the process that wrote it died in between
 			m.annotate(touchedBy, false)
 		}
 		return m, nil
 	})
 }
 
-// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the
-// node as it was looked at: ErrConflict says that the node has changed since. One
-// that is there already, whatever its value, does the same and stays as it is.
+// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the node as it was
+// looked at: ErrConflict says that the node has changed since. If the taint is already there,
+// whatever its value, it has the same effect and stays as it is.
 func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, as api.OutOfServiceValue) error {
 	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		rest, found := withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, "")
@@ -131,9 +131,9 @@ func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.U
 	})
 }
 
-// ClearOutOfService removes that taint. The node is changed also where the taint
-// is not on it, so that whoever looked before this and is about to place it
-// can't any more (S23).
+// ClearOutOfService removes that taint. The node is changed even if it does not have the taint,
+// so that an invocation that looked before this and is about to place it can no longer do so
+// (S23).
 func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
 	touched := false
 	err := c.updateMarks(ctx, node, uid, "", func(n *rawNode) (marks, error) {
@@ -153,10 +153,10 @@ func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.U
 // touchedBy is an annotation that is on a node for the moment between two writes.
 const touchedBy = "nodefence.io/touched"
 
-// updateMarks applies one change against the node's resourceVersion, and refuses a node
-// that is not the one meant (S6). With a version, the node must be as it was then;
-// without one, it is tried again when somebody else wrote. The first try is on what this
-// process has seen less than a second ago: whoever marks a node has just looked at it.
+// updateMarks applies one change against the node's resourceVersion, and refuses a node that is
+// not the one meant (S6). With a version, the node must be as it was then; without one, it is
+// tried again when somebody else wrote. The first try uses what this process has seen less than a
+// second ago, because a function looks at a node just before it marks it.
 func (c *Client) updateMarks(ctx context.Context, node string, uid types.UID, version string, change func(*rawNode) (marks, error)) error {
 	var err error
 	for range tries {
@@ -226,9 +226,9 @@ func withoutTaint(taints []json.RawMessage, key, value string) (rest []json.RawM
 	return rest, found
 }
 
-// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable.
-// The API server keeps that for us, so that a person's own cordon, set after
-// lifting ours, is left alone (S22).
+// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable. The API server
+// keeps that in managedFields. So a cordon that a person sets after removing ours is left alone
+// (S22).
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
 	return isOurs(fields, `"f:unschedulable"`)
 }

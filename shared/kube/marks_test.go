@@ -24,23 +24,23 @@ const (
 	byKube       = `"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}},"manager":"kubectl-cordon","operation":"Update"}],`
 )
 
-// held is that node with the word against its deletion by an autoscaler.
+// held is that node with the annotation against its deletion by an autoscaler.
 func held(node, word string) string {
 	return strings.Replace(node, `{"a":"1"}`, `{"a":"1","cluster-autoscaler.kubernetes.io/scale-down-disabled":"`+word+`"}`, 1)
 }
 
-// disrupt is that node with the word against its deletion by Karpenter.
+// disrupt is that node with the annotation against its deletion by Karpenter.
 func disrupt(node string) string {
 	before, after, _ := strings.Cut(node, `},"labels"`)
 	return before + `,"karpenter.sh/do-not-disrupt":"true"},"labels"` + after
 }
 
-// karpenters is that node as one that Karpenter has made.
+// karpenters is that node as Karpenter makes one.
 func karpenters(node string) string {
 	return strings.Replace(node, `"labels":{`, `"labels":{"karpenter.sh/nodepool":"p",`, 1)
 }
 
-// node is a Node as text, keys in order, with what nobody here knows in it.
+// node is a Node as text, with its keys in order and with fields that are not known here.
 func node(managed, taints, unschedulable string) string {
 	spec := `"novel":{"n":1e400},"podCIDR":"10.0.0.0/24"`
 	if taints != "" {
@@ -52,8 +52,8 @@ func node(managed, taints, unschedulable string) string {
 	return `{"metadata":{"annotations":{"a":"1"},"labels":{"theirs":"x"},` + managed + `"name":"a","uid":"u1"},"spec":{` + spec + `},"status":{"phase":"Running"}}`
 }
 
-// TestMarksLeaveEverythingElseAlone: what is not ours survives as it is, fields
-// included that this code does not know (S22).
+// TestMarksLeaveEverythingElseAlone: what is not ours stays as it is, also fields that this code
+// does not know (S22).
 func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 	ctx := context.Background()
 	isolate := func(c *Client) error { return c.Isolate(ctx, "a", "u1", "", "f1", true) }
@@ -112,8 +112,8 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 	}
 }
 
-// TestMarksGiveWayToOtherWriters: each write stands against the state that was
-// read; who comes first wins, and we look again.
+// TestMarksGiveWayToOtherWriters: each write is against the state that was read. The first writer
+// wins, and we look again.
 func TestMarksGiveWayToOtherWriters(t *testing.T) {
 	for name, c := range map[string]struct {
 		others int
@@ -167,8 +167,8 @@ func TestMarksAreBoundToTheNodeThatWasRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsPlacedLateFails: an invocation that has looked and stood still places
-// nothing on a node that was cleared meanwhile, whether the taint was there or not (S23).
+// TestWhatIsPlacedLateFails: an invocation that looked and then stood still places nothing on a
+// node that was cleared meanwhile, whether the taint was there or not (S23).
 func TestWhatIsPlacedLateFails(t *testing.T) {
 	ctx := t.Context()
 	for name, c := range map[string]struct{ before, cleared string }{

@@ -7,8 +7,8 @@ import (
 
 type functionKey struct{}
 
-// WithFunction names the function that asks, to the API server and its audit log. It changes nothing
-// of what is asked.
+// WithFunction tells the API server and its audit log which function sends a request. It does not
+// change the request.
 func WithFunction(ctx context.Context, function string) context.Context {
 	return context.WithValue(ctx, functionKey{}, function)
 }

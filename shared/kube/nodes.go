@@ -28,11 +28,11 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return l.Items, nil
 }
 
-// longestBootID is the API's. Linux has one of 36 letters.
+// longestBootID is the API's limit. Linux has a boot ID of 36 letters.
 const longestBootID = 128
 
-// BootID is what a kubelet says of its boot, and may say at any length: of one that no
-// record takes its hash, which tells one boot from another as well.
+// BootID is the boot ID that a kubelet reports, which may have any length. If it is too long for
+// a record, it is the ID's hash, which tells one boot from another as well.
 func BootID(said string) string {
 	if len(said) <= longestBootID {
 		return said
@@ -40,12 +40,12 @@ func BootID(said string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(said)))
 }
 
-// SetReadyUnknown sets Ready to Unknown on a node whose machine is proven off, so
-// that Kubernetes frees its volumes without waiting for the grace period. It is for
-// the node as it was looked at: ErrConflict says that it has changed since.
+// SetReadyUnknown sets Ready to Unknown on a node whose machine is proven off, so that Kubernetes
+// frees its volumes without waiting for the grace period. It writes to the node as it was looked
+// at: ErrConflict says that the node has changed since.
 func (c *Client) SetReadyUnknown(ctx context.Context, node string, uid types.UID, version string) error {
 	now := metav1.NewTime(c.clock.Now().Truncate(1e9))
-	defer func() { // S5: a living kubelet answers to this, so the next look is a read
+	defer func() { // S5: a living kubelet reacts to this, so the next look is a read
 		c.dropFromCache(nodesPath + "/" + node)
 		c.dropFromCache(leasesPath + "/" + node)
 	}()
@@ -59,8 +59,8 @@ func (c *Client) SetReadyUnknown(ctx context.Context, node string, uid types.UID
 	})
 }
 
-// DeleteNode deletes exactly this Node object, as it was looked at: ErrConflict says
-// that it has changed since, as one does whose machine is there again (S3, S6).
+// DeleteNode deletes exactly this Node object, as it was looked at: ErrConflict says that it has
+// changed since, as it does when its machine is back (S3, S6).
 func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, version string) error {
 	defer c.dropFromCache(nodesPath + "/" + node)
 	return c.deleteAsSeen(ctx, nodesPath+"/"+node, uid, version)

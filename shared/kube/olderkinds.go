@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How the API server answers a program that is newer than the kinds that are installed.
+// How the API server answers a program that is newer than the installed CRDs.
 
-// unknownField is what the API server says of a field that it does not know, if it does. Of
+// unknownField is the API server's error about a field that it does not know, if it is one. About
 // a patch it says that after the whole object.
 func unknownField(err error) string {
 	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
@@ -23,8 +23,8 @@ func unknownField(err error) string {
 	return ""
 }
 
-// unknownValue is what the API server says of a value that is none of those it knows, such as
-// a phase of a newer release, if it does.
+// unknownValue is the API server's error about a value that it does not know, such as a phase of
+// a newer release, if it is one.
 func unknownValue(err error) string {
 	var s apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
@@ -38,7 +38,8 @@ func unknownValue(err error) string {
 	return ""
 }
 
-// unserved: the path leads nowhere; if an object were missing, it would be named.
+// unserved tells whether the path is not served. If only an object were missing, the answer would
+// name it.
 func unserved(err error) bool {
 	var s apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &s) && (s.Status().Details == nil || s.Status().Details.Name == "")

@@ -55,27 +55,26 @@ func (c *Client) PodTemplate(ctx context.Context, namespace, name string) (*core
 	return get[corev1.PodTemplate](ctx, c, "/api/v1/namespaces/"+namespace+"/podtemplates/"+name)
 }
 
-// DeletePod has exactly this pod ended by its kubelet, within the pod's own grace period:
-// the pod is there until the kubelet has.
+// DeletePod deletes exactly this pod. Its kubelet ends it within the pod's own grace period, and
+// the pod exists until then.
 func (c *Client) DeletePod(ctx context.Context, namespace, name string, uid types.UID) error {
 	return c.deleteObject(ctx, podPath(namespace, name), deletionOf(uid))
 }
 
-// ForceDeletePod removes exactly this pod, at once: another pod of its name, or
-// none, is left alone (S6).
+// ForceDeletePod deletes exactly this pod, at once. It leaves another pod of the same name alone
+// (S6).
 func (c *Client) ForceDeletePod(ctx context.Context, namespace, name string, uid types.UID) error {
 	return c.deleteObject(ctx, podPath(namespace, name), forcedDeletionOf(uid))
 }
 
-// EvictPod asks exactly this pod to leave, and to end in its own time. Held: its
-// disruption budget does not let it go now.
+// EvictPod evicts exactly this pod, with its own grace period. held says that its disruption
+// budget does not let it go now.
 func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types.UID) (held bool, err error) {
 	return c.evict(ctx, namespace, name, deletionOf(uid))
 }
 
-// ForceEvictPod is ForceDeletePod where the pod's disruption budget lets it go; the API
-// server weighs that again. A refusal is no error: the next look sees the pod and
-// its budget.
+// ForceEvictPod is ForceDeletePod if the pod's disruption budget lets it go, which the API server
+// checks again. A refusal is no error: the next look sees the pod and its budget.
 func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid types.UID) error {
 	_, err := c.evict(ctx, namespace, name, forcedDeletionOf(uid))
 	return err

@@ -29,16 +29,16 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As the API server gave it: what this program does not understand of a policy is not
-	// in what it would write of it.
+	// This is the object as the API server sent it: if this program wrote the policy itself, it
+	// would leave out what it does not understand.
 	if raw, err := r.Raw(); err == nil {
 		c.addToCache(policiesPath, raw, at)
 	}
 	return l.Items, nil
 }
 
-// SavePolicyStatus writes a policy's status by compare-and-swap. A list in it that is decided
-// by, and of which this program does not understand something, stays as it is.
+// SavePolicyStatus writes a policy's status by compare-and-swap. A list on which decisions rest,
+// and which this program does not fully understand, stays as it is.
 func (c *Client) SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error {
 	fields := fieldsOf(p.Status)
 	maps.DeleteFunc(fields, func(name string, _ any) bool { return p.NotUnderstood.In("status." + name) })

@@ -9,9 +9,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestWhatIsNotUnderstoodIsReadAllTheSame: a policy or a budget of which something can't be
-// read keeps no other from being read, and says so to each run, also to one that does not
-// read it anew.
+// TestWhatIsNotUnderstoodIsReadAllTheSame: a policy or a budget that can't be read in part does
+// not keep others from being read. It reports that to each run, also to one that does not read it
+// again.
 func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
 	f := newFakeAPI(t)
 	const well = `"selector":{},"mode":"Enforce","action":"Reboot"`

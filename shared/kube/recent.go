@@ -13,34 +13,33 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Recent reads as its Client does, but for the node, its Lease, the ledger and the policies,
-// which are looked at again and again. Those it may take from what this process has read or
-// written since a moment that its caller names, and less than a second ago. Whoever decides
-// after time has passed, or after something outside has changed, names a later moment.
+// Recent reads as its Client does, except for the node, its Lease, the ledger and the policies,
+// which are looked at again and again. It may answer these with what this process has read or
+// written after a time that its caller names, and less than a second ago. A caller that decides
+// after time has passed, or after something outside has changed, names a later time.
 type Recent struct {
 	*Client
 	since time.Duration
 }
 
-// Since is the reader for whom what was read before a time of the boot clock (Clock.Elapsed)
-// does not count. Since the zero time counts all that is less than a second old.
+// Since returns a reader for which reads before a time of the boot clock (Clock.Elapsed) do not
+// count. With the zero time, all reads count that are less than a second old.
 func (c *Client) Since(elapsed time.Duration) Recent { return Recent{c, elapsed} }
 
-// Anew is the reader for whom nothing counts that was read before now: it reads each object
-// once, for as long as a second.
+// Anew returns a reader for which no earlier read counts: it reads each object once in a second.
 func (c *Client) Anew() Recent { return c.Since(c.clock.Elapsed()) }
 
-// Node is a node; nil when there is none.
+// Node reads a node; nil when there is none.
 func (r Recent) Node(ctx context.Context, name string) (*corev1.Node, error) {
 	return getRecent[corev1.Node](ctx, r, nodesPath+"/"+name)
 }
 
-// Lease is a node's Lease; nil when there is none.
+// Lease reads a node's Lease; nil when there is none.
 func (r Recent) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
 	return getRecent[coordinationv1.Lease](ctx, r, leasesPath+"/"+node)
 }
 
-// Ledger is the ledger, as Client.Ledger has it.
+// Ledger reads the ledger, as Client.Ledger does.
 func (r Recent) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	var l api.FenceLedger
 	if raw := r.seen(theLedger); raw != nil && json.Unmarshal(raw, &l) == nil {
@@ -49,7 +48,7 @@ func (r Recent) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	return r.Client.Ledger(ctx)
 }
 
-// Policies are all FencePolicies.
+// Policies reads all FencePolicies.
 func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	if raw := r.seen(policiesPath); raw != nil {
 		var l api.FencePolicyList
@@ -60,7 +59,7 @@ func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	return r.Client.Policies(ctx)
 }
 
-// getRecent is get, unless this process has seen the object since.
+// getRecent is get, unless this process has seen the object recently enough.
 func getRecent[T any](ctx context.Context, r Recent, path string) (*T, error) {
 	var out T
 	if raw := r.seen(path); raw != nil && json.Unmarshal(raw, &out) == nil {
@@ -69,7 +68,7 @@ func getRecent[T any](ctx context.Context, r Recent, path string) (*T, error) {
 	return get[T](ctx, r.Client, path)
 }
 
-// seen is what this process has seen since; nil if it is to be read.
+// seen is the object as this process has seen it since then; nil if it must be read.
 func (r Recent) seen(path string) []byte {
 	r.cache.mu.Lock()
 	o, ok := r.cache.all[path]
@@ -80,25 +79,24 @@ func (r Recent) seen(path string) []byte {
 	return o.raw
 }
 
-// cachedObject is one object as the API server gave it, to a request that began then.
+// cachedObject is one object as the API server sent it, with the time at which the request began.
 type cachedObject struct {
 	raw []byte
 	at  time.Duration
 }
 
-// objectCache is what this process has seen or written in the last moment.
+// objectCache has the objects that this process has seen or written in the last second.
 type objectCache struct {
 	mu  sync.Mutex
 	all map[string]cachedObject
 }
 
-// cacheFor is how long what this process has seen need not be looked at again.
-// Between any look and what is done on it time passes; this is as much as the
-// requests of one turn may take anyway.
+// cacheFor is how long an object that was seen need not be read again. Time always passes between
+// a look and the action on it; this is no more than the requests of one round may take anyway.
 const cacheFor = time.Second
 
-// addToCache keeps an object as the API server gave it to a request that began at
-// that time, unless something later is known.
+// addToCache keeps an object as the API server sent it for a request that began at that time,
+// unless a later one is cached.
 func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
 	if !isCached(path) {
 		return
@@ -120,8 +118,8 @@ func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
 	k.all[path] = cachedObject{raw, at}
 }
 
-// isCached tells the paths of the objects that are looked at again and again. Nothing else is
-// kept, a Secret least of all (S29).
+// isCached tells whether a path is one of the objects that are looked at again and again. Nothing
+// else is cached, least of all a Secret (S29).
 func isCached(path string) bool {
 	if path == policiesPath {
 		return true
@@ -134,7 +132,7 @@ func isCached(path string) bool {
 	return false
 }
 
-// dropFromCache drops one object: it is not what it was.
+// dropFromCache drops one object, because it has changed.
 func (c *Client) dropFromCache(path string) {
 	c.cache.mu.Lock()
 	delete(c.cache.all, path)

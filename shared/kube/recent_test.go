@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestAProcessLooksOnce: what it has seen or written a moment ago is not asked for
-// again by whom that moment suits, and nothing else is taken for it.
+// TestAProcessLooksOnce: an object that it has seen or written less than a second ago is not read
+// again by a caller for whom that is new enough, and no other object is taken for it.
 func TestAProcessLooksOnce(t *testing.T) {
 	const get, patch = "GET ", "PATCH "
 	ctx := t.Context()
@@ -95,8 +95,8 @@ func TestAProcessLooksOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecent: each kind of object that may be taken from what was seen is, and nothing
-// of before the moment that its caller names.
+// TestWhatIsRecent: each kind of object that may come from the cache does, and nothing from
+// before the time that the caller names.
 func TestWhatIsRecent(t *testing.T) {
 	ctx := t.Context()
 	for name, read := range map[string]func(Recent) error{

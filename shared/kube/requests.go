@@ -24,7 +24,7 @@ const group = "/apis/nodefence.io/v1alpha1"
 const (
 	mergePatch     = types.MergePatchType
 	strategicPatch = types.StrategicMergePatchType
-	// tries bounds how often a mark is put against other writers of the Node.
+	// tries bounds how often a mark is tried again because others write the Node.
 	tries = 8
 )
 
@@ -39,7 +39,7 @@ func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	return out, err
 }
 
-// getExisting reads one object, and says in the API server's words that there is none.
+// getExisting reads one object. If there is none, it returns the API server's error.
 func getExisting[T any](ctx context.Context, c *Client, path string) (*T, error) {
 	at := c.clock.elapsed()
 	r := c.rest.Get().AbsPath(path).Do(ctx)
@@ -52,7 +52,7 @@ func getExisting[T any](ctx context.Context, c *Client, path string) (*T, error)
 	return decodeObject[T](c, r, path, at)
 }
 
-// list reads a collection, whole.
+// list reads a whole collection.
 func list[T any](ctx context.Context, c *Client, path string, query ...string) (*T, error) {
 	r, err := listRaw(ctx, c, path, query...)
 	if err != nil {
@@ -61,7 +61,7 @@ func list[T any](ctx context.Context, c *Client, path string, query ...string) (
 	return decode[T](r, path)
 }
 
-// listRaw is list, as the API server gave it.
+// listRaw is list, with the objects as the API server sent them.
 func listRaw(ctx context.Context, c *Client, path string, query ...string) (r rest.Result, err error) {
 	req := c.rest.Get().AbsPath(path)
 	for i := 0; i+1 < len(query); i += 2 {
@@ -82,14 +82,14 @@ func update[T any](ctx context.Context, c *Client, path string, obj *T) (*T, err
 	return write(ctx, c, c.rest.Put(), "put", path, obj)
 }
 
-// create creates an object. ErrConflict says that it is there already.
+// create creates an object. ErrConflict says that it already exists.
 func create[T any](ctx context.Context, c *Client, path string, obj *T) (*T, error) {
 	return write(ctx, c, c.rest.Post(), "create", path, obj)
 }
 
-// write writes an object. A field that the API server does not know would be dropped
-// without a word, an intent with it (S8): where the CRDs are older than this program, it
-// says so instead.
+// write writes an object. The API server would drop a field that it does not know silently, and
+// with it an intent (S8). So if the CRDs are older than this program, write returns an error that
+// says so.
 func write[T any](ctx context.Context, c *Client, req *rest.Request, verb, path string, obj *T) (*T, error) {
 	body, err := json.Marshal(obj)
 	if err != nil {
@@ -100,8 +100,8 @@ func write[T any](ctx context.Context, c *Client, req *rest.Request, verb, path 
 	return writeResult[T](ctx, c, r, verb, path, at)
 }
 
-// patch changes what it names, leaves the rest byte for byte (S22), and gives the object as
-// it stands after it.
+// patch changes what it names, leaves the rest byte for byte (S22), and returns the object after
+// the change.
 func patch[T any](ctx context.Context, c *Client, typ types.PatchType, path string, body any) (*T, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -110,19 +110,19 @@ func patch[T any](ctx context.Context, c *Client, typ types.PatchType, path stri
 	at := c.clock.elapsed()
 	req := c.rest.Patch(typ).AbsPath(path).Param("fieldManager", api.FieldManager)
 	if strings.HasPrefix(path, group) {
-		req.Param("fieldValidation", "Strict") // as write has it
+		req.Param("fieldValidation", "Strict") // as in write
 	}
 	r := req.Body(raw).Do(ctx)
 	return writeResult[T](ctx, c, r, "patch", path, at)
 }
 
-// patchOnly is patch where nobody reads the object after it.
+// patchOnly is patch for callers that do not need the object afterwards.
 func (c *Client) patchOnly(ctx context.Context, typ types.PatchType, path string, body any) error {
 	_, err := patch[json.RawMessage](ctx, c, typ, path, body)
 	return err
 }
 
-// writeResult is the object as it stands after a write.
+// writeResult is the object after a write.
 func writeResult[T any](ctx context.Context, c *Client, r rest.Result, verb, path string, at time.Duration) (*T, error) {
 	err := r.Error()
 	if err != nil {
@@ -146,7 +146,7 @@ func writeResult[T any](ctx context.Context, c *Client, r rest.Result, verb, pat
 // objectOf is the path of an object whose status, or itself, was written.
 func objectOf(path string) string { return strings.TrimSuffix(path, "/status") }
 
-// decodeObject is decode of one object, which the cache keeps.
+// decodeObject decodes one object and adds it to the cache.
 func decodeObject[T any](c *Client, r rest.Result, path string, at time.Duration) (*T, error) {
 	if raw, err := r.Raw(); err == nil {
 		c.addToCache(path, raw, at)
@@ -170,8 +170,8 @@ func decode[T any](r rest.Result, path string) (*T, error) {
 	return out, nil
 }
 
-// unreadable is the rest of the path of the one in a list that can't be decoded: one is
-// enough that none of its kind is read, and only its name says which to mend.
+// unreadable names the object in a list that can't be decoded. One such object keeps the whole
+// kind from being read, and a user needs its name to correct it.
 func unreadable[T any](raw []byte) string {
 	var list struct{ Items []json.RawMessage }
 	_ = json.Unmarshal(raw, &list)
@@ -185,7 +185,7 @@ func unreadable[T any](raw []byte) string {
 	return ""
 }
 
-// deletionOf is of the object with this UID and of no other (S6).
+// deletionOf deletes the object with this UID and no other (S6).
 func deletionOf(uid types.UID) *metav1.DeleteOptions {
 	return &metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -200,8 +200,8 @@ func forcedDeletionOf(uid types.UID) *metav1.DeleteOptions {
 	return o
 }
 
-// deleteObject deletes what may be gone, or another one of its name, by now: either is no
-// error.
+// deleteObject deletes an object that may already be gone, or may be another one of the same name
+// by now. Neither is an error.
 func (c *Client) deleteObject(ctx context.Context, path string, o *metav1.DeleteOptions) error {
 	err := c.rest.Delete().AbsPath(path).Body(o).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -210,8 +210,8 @@ func (c *Client) deleteObject(ctx context.Context, path string, o *metav1.Delete
 	return err
 }
 
-// deleteAsSeen deletes this very version of the object with this UID; one that is gone is
-// no error. ErrConflict: it was written since, or is another one, and is left.
+// deleteAsSeen deletes exactly this version of the object with this UID; if it is gone, that is
+// no error. ErrConflict: it was written since, or is another object, and stays.
 func (c *Client) deleteAsSeen(ctx context.Context, path string, uid types.UID, version string) error {
 	o := deletionOf(uid)
 	o.Preconditions.ResourceVersion = &version

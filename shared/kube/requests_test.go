@@ -20,8 +20,8 @@ const (
 	ledgerPath = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
 )
 
-// TestReadsAreOfAQuorum: a read without a resourceVersion is answered from a
-// quorum, one with "0" or a limit from a cache or in part.
+// TestReadsAreOfAQuorum: the API server answers a read without a resourceVersion from a quorum,
+// and one with "0" or a limit from a cache or in part.
 func TestReadsAreOfAQuorum(t *testing.T) {
 	one, all := `{"metadata":{"name":"x","uid":"u"}}`, `{"items":[{"metadata":{"name":"x"}}]}`
 	for name, c := range map[string]struct {
@@ -102,8 +102,8 @@ func TestWhatIsNotThereIsNoError(t *testing.T) {
 	}
 }
 
-// TestWritesAreAgainstWhatWasRead: whoever writes second is told so, and every
-// other failure is another error.
+// TestWritesAreAgainstWhatWasRead: the second writer gets ErrConflict, and every other failure is
+// another error.
 func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 	type write func(ctx context.Context, c *Client, rv string) error
 	cm := func(rv string) *corev1.ConfigMap {
@@ -202,7 +202,7 @@ func TestPatchesLeaveTheRest(t *testing.T) {
 	}
 }
 
-// TestTheOneThatCannotBeReadIsNamed: one is enough that none of its kind is read.
+// TestTheOneThatCannotBeReadIsNamed: one such object keeps the whole kind from being read.
 func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(problemsPath, `{"items":[{"metadata":{"name":"well"}},{"metadata":{"name":"bad"},"spec":{"rules":"all"}},{"metadata":{"name":"worse"},"spec":1}]}`)
@@ -216,8 +216,7 @@ func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// TestKindsThatAreMissing: whoever is told that there is no such resource is told of which
-// file it comes.
+// TestKindsThatAreMissing: the error about a missing resource names the file that installs it.
 func TestKindsThatAreMissing(t *testing.T) {
 	f := newFakeAPI(t)
 	f.answer[policiesPath] = func(w http.ResponseWriter, _ request) { w.WriteHeader(http.StatusNotFound) }

@@ -10,7 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// User is whom the API server knows a token to be of.
+// User is the user of a token, as the API server knows it.
 type User = authenticationv1.UserInfo
 
 // ReviewToken asks the API server whose token this is, for this audience and no

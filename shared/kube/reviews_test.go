@@ -19,8 +19,8 @@ func says(text string) func(http.ResponseWriter, request) {
 	return func(w http.ResponseWriter, _ request) { _, _ = io.WriteString(w, text) }
 }
 
-// TestReview: a token is its user's for the audience that was asked, and for no
-// other (S20); no error repeats it (S29).
+// TestReview: a token counts for the audience that was asked for, and for no other (S20). No
+// error contains the token (S29).
 func TestReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer, user string

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A whole object as this program has it lacks what a newer one wrote into it. So it writes
-// the fields that it knows, each by its name, and leaves all others as they stand. A list
-// is one field: it is replaced whole.
+// This program's copy of an object lacks what a newer program wrote into it. So it writes only
+// the fields that it knows, each by its name, and leaves all others as they are. A list is one
+// field: it is replaced whole.
 
 // saveStatus writes these fields of an object's status by compare-and-swap.
 func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.ObjectMeta, fields map[string]any) (*T, error) {
@@ -20,8 +20,8 @@ func saveStatus[T any](ctx context.Context, c *Client, path string, of metav1.Ob
 	})
 }
 
-// fieldsOf is a struct as a merge patch has to say it: every field that its type has, and
-// null for one that is empty, which would stay otherwise.
+// fieldsOf is a struct in the form of a merge patch: every field of its type, with null for an
+// empty one, which would otherwise keep its old value.
 func fieldsOf(v any) map[string]any {
 	all := map[string]any{}
 	of := reflect.ValueOf(v)
@@ -47,7 +47,7 @@ func fieldValue(v reflect.Value) any {
 	return fieldsOf(v.Interface())
 }
 
-// isOmitted tells whether JSON leaves a field out that has these options.
+// isOmitted tells whether JSON leaves out a field with these options.
 func isOmitted(v reflect.Value, how string) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

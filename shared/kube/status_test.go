@@ -11,8 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestAStatusOfTomorrowStays: what a newer program says in a status is not lost when this
-// one writes its own fields, of which those that are empty now go.
+// TestAStatusOfTomorrowStays: what a newer program wrote into a status is not lost when this one
+// writes its own fields. Its own fields that are empty now are removed.
 func TestAStatusOfTomorrowStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, was, want string
@@ -72,8 +72,8 @@ func TestAStatusOfTomorrowStays(t *testing.T) {
 	}
 }
 
-// TestListsOfTomorrowStay: a list that is decided by, and of which this program does not
-// understand something, is left as it is; the rest of the status is written.
+// TestListsOfTomorrowStay: a list on which decisions rest, and which this program does not fully
+// understand, stays as it is; the rest of the status is written.
 func TestListsOfTomorrowStay(t *testing.T) {
 	f := newFakeAPI(t)
 	const missing = `"missing":[{"heldBy":"me","nodeName":"a","since":"2026-01-01T00:00:00.000000Z"}]`
@@ -91,8 +91,8 @@ func TestListsOfTomorrowStay(t *testing.T) {
 	}
 }
 
-// TestARequestOfTomorrowStays: what a newer program lets people ask, which may be a brake,
-// is not among what this one takes away when a fence opens; nor is any other field.
+// TestARequestOfTomorrowStays: when a fence opens, this program does not remove a request that
+// only a newer program knows, which may be a brake; nor any other field.
 func TestARequestOfTomorrowStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(fencePath, `{"metadata":{"finalizers":["theirs"],"name":"a","uid":"f1"},"spec":{"nodeName":"a","novel":1,"requests":{"abort":{"by":"anna","at":"2026-01-01T00:00:00Z"},"freeze":{"by":"anna"}}},"status":{"novel":1}}`)
@@ -110,8 +110,8 @@ func TestARequestOfTomorrowStays(t *testing.T) {
 	}
 }
 
-// TestOlderKindsRefuseAPatch: a field that the API server does not know would be dropped
-// without a word, and it names that only at the end of all that it was sent.
+// TestOlderKindsRefuseAPatch: the API server would drop a field that it does not know silently,
+// and it names the field only at the end of a long message.
 func TestOlderKindsRefuseAPatch(t *testing.T) {
 	f := newFakeAPI(t)
 	path := policiesPath + "/a/status"

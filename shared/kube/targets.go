@@ -17,10 +17,10 @@ func (c *Client) Target(ctx context.Context, node string) (*api.FenceTarget, err
 	return get[api.FenceTarget](ctx, c, targetsPath+"/"+node)
 }
 
-// SaveTarget writes the status of one by compare-and-swap; one that was never read is
-// created first. It has no status until that is written too, which is for whoever writes
-// to it first: a claim stands in a status, so that it is neither doubled nor lost if this
-// process ends between (S7). ErrConflict: somebody else wrote first.
+// SaveTarget writes the status of one by compare-and-swap; one that was never read is created
+// first. A new one has no status until the first writer writes it. A claim is part of the status,
+// so that it is neither doubled nor lost if this process ends between the two writes (S7).
+// ErrConflict: somebody else wrote first.
 func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.FenceTarget, error) {
 	if t.ResourceVersion == "" {
 		made, err := create(ctx, c, targetsPath, &api.FenceTarget{
@@ -36,8 +36,8 @@ func (c *Client) SaveTarget(ctx context.Context, t *api.FenceTarget) (*api.Fence
 }
 
 // SaveHostHA writes a node's state in Host HA, and nothing else, into the status of its
-// FenceTarget: so it needs no turn in the checks' compare-and-swap. One that is gone is
-// no error.
+// FenceTarget: so it need not take part in the checks' compare-and-swap. If the FenceTarget is
+// gone, that is no error.
 func (c *Client) SaveHostHA(ctx context.Context, node string, state api.HostHA) error {
 	_, err := patch[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node+"/status", map[string]any{
 		"status": map[string]any{"hostHA": state},
@@ -48,14 +48,14 @@ func (c *Client) SaveHostHA(ctx context.Context, node string, state api.HostHA) 
 	return err
 }
 
-// DeleteTarget removes the one with this UID; one that is gone, or another one by
-// now, is no error.
+// DeleteTarget deletes the one with this UID. If it is gone, or is another one by now, that is no
+// error.
 func (c *Client) DeleteTarget(ctx context.Context, name string, uid types.UID) error {
 	return c.deleteObject(ctx, targetsPath+"/"+name, deletionOf(uid))
 }
 
-// RequestCheck writes a person's wish to have a node's devices read now. Nil is that there
-// is no FenceTarget yet.
+// RequestCheck writes a person's request to read a node's devices now. It returns nil if there is
+// no FenceTarget yet.
 func (c *Client) RequestCheck(ctx context.Context, node, wish string) (*api.FenceTarget, error) {
 	t, err := patch[api.FenceTarget](ctx, c, mergePatch, targetsPath+"/"+node, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{api.CheckNowAnnotation: wish}},

@@ -11,7 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestSaveTarget: it is created once, and its status written by whoever read it last.
+// TestSaveTarget: it is created once, and only a writer that has read its latest version writes
+// its status.
 func TestSaveTarget(t *testing.T) {
 	f := newFakeAPI(t)
 	made, err := f.SaveTarget(t.Context(), &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
@@ -31,8 +32,8 @@ func TestSaveTarget(t *testing.T) {
 	}
 }
 
-// TestAClaimIsTakenOnce: between a FenceTarget's creation and its first status another one
-// may claim. Who made it then has no claim (S7).
+// TestAClaimIsTakenOnce: between a FenceTarget's creation and its first status another process
+// may claim. The process that created it then has no claim (S7).
 func TestAClaimIsTakenOnce(t *testing.T) {
 	f := newFakeAPI(t)
 	second := f.client()
@@ -67,7 +68,7 @@ func TestAClaimIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestSaveHostHA leaves a claim as it stands, and asks for no turn of its own.
+// TestSaveHostHA leaves a claim as it is, and needs no compare-and-swap.
 func TestSaveHostHA(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(targetsPath+"/a", `{"metadata": {"name": "a"}, "status": {"claim": {"holder": "me"}}}`)

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// Together makes requests of which none needs another's answer, and gives the first error in
-// their order. They go at once: an API server that answers a LIST from its cache first waits
-// until that is as new as the request, and then they wait for the same moment.
+// Together sends requests that do not need each other's answers, and returns the first error in
+// their order. It sends them at once: an API server that answers a LIST from its cache first
+// waits until the cache is as new as the request, and so all of them wait for that at the same
+// time.
 func (c *Client) Together(requests ...func() error) error {
 	errs := make([]error, len(requests))
 	if c.inTurn {
@@ -34,7 +35,7 @@ func (c *Client) Together(requests ...func() error) error {
 	under.Wait()
 	for i, err := range errs {
 		if panics[i] != nil {
-			panic(panics[i]) // where the caller's handler takes it for one bad event, as any other
+			panic(panics[i]) // so that the caller's handler treats it as one bad event
 		}
 		if err != nil {
 			return err

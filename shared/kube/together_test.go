@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestTogether: all are under way at one time, the first error in order is the answer, and a
-// panic is the caller's. In a model each has its turn.
+// TestTogether: all run at one time, the first error in order is returned, and a panic reaches
+// the caller. In a model they run one after the other.
 func TestTogether(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	c, meets := &Client{}, make(chan struct{})

@@ -33,8 +33,8 @@ func (c *Client) VolumeAttachments(ctx context.Context, node string) ([]storagev
 	return mine, nil
 }
 
-// DeleteVolumeAttachment has exactly this volume detached by its driver: the object goes when
-// the driver has done so.
+// DeleteVolumeAttachment deletes exactly this attachment. The object is gone once its driver has
+// detached the volume.
 func (c *Client) DeleteVolumeAttachment(ctx context.Context, name string, uid types.UID) error {
 	return c.deleteObject(ctx, "/apis/storage.k8s.io/v1/volumeattachments/"+name, deletionOf(uid))
 }

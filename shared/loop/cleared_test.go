@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// freed is a world whose node has nothing left to release. Meanwhile is what
-// others do while the taint is cleared for the first time.
+// freed is a world whose node has nothing left to release. meanwhile is what others do while the
+// taint is cleared for the first time.
 type freed struct {
 	*world
 	meanwhile func(*world)
@@ -31,9 +31,9 @@ func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	return w.world.Act(ctx, f, a, seen)
 }
 
-// TestATaintIsClearedForTheRecordAsItIs: the taint may be about to be placed by an
-// invocation that has saved its batch and stands still. Clearing fails that one;
-// if yet another batch was saved since, it is cleared again (S23).
+// TestATaintIsClearedForTheRecordAsItIs: the taint may be about to be placed by an invocation
+// that has saved its batch and stands still. Clearing fails that one; if another batch was saved
+// since, it is cleared again (S23).
 func TestATaintIsClearedForTheRecordAsItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(*world)

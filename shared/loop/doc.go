@@ -1,13 +1,11 @@
-// Package loop is the one loop that every function runs: look, decide, save,
-// act, announce.
+// Package loop has the one loop that every function runs: look, decide, save, act, announce.
 //
-// What a reader must not get wrong: nothing is done that was not saved first by
-// compare-and-swap, and after a call to a device the invocation looks once more,
-// saves what it saw, and ends.
+// What a reader must not get wrong: no action is taken before it was saved by compare-and-swap.
+// After a call to a device the invocation looks once more, saves what it saw, and ends.
 //
-// A process remembers two things from one invocation to the next. Neither is needed, and each
-// has a stated age: the records that it wrote last (recordcache.go), and what it has read of a
-// node, its Lease, the ledger and the policies less than a second ago (kube.Recent). The loop
-// says from when the latter count (Loop.Since): for who is handed a fence, as it was just
-// looked at, and for nobody who is woken, as something has changed.
+// A process remembers two things from one invocation to the next. It needs neither, and each has
+// a fixed age: the records that it wrote last (recordcache.go), and what it has read of a node,
+// its Lease, the ledger and the policies less than a second ago (kube.Recent). The loop says from
+// when such reads count (Loop.Since). They count for a function that is handed a fence, which was
+// just looked at. They do not count for one that is woken, because something has changed.
 package loop

@@ -17,12 +17,12 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// invocation is one run of the loop, with what it has learnt so far.
+// invocation is one run of the loop, with what it has seen so far.
 type invocation struct {
 	*Loop
 	cause event.Event
 	me    string
-	// since is from when what was read counts.
+	// since is the time from which reads count.
 	since time.Duration
 	// carried from round to round, because they were seen only once
 	call     *observed.CallResult
@@ -32,17 +32,17 @@ type invocation struct {
 	// cleared is the record's resourceVersion for which the out-of-service taint
 	// was removed last.
 	cleared string
-	// fence as last read or saved, nil if it is to be read; from is the phase
-	// that the event found it in
+	// fence is the record as last read or saved, nil if it must be read; from is the phase in
+	// which the event found it
 	fence *api.NodeFence
 	from  api.Phase
-	// sure: fence was read or saved in this invocation. What is decided on any
-	// other counts only once it is saved.
+	// sure says that fence was read or saved in this invocation. A decision on any other record
+	// counts only once it is saved.
 	sure    bool
 	started bool
 	// opens is the status before the one that opens the fence, until that is saved.
 	opens *api.NodeFenceStatus
-	// spoke: a device was called and its end is not saved yet
+	// spoke says that a device was called and that the end of the call is not saved yet
 	spoke bool
 }
 
@@ -104,7 +104,7 @@ func (inv *invocation) start() {
 	}
 }
 
-// learnt is what is seen before a look: the record's own part, and what this invocation did.
+// learnt is what is known before a look: the record's own part, and what this invocation did.
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
 	return observed.Look{
@@ -114,7 +114,7 @@ func (inv *invocation) learnt() observed.Look {
 	}
 }
 
-// blind is a look that failed. The fence that is about to open is opened all the same.
+// blind handles a look that failed. A fence that is about to open is still opened.
 func (inv *invocation) blind(ctx context.Context, err error) error {
 	if inv.opens == nil {
 		return err
@@ -123,7 +123,7 @@ func (inv *invocation) blind(ctx context.Context, err error) error {
 	return errors.Join(err, saving)
 }
 
-// again has the record read, and begins anew.
+// again makes the next round read the record and start over.
 func (inv *invocation) again() (more bool, err error) {
 	if !inv.sure {
 		inv.started = false
@@ -132,7 +132,7 @@ func (inv *invocation) again() (more bool, err error) {
 	return true, nil
 }
 
-// decide has the record decided on, and saves what it becomes.
+// decide decides on the record, and saves what it becomes.
 func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time.Time) (more bool, err error) {
 	f := inv.fence
 	st, act := fence.Decide(f, *seen, now)
@@ -148,7 +148,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 		f.Status = st
 		saved, err := inv.Store.SaveFenceStatus(ctx, f)
 		if errors.Is(err, inv.Conflict) && inv.opens == nil {
-			return inv.again() // what this invocation saw is kept
+			return inv.again() // this invocation keeps what it saw
 		}
 		if err != nil {
 			return false, fmt.Errorf("save fence of %s: %w", f.Spec.NodeName, err)
@@ -159,7 +159,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
 	if act == fence.None || inv.spoke {
 		inv.Reporter.Decided(ctx, d)
-		// A phase that is ours too goes on here, without an event in between.
+		// If the next phase is ours too, it continues here, without an event in between.
 		return f.Status.Phase != before.Phase && !inv.spoke && slices.Contains(inv.Owns, f.Status.Phase), nil
 	}
 	return inv.act(ctx, d, seen)
@@ -190,20 +190,19 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observe
 	return true, nil
 }
 
-// answered: somebody else answers to this action, or it has taken its time. So what was read
-// before it counts no more: the machine is another one after a call to its device, a kubelet
-// that lives answers to Ready=Unknown (S5), and a Node that is deleted may come back as
-// another (S6).
+// answered tells whether others react to this action, or whether it has taken time. Reads from
+// before it then no longer count: the machine has changed after a call to its device, a living
+// kubelet reacts to Ready=Unknown (S5), and a deleted Node may come back as another one (S6).
 func answered(a fence.Action) bool {
 	return a.Device() || a == fence.MarkNotReady || a == fence.DeleteNode
 }
 
-// soon is what is left at least of a nextLook that need not be put off.
+// soon is the least time that must be left until a nextLook that is not put off.
 const soon = 2 * time.Second
 
-// onlyLater: all that the decision changes is to put nextLook off, and the one
-// that stands is still to come. If we die in the action, that one wakes somebody
-// in time, so there is nothing to save.
+// onlyLater tells whether the decision only puts nextLook off, and the saved one is still to
+// come. If we die in the action, the saved one wakes somebody in time, so there is nothing to
+// save.
 func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
 	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
 		return false
@@ -212,7 +211,7 @@ func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
 	return equality.Semantic.DeepEqual(before, after)
 }
 
-// announce says where the fence now stands, if somebody must act on that now.
+// announce sends the event of the fence's phase, if somebody must act on it now.
 func (inv *invocation) announce() *event.Event {
 	f := inv.fence
 	if f == nil || !inv.started || fence.Foreign(f.Status) {

@@ -20,15 +20,14 @@ type Store interface {
 	SaveFenceStatus(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error)
 }
 
-// Function is what one function can see and do.
+// Function says what one function can see and do.
 type Function interface {
-	// Look fills in what the function's phases decide by. What was read before since, by the
-	// loop's Elapsed, does not count.
+	// Look fills in what the function's phases decide on. Reads from before since, by the loop's
+	// Elapsed, do not count.
 	Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error
-	// Act carries out one action. What it learnt goes into seen, as an
-	// observation for the next decision; its error is never evidence. An action
-	// that writes the record itself leaves in f what was written, or takes f's
-	// resourceVersion away, so that it is read again.
+	// Act carries out one action. It adds what it saw to seen, as an observation for the next
+	// decision; its error is never evidence. An action that writes the record itself leaves in f
+	// what was written, or clears f's resourceVersion, so that the record is read again.
 	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error
 }
 
@@ -45,19 +44,19 @@ type Loop struct {
 	Elapsed func() time.Duration
 	// Me gives each invocation a name of its own.
 	Me func() string
-	// Conflict is the error with which the store says that somebody else wrote first.
+	// Conflict is the store's error when somebody else wrote first.
 	Conflict error
-	// Records, if set, are the records that this process wrote last.
+	// Records, if set, has the records that this process wrote last.
 	Records *RecordCache
 }
 
 // rounds bounds one invocation: conflicts and actions on Kubernetes together.
 const rounds = 16
 
-// Since is from when what was read counts for the invocation that this event begins. Who hands
-// a fence on has just looked, in this process often: what was seen then counts. Any other event
-// tells of something that has changed by now, a Node that turned Ready or a Lease that moved, or
-// that time has passed. For that nothing counts that was read before.
+// Since is the time from which reads count for the invocation that this event begins. A function
+// that hands a fence on has just looked, often in this process, and what it saw counts. Any other
+// event says that something has changed, such as a Node that became Ready or a Lease that moved,
+// or that time has passed. For such an event no earlier read counts.
 func (l *Loop) Since(cause event.Event) time.Duration {
 	if events.HandsOn(cause) {
 		return 0
@@ -65,25 +64,23 @@ func (l *Loop) Since(cause event.Event) time.Duration {
 	return l.Elapsed()
 }
 
-// Run works on the fence of one node until there is nothing more to do now, and
-// returns the event that hands it on, if it must be handed on. What was read before since
-// does not count (Since).
+// Run works on the fence of one node until there is nothing more to do now, and returns the event
+// that hands it on, if it must be handed on. Reads from before since do not count (Since).
 func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since time.Duration) (*event.Event, error) {
 	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: l.Records.take(node, l.Now())}
 	return inv.run(ctx, node)
 }
 
-// Open works on a fence whose status opens it and is not saved yet; before is the status
-// that the store has. Both are saved in one: what opens the fence, and what its first
-// look makes of it. If that look fails, the fence is opened all the same, so that it can't
-// be forgotten (S19). The store's conflict means that somebody else wrote first, and is
-// returned.
+// Open works on a fence whose status opens it and is not saved yet; before is the status that the
+// store has. Both are saved in one: what opens the fence, and what its first look makes of it. If
+// that look fails, the fence is still opened, so that it can't be forgotten (S19). The store's
+// conflict means that somebody else wrote first, and is returned.
 func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, cause event.Event, since time.Duration) (*event.Event, error) {
 	l.Records.take(f.Spec.NodeName, l.Now())
 	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before}
 	return inv.run(ctx, f.Spec.NodeName)
 }
 
-// Keep has the next Run begin with a record that its caller has read or written
-// just now; nil keeps nothing.
+// Keep makes the next Run begin with a record that its caller has just read or written; nil keeps
+// nothing.
 func (l *Loop) Keep(f *api.NodeFence) { l.Records.put(f, l.Now()) }

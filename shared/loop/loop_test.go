@@ -31,11 +31,11 @@ type world struct {
 	now    time.Time
 	taint  bool
 	power  string
-	// before is called ahead of each save: somebody else's chance.
+	// before is called before each save, so that a test can write first.
 	before func(*world)
-	// blind is why nothing can be seen.
+	// blind is the error of each look.
 	blind error
-	// stopped: a brake is on.
+	// stopped says that a brake is on.
 	stopped bool
 	// elapsed goes on by a second each time it is asked; since is what each look was told.
 	elapsed time.Duration
@@ -91,7 +91,7 @@ func (w *world) Act(_ context.Context, f *api.NodeFence, a fence.Action, seen *o
 	return nil
 }
 
-// deaf is a witness who says nothing.
+// deaf is a reporter that reports nothing.
 type deaf struct{ report.Reporter }
 
 func (deaf) Decided(context.Context, report.Decision) {}

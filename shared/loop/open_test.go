@@ -11,9 +11,9 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// TestAFenceOpensInOneWrite: the status that opens it is saved with what its first look
-// makes of it, and is saved though that look fails, so that the failure is not forgotten
-// (S19). Who loses the race to open it opens and does nothing.
+// TestAFenceOpensInOneWrite: the status that opens it is saved together with what its first look
+// makes of it. It is saved even if that look fails, so that the failure is not forgotten (S19).
+// An invocation that loses the race to open it does nothing.
 func TestAFenceOpensInOneWrite(t *testing.T) {
 	blind := errors.New("the API server does not answer")
 	for name, c := range map[string]struct {

@@ -7,14 +7,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// RecordCache are the records that this process wrote last. A fence goes through many
-// short invocations, and the next one usually begins with what the last one
-// wrote: it need not be read again to be decided on, because the decision is
-// saved against its resourceVersion. If anybody wrote since, that fails, and the
-// record is read. A decision that saves nothing proves nothing, so it is made
-// again on a record that was read (see invocation.sure).
+// RecordCache has the records that this process wrote last. A fence goes through many short
+// invocations, and the next one usually begins with what the last one wrote: a decision need not
+// read it again, because the decision is saved against its resourceVersion. If anybody wrote
+// since, that fails, and the record is read. A decision that saves nothing does not show that the
+// record is the newest, so it is made again on a record that was read (see invocation.sure).
 //
-// The zero value keeps nothing yet; a nil one never does.
+// The zero value is empty; a nil one never keeps anything.
 type RecordCache struct {
 	mu      sync.Mutex
 	records map[string]kept
@@ -29,7 +28,7 @@ type kept struct {
 // half minute at least.
 const keptFor = time.Minute
 
-// put keeps a record; from here it is whoever's takes it.
+// put keeps a record. The caller must not use it any more: it belongs to the one that takes it.
 func (k *RecordCache) put(f *api.NodeFence, now time.Time) {
 	if k == nil || f == nil || f.ResourceVersion == "" {
 		return
@@ -47,7 +46,7 @@ func (k *RecordCache) put(f *api.NodeFence, now time.Time) {
 	k.records[f.Spec.NodeName] = kept{f, now}
 }
 
-// take gives a record away, so that two invocations never share one.
+// take removes and returns a record, so that two invocations never share one.
 func (k *RecordCache) take(node string, now time.Time) *api.NodeFence {
 	if k == nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// TestWhatCountsOfWhatWasRead: who is handed a fence may rest on what was just seen of it. Who
-// is woken may not, as something has changed. Nor may anybody after an action that somebody else
-// answers to (S5).
+// TestWhatCountsOfWhatWasRead: a function that is handed a fence may use what was just seen of
+// it. A function that is woken may not, because something has changed. Nor may a function after
+// an action to which others react (S5).
 func TestWhatCountsOfWhatWasRead(t *testing.T) {
 	w := newWorld(api.Isolating)
 	wakeUp := events.SourceOf("c").Phase(w.record, noon, noon)
