@@ -17,7 +17,7 @@ const (
 	oursMetadata = agenttest.Metadata
 )
 
-// machine is one with our agent.
+// machine is a machine with our agent.
 type machine struct {
 	*agenttest.Machine
 	device.Driver

@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/host"
 )
 
-// check holds parameters to what the agent declares, and gives them by their
-// one name. Those that are missing are not its business.
+// check compares parameters with what the agent declares, and returns them by their one name. It
+// does not look for missing ones.
 func (m *metadata) check(in map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, given := range slices.Sorted(maps.Keys(in)) {
@@ -27,7 +27,7 @@ func (m *metadata) check(in map[string]string) (map[string]string, error) {
 		p, known := m.param(name)
 		switch {
 		case name == "method" && strings.EqualFold(value, "onoff"):
-			continue // it is what happens anyway
+			continue // that is the agent's default
 		case why != "":
 			return nil, fmt.Errorf("parameter %s of agent %s is refused: %s", shown(given), m.agent, why)
 		case !known || !m.takes(p):
@@ -56,14 +56,13 @@ func (m *metadata) names() []string {
 	return out
 }
 
-// takes tells whether a parameter may be given. A plug that only has a meaning
-// together with port_as_ip has none.
+// takes tells whether a parameter may be given. A plug that has a meaning only together with
+// port_as_ip may not.
 func (m *metadata) takes(p param) bool {
 	return m.denied(p.name) == "" && (p.name != "plug" || m.outlets())
 }
 
-// value refuses what the agent would read as something else. Secrets are not
-// shown.
+// value refuses a value that the agent would read as something else. It does not show secrets.
 func (m *metadata) value(p param, v string) error {
 	switch {
 	case v == "":
@@ -90,12 +89,11 @@ func (m *metadata) value(p param, v string) error {
 	return m.plain(p.name, v)
 }
 
-// freely are the agents whose machines have names that people give, and that
-// send them quoted.
+// freely are the agents whose machines have names that people choose, and that quote those names.
 var freely = named("vmware_rest vmware_soap vmware_vcloud xenapi")
 
-// plain refuses values that are read as something else further on: by a shell,
-// an option parser, a query or a URL.
+// plain refuses values that a later program would read as something else: a shell, an option
+// parser, a query or a URL.
 func (m *metadata) plain(name, v string) error {
 	i := strings.IndexFunc(v, special)
 	odd, _ := utf8.DecodeRuneInString(v[max(i, 0):])
@@ -130,7 +128,8 @@ func (m *metadata) commands() bool {
 	})
 }
 
-// special is what shells, and programs that split like them, do not take as it is.
+// special has the characters that shells, and programs that split words as they do, treat
+// specially.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:/@%+=,~-", r)
 }
@@ -163,7 +162,7 @@ func boolean(v string) (yes, ok bool) {
 	return false, false
 }
 
-// secret tells by its name whether a parameter is one. What is taken for a
+// secret tells by its name whether a parameter is a secret. A parameter that is taken for a
 // secret and is none does no harm.
 func secret(name string) bool {
 	for _, part := range []string{"passw", "secret", "token", "apikey", "api_key", "access_key", "community", "hexadecimal_kg", "private_key", "credential"} {
@@ -174,8 +173,8 @@ func secret(name string) bool {
 	return false
 }
 
-// shown is a name if it can be one at all; anything else may be a piece of a
-// secret that was broken over two lines.
+// shown is a name if it can be one; anything else may be a piece of a secret that was broken over
+// two lines.
 func shown(name string) string {
 	if len(name) > 40 || strings.ContainsFunc(name, special) {
 		return "(not shown)"

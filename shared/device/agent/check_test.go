@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-// oursKind is our agent's, without its metadata being asked for.
+// oursKind is the kind of our agent, without a call for its metadata.
 func oursKind(t *testing.T) (*metadata, device.Kind) {
 	t.Helper()
 	m, err := parse("fence_ours", "/nowhere/fence_ours", []byte(oursMetadata))
@@ -38,7 +38,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestRefused: nothing of this comes as far as a run, since there is no agent.
+// TestRefused: none of these gets as far as a run, because there is no agent.
 func TestRefused(t *testing.T) {
 	const param = "parameter %s of agent fence_ours"
 	p := func(name, why string) string { return strings.Replace(param, "%s", name, 1) + why }
@@ -95,8 +95,8 @@ func TestRefused(t *testing.T) {
 			if devicetest.Words(err) != tc.want || (d == nil) != (tc.want != "") {
 				t.Errorf("open: %v\nwant  %s", err, tc.want)
 			}
-			// A configuration is refused when it is read, but for what it does not
-			// have itself.
+			// A configuration is refused when it is read, except for what it does not contain
+			// itself.
 			if _, err := k.Address(in); devicetest.Words(err) != tc.want && name != "nobody to log in as" {
 				t.Errorf("address: %v\nwant  %s", err, tc.want)
 			}

@@ -10,17 +10,16 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// list is what the agents of the version that was looked through declare, and
-// which of them are refused, one a line.
+// list is what the agents of the version that was reviewed declare, and which of them are
+// refused, one on each line.
 //
 //go:embed agents.txt
 var list string
 
-// Declared is Kind for an agent that runs on another machine: by its metadata
-// where it is installed here as well, else by the list of what agents declare.
-// The list has the names of parameters and not what they take, so that whoever
-// runs the agent checks them again; until then its driver only says what is
-// missing, and can't be used.
+// Declared is Kind for an agent that runs on another machine. It uses the agent's metadata if the
+// agent is also installed here, else the list of what agents declare. The list has the names of
+// parameters and not their values, so the machine that runs the agent checks them again. Until
+// then the driver only says what is missing, and can't be used.
 func Declared(name, dir string) (device.Kind, error) {
 	name = norm(name)
 	if !agentName.MatchString(name) {
@@ -53,7 +52,7 @@ func Declared(name, dir string) (device.Kind, error) {
 	return device.Kind{}, fmt.Errorf("agent %s is not known here: install it beside the functions as well, so that its parameters can be read (NODEFENCE_AGENTS_DIR)", name)
 }
 
-// listed is as much of the metadata as a line of the list has.
+// listed is the part of the metadata that a line of the list has.
 func listed(name string, words []string) *metadata {
 	m := &metadata{agent: name, older: map[string]string{}, actions: []string{"off", "on", "status"}}
 	for _, w := range words {

@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-// TestDeclared: the list says of each agent what its metadata says: its
-// parameters, or that it is refused.
+// TestDeclared: for each agent the list has what its metadata has: its parameters, or that it is
+// refused.
 func TestDeclared(t *testing.T) {
 	needs(t, "fence-agents", "fence_apc")
 	all, err := filepath.Glob(installed + "/fence_*")
@@ -42,7 +42,8 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// TestDeclaredAddress: a machine has one address, however its agent is known.
+// TestDeclaredAddress: a machine has the same address, whether its agent is known by metadata or
+// by the list.
 func TestDeclaredAddress(t *testing.T) {
 	needs(t, "fence-agents", "fence_apc", "fence_ipmilan", "fence_apc_snmp")
 	for name, params := range map[string]map[string]string{
@@ -66,7 +67,7 @@ func TestDeclaredAddress(t *testing.T) {
 	}
 }
 
-// TestDeclaredDenies what an agent would take, as for one that is installed.
+// TestDeclaredDenies parameters that an agent would take, as for an installed agent.
 func TestDeclaredDenies(t *testing.T) {
 	k, err := Declared("fence_apc", "")
 	if err != nil {

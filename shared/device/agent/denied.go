@@ -14,7 +14,7 @@ const (
 	sideways = "it switches something else than the machine's power"
 )
 
-// deniedNames are parameters of no agent that may be given, or of one.
+// deniedNames are parameters that may be given to no agent, or not to one agent.
 var deniedNames = map[string]string{
 	"action": ours, "option": ours, "delay": ours, "power_wait": ours, "retry_on": ours,
 	"stonith_status_sleep": ours, "separator": ours, "plug_separator": ours,

@@ -14,15 +14,14 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// driver is one machine's, by one agent.
+// driver is the driver of one machine, by one agent.
 type driver struct {
 	*metadata
 	params  map[string]string
 	address string
 }
 
-// State reads the power. An off counts only for a machine that is known to
-// exist (S2).
+// State reads the power. A reading of off counts only for a machine that is known to exist (S2).
 func (d *driver) State(ctx context.Context) (device.Reading, error) {
 	o, err := d.do(ctx, "status")
 	if err != nil {
@@ -43,11 +42,11 @@ func (d *driver) State(ctx context.Context) (device.Reading, error) {
 	return device.Reading{}, d.explain("status", o)
 }
 
-// saysOff is what goes with the exit code of off. The code alone is also that of
-// an interpreter that can't find the agent.
+// saysOff is the text that must come with the exit code for off. An interpreter that can't find
+// the agent has the same exit code.
 var saysOff = regexp.MustCompile(`(?im)^status:?\s+off\b`)
 
-// exists wants to see the outlet, if the agent does not tell by itself.
+// exists checks that the outlet exists, if the agent does not tell by itself.
 func (d *driver) exists(ctx context.Context) error {
 	if tells[d.agent] {
 		return nil
@@ -86,9 +85,9 @@ func (d *driver) On(ctx context.Context) error {
 	return d.control(ctx, "on", device.On)
 }
 
-// control has the agent send one command. An agent that gave up waiting for the
-// effect has sent it, and one that refuses because the machine is there already
-// is asked, not believed.
+// control makes the agent send one command. An agent that gave up waiting for the effect has sent
+// it. If an agent refuses because the machine is already in that state, the state is read, and
+// the agent not believed.
 func (d *driver) control(ctx context.Context, action string, goal device.Power) error {
 	o, err := d.do(ctx, action)
 	if err != nil {
@@ -120,8 +119,7 @@ func (d *driver) do(ctx context.Context, action string) (outcome, error) {
 	return o, nil
 }
 
-// input is all that the agent is told, one parameter a line, with exactly one
-// action.
+// input is all that the agent gets, one parameter on each line, with exactly one action.
 func (d *driver) input(ctx context.Context, action string) []byte {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -133,13 +131,13 @@ func (d *driver) input(ctx context.Context, action string) []byte {
 		p, _ := d.param(name)
 		yes, is := boolean(d.params[name])
 		usual, _ := boolean(p.usual)
-		// Agents take a switch that is given for one that is set.
+		// Agents treat a switch that is given as one that is set.
 		if p.kind == "boolean" && is && !yes && !usual {
 			continue
 		}
 		line(name, d.params[name])
 	}
-	// Who waits for the effect is nodefence, and a command is sent once (S9).
+	// nodefence waits for the effect, and the agent sends a command once (S9).
 	line("delay", "0")
 	line("power_wait", "0")
 	line("retry_on", "0")
@@ -149,9 +147,9 @@ func (d *driver) input(ctx context.Context, action string) []byte {
 	return []byte(b.String())
 }
 
-// limit is how many seconds the agent gives one program that it runs, and how
-// often it looks whether its command had an effect: a part of the caller's time,
-// unless the agent needs more for the former.
+// limit is how many seconds the agent gives one program that it runs, and how often it looks
+// whether its command had an effect. It is a part of the caller's time, unless the agent needs
+// more for its programs.
 func (d *driver) limit(ctx context.Context) int {
 	const usual, least = 20, 2
 	p, _ := d.param("power_timeout")

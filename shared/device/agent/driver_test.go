@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-// scripted is a driver whose agent is one of its own, of the given name.
+// scripted is a driver with an agent of its own, of the given name.
 func scripted(t *testing.T, name string, params map[string]string, lines ...string) *driver {
 	t.Helper()
 	m, _ := oursKind(t)
@@ -85,7 +85,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestControl is about what an exit code of an off means: nothing.
+// TestControl: the exit code of an off means nothing.
 func TestControl(t *testing.T) {
 	for name, tc := range map[string]struct {
 		does string
@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestInput: what an agent is told, to the letter.
+// TestInput: exactly what an agent gets.
 func TestInput(t *testing.T) {
 	for name, tc := range map[string]struct {
 		params map[string]string
@@ -118,7 +118,7 @@ func TestInput(t *testing.T) {
 	} {
 		d := scripted(t, "fence_ours", tc.params, "exit")
 		want := "ip=pdu.example\n" + tc.more + "delay=0\nretry_on=0\npower_timeout=5\naction=off\n"
-		ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second) // of which the agent's own time is a part
+		ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second) // the agent's own time is a part of it
 		if d := cmp.Diff(want, string(d.input(ctx, "off"))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -208,7 +208,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// TestMetadataIsAskedForOnce, until the agent is another.
+// TestMetadataIsAskedForOnce, until the agent's file changes.
 func TestMetadataIsAskedForOnce(t *testing.T) {
 	m := newMachine(t, devicetest.None)
 	again := func() {

@@ -10,9 +10,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// TestDummy is about the agents' own library, by its dummy. A driver of it is
-// refused to others, and here is the reason: it calls itself off if its file
-// can't be read, and has no list to hold that against.
+// TestDummy is about the agents' own library, by its dummy. Users can't have a driver of it, and
+// this test shows why: it reports off if its file can't be read, and has no list with which that
+// could be compared.
 func TestDummy(t *testing.T) {
 	needs(t, "fence-agents", "fence_dummy")
 	m, err := find("fence_dummy", installed)

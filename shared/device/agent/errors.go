@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// kinds are what agents say, in the order in which they are looked for. Exit
-// codes tell nothing: there are 0, 1 and 2.
+// kinds are the messages of agents, in the order in which they are looked for. Exit codes tell
+// nothing: there are only 0, 1 and 2.
 var kinds = []struct {
 	kind  error
 	words *regexp.Regexp
@@ -41,8 +41,7 @@ var kinds = []struct {
 	)},
 }
 
-// explain sorts what an agent that failed has said into the words that every
-// driver uses.
+// explain turns the message of an agent that failed into one of the errors that every driver has.
 func (d *driver) explain(action string, o outcome) error {
 	said := words(o)
 	if said == "" {
@@ -56,14 +55,14 @@ func (d *driver) explain(action string, o outcome) error {
 		}
 	}
 	if kind == device.ErrUnknown && !d.outlets() {
-		// With one machine there is none that the device could not know: it did
-		// not tell, most often because it does not answer.
+		// A device with one machine can't fail to know its machine: it did not tell, most often
+		// because it does not answer.
 		kind = device.ErrUnreachable
 	}
 	return d.errorf(kind, action, said)
 }
 
-// anyOf finds one of these, as words of their own.
+// anyOf finds one of these as whole words.
 func anyOf(these ...string) *regexp.Regexp {
 	for i, w := range these {
 		these[i] = regexp.QuoteMeta(w)
@@ -71,17 +70,17 @@ func anyOf(these ...string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(these, "|") + `)\b`)
 }
 
-// stamp is what agents begin a message with.
+// stamp is the prefix of an agent's messages.
 var stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (CRITICAL|ERROR|WARNING|INFO|DEBUG): `)
 
-// words are what an agent has said about its failure, without what its language
-// and its libraries say of themselves.
+// words are an agent's own messages about its failure, without those of its language and its
+// libraries.
 func words(o outcome) string {
 	from := o.Stderr
 	if len(strings.TrimSpace(string(from.Data))) == 0 {
 		from = o.Stdout
 	}
-	if from.Cut { // what is left of the last line may begin with a part of a secret
+	if from.Cut { // the rest of the last line may begin with a part of a secret
 		from.Data = from.Data[:bytes.LastIndexByte(from.Data, '\n')+1]
 	}
 	var out []string
@@ -97,10 +96,10 @@ func words(o outcome) string {
 	return strings.Join(out, "; ")
 }
 
-// most is how much of what an agent says is kept.
+// most is how much of an agent's output is kept.
 const most = 240
 
-// scrub takes out the secrets, as they are and as programs write them (S29).
+// scrub removes the secrets, as they are and as programs write them (S29).
 func (d *driver) scrub(s string) string {
 	for name, v := range d.params {
 		if !secret(name) {
@@ -111,7 +110,7 @@ func (d *driver) scrub(s string) string {
 	return s
 }
 
-// spellings are the longest first: one may be a part of another.
+// spellings are sorted with the longest first, because one may be a part of another.
 func spellings(v, user string) []string {
 	quoted, _ := json.Marshal(v)
 	all := []string{

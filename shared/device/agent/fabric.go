@@ -11,12 +11,12 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// What agents for fabrics declare in their metadata, by Debian's 4.12.1: the action
-// on is automatic="1" for all of them, on_target="1" for those that give access
-// back only where they run on the machine itself.
+// What agents for fabrics declare in their metadata, in Debian's 4.12.1: action on has
+// automatic="1" for all of them, and on_target="1" for those that give access back only if they
+// run on the machine itself.
 
-// networks are the fabric agents whose ports are a network's; the others' are a
-// storage's.
+// networks are the fabric agents whose ports belong to a network; those of the others belong to
+// storage.
 var networks = named("ifmib")
 
 func (m *metadata) scope() device.Scope {
@@ -29,8 +29,8 @@ func (m *metadata) scope() device.Scope {
 	return device.ScopeStorage
 }
 
-// noOn tells why an agent can't give back access. Run elsewhere than on the machine
-// it would register whoever runs it, under the machine's key.
+// noOn tells why an agent can't give back access. On another machine it would register that other
+// machine, under the machine's key.
 func (m *metadata) noOn() string {
 	if !m.local {
 		return ""
@@ -38,10 +38,10 @@ func (m *metadata) noOn() string {
 	return "it gives access back only where it runs on the machine itself; have that register its key when it boots"
 }
 
-// keyed agents know machines by the keys with which they are registered at disks.
+// keyed agents identify machines by the keys with which they are registered at disks.
 func (m *metadata) keyed() bool { return m.fabric && m.has("key") }
 
-// noPlug is for a name of which agents make a key by Corosync.
+// noPlug is for a name from which agents make a key with the help of Corosync.
 const noPlug = "the agent makes a key of it by way of Corosync; give key, the one that the machine is registered with"
 
 func (m *metadata) denied(name string) string {
@@ -55,14 +55,14 @@ func (m *metadata) denied(name string) string {
 	return denied(m.agent, name)
 }
 
-// errBlind is of an off that counts for nothing by itself (S2). Who has seen the same
-// key registered before an Off of their own knows better, by ErrBlind.
+// errBlind is the error of an off that does not count by itself (S2). A caller that has seen the
+// same key registered before its own Off can accept it, by ErrBlind.
 var errBlind = fmt.Errorf("%w: %w", device.ErrUnknown, device.ErrBlind)
 
 var keyLike = regexp.MustCompile(`^[1-9a-f][0-9a-f]{0,15}$`)
 
-// keyValue is as disks tell it: in another spelling it is never found there, and
-// reads as off.
+// keyValue is a key in the spelling of the disks: in another spelling it is never found there,
+// and would read as off.
 func keyValue(v string) error {
 	if !keyLike.MatchString(v) {
 		return fmt.Errorf("%q is not a key as disks tell it: up to 16 hexadecimal digits in small letters, without 0x and zeros before them", v)
@@ -70,7 +70,7 @@ func keyValue(v string) error {
 	return nil
 }
 
-// disks are those of one list; the agent would look for others if it were empty.
+// disks are the disks of one list; if the list were empty, the agent would look for others.
 func disks(v string) error {
 	all := strings.Split(v, ",")
 	if slices.ContainsFunc(all, func(d string) bool {

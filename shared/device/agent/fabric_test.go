@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
 
-// newPort is a switch's port, by our agent as one for fabrics.
+// newPort is a switch's port, with our agent as an agent for fabrics.
 func newPort(t testing.TB, fault string) *machine {
 	t.Helper()
 	m := agenttest.New(t, fault)
@@ -51,7 +51,7 @@ func TestFabricConformance(t *testing.T) {
 	})
 }
 
-// TestFabricAgents is about what those that are installed declare.
+// TestFabricAgents checks what the installed ones declare.
 func TestFabricAgents(t *testing.T) {
 	const here = "it gives access back only where it runs on the machine itself; have that register its key when it boots"
 	for agent, want := range map[string]struct {
@@ -91,7 +91,7 @@ func TestFabricAgents(t *testing.T) {
 	}
 }
 
-// TestKeyedParams: what fence_scsi would read as another machine, or as none.
+// TestKeyedParams: values that fence_scsi would read as another machine, or as none, are refused.
 func TestKeyedParams(t *testing.T) {
 	needs(t, "fence-agents", "fence_scsi")
 	k, err := Any("fence_scsi", installed)
@@ -139,8 +139,7 @@ func TestKeyedParams(t *testing.T) {
 	}
 }
 
-// TestKeyed: with the metadata of fence_scsi itself, and a registry of keys in a
-// file behind it.
+// TestKeyed uses the metadata of fence_scsi itself, and a registry of keys in a file.
 func TestKeyed(t *testing.T) {
 	needs(t, "fence-agents", "fence_scsi")
 	m, err := find("fence_scsi", installed)

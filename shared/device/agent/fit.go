@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unfit are agents whose "off" proves nothing, or that do not switch machines,
-// with what their code does (4.12.1). The README has the same list.
+// unfit are agents whose "off" proves nothing, or that do not switch machines, with what their
+// code does (4.12.1). The README has the same list.
 var unfit = map[string]string{
 	"fence_aws":         "it stops nothing where it does not run on a running EC2 instance of the same account, and says that it did; leave job_image out: then driver ec2 takes its place",
 	"fence_cisco_ucs":   "it calls a blade off that its manager can't reach",
@@ -31,9 +31,9 @@ var unfit = map[string]string{
 	"fence_ack_manual":  "it asks a person; confirm a fence with kubectl instead",
 }
 
-// tells are the agents that fail for a machine that they do not know, by their
-// code (4.12.1), so that an off of theirs is an off of something. They either
-// have one machine, the one that they speak with, or look it up by its name.
+// tells are the agents whose code (4.12.1) fails for a machine that they do not know, so that
+// their off is the off of an existing machine. They either have one machine, the one that they
+// speak with, or look it up by its name.
 var tells = named(`
 	alom amt drac idrac ilo ilo2 ilo3 ilo3_ssh ilo4 ilo4_ssh ilo5 ilo5_ssh ilo_mp ilo_ssh imm ipmilan ipmilanplus redfish rsa rsb
 	aliyun apc azure_arm bladecenter cdu cyberpower_ssh docker drac5 eps gce hds_cb hpblade ibm_vpc
@@ -56,7 +56,7 @@ func (m *metadata) fit() error {
 	case !m.can("off") || !m.can("on") || !m.can("status"):
 		return refused(m.agent, "it can't tell the power, switch off and switch on")
 	case m.keyed() && m.has("devices"):
-		return nil // its off is held against nothing, and exists says so
+		return nil // its off is compared with nothing, and exists says so
 	case !m.has("ip") && !m.has("plug"):
 		return refused(m.agent, "its metadata has no parameter for the machine")
 	case !m.can("list") && !tells[m.agent]:
@@ -65,6 +65,6 @@ func (m *metadata) fit() error {
 	return nil
 }
 
-// outlets tells whether the agent has a plug for each machine. One without is
-// the device of one machine, at its address.
+// outlets tells whether the agent has a plug for each machine. An agent without plugs is the
+// device of one machine, at its address.
 func (m *metadata) outlets() bool { return m.has("plug") && !m.has("port_as_ip") }

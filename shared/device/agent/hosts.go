@@ -9,9 +9,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device/host"
 )
 
-// hosts are those that the agent may send credentials to: its device, and whatever
-// else its parameters name as a host. An agent that knows by itself where its API is
-// stands for that host by its own name.
+// hosts are those that the agent may send credentials to: its device, and whatever else its
+// parameters name as a host. For an agent that knows by itself where its API is, its own name
+// stands for that host.
 func (m *metadata) hosts(params map[string]string) ([]string, error) {
 	p, err := m.check(params)
 	if err != nil {
@@ -34,7 +34,7 @@ func (m *metadata) hosts(params map[string]string) ([]string, error) {
 			return nil, fmt.Errorf("agent %s: parameter %s: %w", m.agent, name, err)
 		}
 		out = append(out, h...)
-		own = own && strings.HasPrefix(name, "proxy") // a way there, and not where
+		own = own && strings.HasPrefix(name, "proxy") // a proxy is on the way to the host, and not the host
 	}
 	if own {
 		out = append(out, m.agent)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNoOtherHostByAPath: a value that stands behind or within a host in the agent's URL
-// makes no other host of it, or a Secret would be sent there (S29).
+// TestNoOtherHostByAPath: a value that comes behind or within a host in the agent's URL can't
+// make it another host, to which a Secret would then be sent (S29).
 func TestNoOtherHostByAPath(t *testing.T) {
 	for name, tc := range map[string]struct {
 		agent, param, value string

@@ -22,8 +22,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
-// bmc is an IPMI simulator that nobody wrote who had a hand in the driver. Its
-// machine is files that a script of ours reads and writes for it.
+// bmc is an IPMI simulator by authors who have nothing to do with the driver. Its machine is a
+// set of files that a script of ours reads and writes for it.
 type bmc struct {
 	t    testing.TB
 	dir  string
@@ -109,7 +109,7 @@ func TestIPMI(t *testing.T) {
 		}
 		says(t, d, step.want)
 	}
-	// The second off was none: the agent looks first.
+	// The second off sent no command: the agent looks first.
 	if d := cmp.Diff("power=0\npower=1\n", b.told()); d != "" {
 		t.Error("the BMC was told", d)
 	}
@@ -144,8 +144,8 @@ func fenceAt(port string) error {
 	return d.Off(context.Background())
 }
 
-// TestIPMIAfterAKill is about ipmitool, which the agent starts: if it outlived
-// its fencer it would send its command as soon as the BMC answers (S10).
+// TestIPMIAfterAKill is about ipmitool, which the agent starts: if it outlived the process that
+// fences, it would send its command as soon as the BMC answers (S10).
 func TestIPMIAfterAKill(t *testing.T) {
 	b := newBMC(t)
 	says(t, b.open("hunter-2-hunter"), device.On)

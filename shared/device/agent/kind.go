@@ -13,12 +13,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device/host"
 )
 
-// effect is how long a device may take to do what it has accepted. PDUs can be
-// set to wait; more than this is no use for fencing.
+// effect is how long a device may take to do what it has accepted. PDUs can be set to wait; a
+// longer delay is useless for fencing.
 const effect = 30 * time.Second
 
-// Kind makes a driver of an agent that switches machines' power, and is installed
-// in a folder.
+// Kind makes a driver of an agent in a folder that switches machines' power.
 func Kind(name, dir string) (device.Kind, error) {
 	m, err := known(name, dir)
 	if err == nil && m.fabric {
@@ -30,8 +29,8 @@ func Kind(name, dir string) (device.Kind, error) {
 	return m.kind()
 }
 
-// Any makes a driver of an agent that is installed in a folder, of those too that
-// cut machines off from storage or network, as their Scope says.
+// Any makes a driver of any agent in a folder, also of one that cuts machines off from storage or
+// network, as its Scope says.
 func Any(name, dir string) (device.Kind, error) {
 	m, err := known(name, dir)
 	if err != nil {
@@ -48,8 +47,7 @@ func known(name, dir string) (*metadata, error) {
 	return find(name, dir)
 }
 
-// kind has the parameters that the agent itself declares, but for those that are
-// denied.
+// kind has the parameters that the agent itself declares, except those that are denied.
 func (m *metadata) kind() (device.Kind, error) {
 	if err := m.fit(); err != nil {
 		return device.Kind{}, err
@@ -60,8 +58,8 @@ func (m *metadata) kind() (device.Kind, error) {
 	}, nil
 }
 
-// why tells for what reason a parameter is refused; empty if it is not, or if it
-// does no harm to leave it out.
+// why tells why a parameter is refused; empty if it is not, or if it may be left out without
+// harm.
 func (m *metadata) why(param string) string {
 	name := norm(param)
 	if newer := m.older[name]; newer != "" {
@@ -83,8 +81,8 @@ func (m *metadata) declare() []device.Param {
 		}
 		d := device.Param{Name: p.name, Required: p.required && p.usual == "", Secret: secret(p.name), Machine: m.chooses(p.name), Doc: p.doc}
 		if p.name == "ip" && !d.Machine {
-			// Not marked as required, or it could be looked for in a Secret, where
-			// the address could not have it.
+			// It is not marked as required. Otherwise it might be looked for in a Secret, and
+			// could not be part of the address.
 			d.Required = false
 		}
 		if m.required(p.name) {
@@ -114,9 +112,9 @@ func (m *metadata) required(name string) bool {
 	return name == "ip" && !m.outlets() || name == "plug" && m.outlets() || name == "systems_uri"
 }
 
-// address is one spelling of the machine: the outlet of a device, or the device
-// of one machine. All that is no secret is checked with it, because it is asked
-// for when a configuration is read.
+// address is one spelling of the machine: the outlet of a device, or the device of one machine.
+// It also checks all parameters that are not secret, because it is called when a configuration is
+// read.
 func (m *metadata) address(params map[string]string) (string, error) {
 	p, err := m.check(params)
 	if err != nil {
@@ -129,7 +127,7 @@ func (m *metadata) address(params map[string]string) (string, error) {
 	}
 	at := m.agent
 	if m.keyed() {
-		// Without the disks: a key is one machine's, on whichever of them.
+		// Without the disks: a key belongs to one machine, on any of them.
 		return at + "#" + p["key"], nil
 	}
 	if m.has("ip") {
@@ -156,8 +154,8 @@ func (m *metadata) address(params map[string]string) (string, error) {
 
 var uuidLike = regexp.MustCompile(`^(urn:)?(uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$`)
 
-// outlet is one spelling of what agents read as the same: 03 as 3, and a UUID
-// with or without its dashes. The first switch is the one that need not be named.
+// outlet is one spelling of what agents read as the same: 03 as 3, and a UUID with or without its
+// dashes. The first switch need not be named.
 func outlet(bank, plug string) string {
 	plug = strings.ToLower(plug)
 	if u := uuidLike.FindStringSubmatch(plug); u != nil {
@@ -173,7 +171,7 @@ func outlet(bank, plug string) string {
 	return plug
 }
 
-// plain takes the zeros off a number.
+// plain removes the leading zeros of a number.
 func plain(s string) string {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return s
@@ -184,7 +182,7 @@ func plain(s string) string {
 	return s
 }
 
-// port is the one that the agent uses if none is given, as its library has it.
+// port is the port that the agent's library uses if none is given.
 func (m *metadata) port(p map[string]string) int {
 	yes := func(name string) bool {
 		q, ok := m.param(name)

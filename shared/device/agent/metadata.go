@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// metadata is what an agent declares of itself.
+// metadata is what an agent declares about itself.
 type metadata struct {
 	agent, path string
 	params      []param
-	// older are names that parameters once had, and still have for the agent.
+	// older are earlier names of parameters, which the agent still accepts.
 	older   map[string]string
 	actions []string
-	// fabric agents cut a machine off from storage or network. Those with local give
-	// access back only where they run on the machine itself.
+	// fabric agents cut a machine off from storage or network. Those with local give access back
+	// only if they run on the machine itself.
 	fabric, local bool
 }
 
 type param struct {
-	// name has no "-"; word is as the agent has it.
+	// name has no "-"; word is the agent's own spelling.
 	name, word, kind, usual, doc string
 	required                     bool
 	options                      []string
@@ -115,8 +115,8 @@ func (m *metadata) can(action string) bool { return slices.Contains(m.actions, a
 // libraries of its cloud first.
 const patience = 30 * time.Second
 
-// cache has what agents declared, by path, for as long as the file is the same:
-// to ask costs up to a second of computing.
+// cache has what agents declared, by path, for as long as the file is the same: asking takes up
+// to a second of CPU time.
 var cache sync.Map
 
 type cached struct {
@@ -160,8 +160,8 @@ func find(name, dir string) (*metadata, error) {
 	return c.m, nil
 }
 
-// ask runs it. It is told nothing, so that there is no machine that it could
-// switch if it did not know the word.
+// ask runs the agent. It gets no parameters, so that it has no machine to switch if it does not
+// know the action.
 func ask(name, path string) (*metadata, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -13,11 +13,11 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ipmi"
 )
 
-// BenchmarkOffRead: what a process for each call costs, with an agent that has
-// nothing to do.
+// BenchmarkOffRead measures what a process for each call costs, with an agent that has nothing to
+// do.
 func BenchmarkOffRead(b *testing.B) { devicetest.OffRead(b, "agent", harness()) }
 
-// BenchmarkIPMIOffRead is one BMC with two drivers by turns, an agent and our own.
+// BenchmarkIPMIOffRead measures one BMC with two drivers in turn, an agent and our own.
 func BenchmarkIPMIOffRead(b *testing.B) {
 	bmc := newBMC(b)
 	d := bmc.open("hunter-2-hunter")
@@ -39,7 +39,7 @@ func BenchmarkPDUOffRead(b *testing.B) {
 	devicetest.OffRead(b, "agent/fence_apc_snmp", standing(b, d, filepath.Join(p.dir, "1")))
 }
 
-// standing is a machine that is there already, whose power a script keeps in a file.
+// standing is an existing machine, whose power a script keeps in a file.
 func standing(t testing.TB, d device.Driver, file string) devicetest.Harness {
 	return devicetest.Harness{New: func(testing.TB, string) devicetest.Machine {
 		return devicetest.Machine{Driver: d, On: func() bool {

@@ -4,7 +4,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/agent/supervisor"
 )
 
-// What a supervisor is told, and what it tells.
+// What a supervisor gets, and what it reports.
 type (
 	job     = supervisor.Job
 	outcome = supervisor.Outcome

@@ -14,10 +14,10 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
-// installed is where Debian has the agents.
+// installed is the folder in which Debian has the agents.
 const installed = "/usr/sbin"
 
-// needs skips what this machine has not.
+// needs skips a test if this machine lacks one of these programs.
 func needs(t testing.TB, pkg string, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -37,7 +37,7 @@ func begin(t testing.TB, name string, args ...string) int {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it says that it was killed
+		_ = cmd.Wait() // the error says that it was killed
 	})
 	return cmd.Process.Pid
 }
@@ -55,7 +55,7 @@ func open(t testing.TB, agent string, params map[string]string) device.Driver {
 	return d
 }
 
-// says waits until a state is read at all: servers take a moment to begin.
+// says waits until a state can be read: servers take a moment to start.
 func says(t testing.TB, d device.Driver, want device.Power) {
 	t.Helper()
 	var r device.Reading

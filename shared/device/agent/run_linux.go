@@ -19,17 +19,17 @@ import (
 const (
 	// longest is how long an agent may run if the caller sets no limit.
 	longest = time.Minute
-	// farewell is what of the caller's time the supervisor has to end an agent
-	// and to say so.
+	// farewell is the part of the caller's time in which the supervisor ends an agent and reports
+	// that.
 	farewell = 250 * time.Millisecond
-	// stuck is how long a supervisor is waited for beyond that. A process in the
-	// midst of a system call that can't be interrupted is killed when it is over,
-	// before it does anything else.
+	// stuck is how long the driver waits for a supervisor beyond that. A process within a system
+	// call that can't be interrupted is killed when the call is over, before it does anything
+	// else.
 	stuck = 5 * time.Second
 )
 
-// run has a supervisor run an agent within the caller's time. It returns when
-// nothing runs any more.
+// run lets a supervisor run an agent within the caller's time. It returns when nothing runs any
+// more.
 func run(ctx context.Context, j job) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
@@ -42,9 +42,9 @@ func run(ctx context.Context, j job) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	cmd := exec.Command("/proc/self/exe") // the one that runs, even if another has its name by now
+	cmd := exec.Command("/proc/self/exe") // the program that runs, even if its file was replaced
 	cmd.Args, cmd.Env, cmd.Dir = []string{supervisor.Name}, []string{}, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a terminal's Ctrl-C is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that a terminal's Ctrl-C does not reach it
 	var said bytes.Buffer
 	cmd.Stdout = &said
 	line, err := cmd.StdinPipe()
@@ -56,7 +56,7 @@ func run(ctx context.Context, j job) (outcome, error) {
 	}
 	hangUp := context.AfterFunc(ctx, func() { _ = line.Close() })
 	defer hangUp()
-	_, _ = io.Copy(line, bytes.NewReader(words)) // if it is not there to read them, its end tells
+	_, _ = io.Copy(line, bytes.NewReader(words)) // if it is not there to read them, its end shows that
 	if err := wait(ctx, cmd); err != nil {
 		return outcome{}, err
 	}
@@ -89,8 +89,7 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// until is when the agent has to be gone, by the clock that also runs while the
-// machine sleeps.
+// until is when the agent must be gone, by the clock that also runs while the machine sleeps.
 func until(ctx context.Context) (int64, error) {
 	left := longest
 	if end, ok := ctx.Deadline(); ok {

@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fencer names an agent that this binary runs, as nodefence would, to be killed
-// while it does.
+// fencer names an agent that this binary runs, as nodefence would, and during which it is killed.
 const fencer = "TEST_FENCER"
 
 // fencerAt names the port of a BMC that it switches off, in the same way.
@@ -66,7 +65,7 @@ func program(t *testing.T, lines ...string) string {
 }
 
 func TestRun(t *testing.T) {
-	// What this machine does not allow anyhow shows nothing.
+	// If this machine does not allow it anyway, the test shows nothing.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 4096, Max: 4096})
 	for name, tc := range map[string]struct {
 		lines []string
@@ -116,9 +115,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// late are agents that would switch something some seconds after they are told to
-// end, or after they seem to have ended. What they have open tells when the last
-// of them is gone.
+// late are agents that would switch something some seconds after they are told to end, or after
+// they seem to have ended. The file that they have open tells when the last of them is gone.
 var late = map[string][]string{
 	"it hangs":            {"sleep 9", "echo off >&9"},
 	"it ignores requests": {"trap '' TERM INT HUP", "sleep 9", "echo off >&9"},
@@ -166,7 +164,7 @@ func (f fifo) begin(t *testing.T) {
 	}
 }
 
-// rest is what comes until nobody is there any more who could send something.
+// rest is what comes until there is no process any more that could send something.
 func (f fifo) rest(t *testing.T) string {
 	t.Helper()
 	if err := f.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -214,7 +212,7 @@ func TestNothingIsSentAfterACancel(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAfterAnEnd: an agent that has ended has nobody left who acts.
+// TestNothingIsSentAfterAnEnd: an agent that has ended has no process left that acts.
 func TestNothingIsSentAfterAnEnd(t *testing.T) {
 	device := newFIFO(t)
 	path := program(t, append(device.open(), "setsid sh -c 'sleep 9; echo off >&9' & exit 0")...)
@@ -227,8 +225,8 @@ func TestNothingIsSentAfterAnEnd(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAfterAKill: who runs the agent is killed and can do nothing
-// about it any more (S10).
+// TestNothingIsSentAfterAKill: the process that runs the agent is killed, and can't end the agent
+// any more (S10).
 func TestNothingIsSentAfterAKill(t *testing.T) {
 	for name, lines := range late {
 		t.Run(name, func(t *testing.T) {
@@ -247,8 +245,8 @@ func TestNothingIsSentAfterAKill(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps: who runs the agent is stopped
-// itself, so that nobody but the supervisor sees that the time is over.
+// TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps: the process that runs the agent is itself
+// stopped, so that only the supervisor sees that the time is over.
 func TestNothingIsSentAfterTheDeadlineOfOneWhoSleeps(t *testing.T) {
 	device := newFIFO(t)
 	path := program(t, append(device.open(), late["it ignores requests"]...)...)

@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
-// pdu is net-snmp's own server with the outlets of an APC rack PDU, which are
-// the files of a script of ours.
+// pdu is net-snmp's own server with the outlets of an APC rack PDU, which are files of a script
+// of ours.
 type pdu struct {
 	t    testing.TB
 	dir  string
@@ -108,7 +108,7 @@ func TestPDU(t *testing.T) {
 	}
 }
 
-// TestPDUWithoutTheOutlet: the agent itself calls it off (S2).
+// TestPDUWithoutTheOutlet: the agent itself reports such an outlet as off (S2).
 func TestPDUWithoutTheOutlet(t *testing.T) {
 	p := newPDU(t)
 	says(t, p.open("1", "hunter-2"), device.On)

@@ -14,15 +14,14 @@ import (
 	"github.com/nodefence/nodefence/test/golden"
 )
 
-// swept is the version of the agents that agents.txt is about.
+// swept is the version of the agents that agents.txt describes.
 const swept = "4.12.1"
 
 const sweptFile = "agents.txt"
 
-// TestSweep: each agent that is installed has a driver or a reason why not. In
-// another version than the one that was looked through there may be new
-// parameters that run or write something: whoever looks it through changes the
-// version here, the lists in denied.go and fit.go, and runs -update.
+// TestSweep: each agent that is installed has a driver or a reason why not. Another version than
+// the one that was reviewed may have new parameters that run or write something. After a review
+// of it, change the version here and the lists in denied.go and fit.go, and run with -update.
 func TestSweep(t *testing.T) {
 	needs(t, "fence-agents", "fence_apc")
 	all, err := filepath.Glob(installed + "/fence_*")
@@ -48,7 +47,7 @@ func TestSweep(t *testing.T) {
 	golden.File(t, sweptFile, b.String())
 }
 
-// takes is what is cut off, if that is not the power.
+// takes is what the agent cuts off, if that is not the power.
 func takes(k device.Kind) string {
 	if k.Scope == device.ScopePower {
 		return ""
@@ -56,7 +55,7 @@ func takes(k device.Kind) string {
 	return " (" + string(k.Scope) + ")"
 }
 
-// params are in short: what is required, a secret, or says which machine.
+// params says in short which parameters are required, are secret, or say which machine.
 func params(k device.Kind) string {
 	var b strings.Builder
 	for _, p := range k.Params {
