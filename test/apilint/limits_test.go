@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// appliedLimit is what `kubectl apply` can keep of an object in its annotation, and
-// storedLimit what etcd takes of one request. Both are Kubernetes' own.
+// appliedLimit is how much of an object `kubectl apply` can keep in its annotation, and
+// storedLimit how much etcd takes in one request. Both are Kubernetes' own.
 const (
 	appliedLimit = 256 << 10
 	storedLimit  = 1536 << 10
@@ -44,7 +44,7 @@ func TestCRDsAreWithinTheAPIServersLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsAreSeen: what the test above is there for is found.
+// TestLimitsAreSeen: the test above finds what it is for.
 func TestLimitsAreSeen(t *testing.T) {
 	const good = `
 apiVersion: apiextensions.k8s.io/v1

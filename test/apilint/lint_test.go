@@ -24,17 +24,17 @@ var settings = config.LintersConfig{
 	"requiredfields": map[string]any{"omitempty": map[string]any{"policy": "Ignore"}},
 }
 
-// besides are linters that are not on unless named.
+// besides are linters that run only if they are named.
 var besides = []string{"maxlength", "statusoptional", "statussubresource"}
 
-// off are linters that speak of what stands on purpose; CONTRIBUTING says why.
+// off are linters that complain about what is so on purpose; CONTRIBUTING says why.
 var off = []string{"arrayofstruct", "nomaps", "nonpointerstructs", "nophase", "optionalfields"}
 
-// inSpecs are linters that are heard of what people write, and not of what only
-// nodefence does; CONTRIBUTING says why.
+// inSpecs are linters that count only for what people write, and not for what only nodefence
+// writes; CONTRIBUTING says why.
 var inSpecs = []string{"nodurations", "requiredfields"}
 
-// TestLint: kube-api-linter finds nothing in the API that does not stand on purpose.
+// TestLint: kube-api-linter finds nothing in the API that is not so on purpose.
 func TestLint(t *testing.T) {
 	api := load(t)
 	linters, err := registry.DefaultRegistry().InitializeLinters(config.Linters{Enable: besides, Disable: off}, settings)
@@ -63,18 +63,17 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// heard says whether a finding counts.
+// heard tells whether a finding counts.
 func heard(linter, of string, inSpec bool) bool {
 	return (inSpec || !slices.Contains(inSpecs, linter))
 }
 
-// TestWhatIsLeftOutIsNotSent: a Go client that leaves out an optional field sends nothing
-// for it, and so gets the default, as YAML does. An empty text is never sent; 0 and false
-// are words of their own, so that a number or a bool with a default is a pointer. One that
-// leaves out a required struct is refused, as YAML is, and does not send {}, which chooses
-// every node.
-// kube-api-linter's optionalfields, which does not look at defaults, would have a pointer
-// for each text.
+// TestWhatIsLeftOutIsNotSent: a Go client that leaves out an optional field sends nothing for it,
+// and so gets the default, as YAML does. An empty text is never sent; 0 and false have a meaning
+// of their own, so that a number or a bool with a default is a pointer. One that leaves out a
+// required struct is refused, as YAML is, and does not send {}, which chooses every node.
+// kube-api-linter's optionalfields, which does not look at defaults, wants a pointer for each
+// text.
 func TestWhatIsLeftOutIsNotSent(t *testing.T) {
 	api := load(t)
 	for name := range written(api) {
@@ -120,7 +119,7 @@ func fieldsOf(api *packages.Package, name string) (fields []*ast.Field) {
 	return fields
 }
 
-// comments are what stands before a field, markers too.
+// comments are the lines before a field, also its markers.
 func comments(f *ast.Field) string {
 	var b strings.Builder
 	if f.Doc != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/nodefence/nodefence/test/apitable"
 )
 
-// rulesAreSeen: each rule of a kind has a row that it refuses, which says how its message
-// begins, and one that it takes. A status is written by nodefence alone: its rules are
-// held against the programs that write it.
+// rulesAreSeen: each rule of a kind has a row that it refuses, which says how its message begins,
+// and one that it takes. A status is written by nodefence alone: its rules are tested with the
+// programs that write it.
 func rulesAreSeen(t *testing.T, rows apitable.Table, schema apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
 	rules(schema, nil, func(at []string, says string) {
@@ -34,7 +34,7 @@ func rulesAreSeen(t *testing.T, rows apitable.Table, schema apiextensionsv1.JSON
 	})
 }
 
-// rules calls do for each rule, with the field that it stands at.
+// rules calls do for each rule, with the field that it is at.
 func rules(s apiextensionsv1.JSONSchemaProps, at []string, do func(at []string, says string)) {
 	for _, r := range s.XValidations {
 		do(at, r.Message)

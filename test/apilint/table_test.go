@@ -41,7 +41,7 @@ func read(t *testing.T, object map[string]any) map[string]any {
 	return made
 }
 
-// TestTable: what the API server takes and refuses, without one. test/e2e has the same
+// TestTable: what the API server takes and refuses, tested without one. test/e2e has the same
 // rows on a real one.
 func TestTable(t *testing.T) {
 	for _, rows := range apitable.Read(t, "../e2e/testdata/api") {
@@ -91,7 +91,7 @@ type server struct {
 	rules  *cel.Validator
 }
 
-// definition is a kind's.
+// definition is the CustomResourceDefinition of a kind.
 func definition(t *testing.T, kind string) apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	files, err := filepath.Glob("../../infra/crd/nodefence.io_*.yaml")
@@ -134,7 +134,7 @@ func serve(t *testing.T, crd apiextensionsv1.CustomResourceDefinition) server {
 	return server{structural, fields, cel.NewValidator(structural, true, celconfig.PerCallLimit)}
 }
 
-// take says why an object is refused; nothing if it is not.
+// take says why an object is refused; it is empty if it is not.
 func (s server) take(object map[string]any, was any) string {
 	for _, unknown := range pruning.PruneWithOptions(object, s.schema, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
 		return fmt.Sprintf("unknown field %q", unknown)

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTriggerUnion: a trigger has the member that goes with its type and no other, and
-// evidence likewise; who asked is told by ID and source.
+// TestTriggerUnion: a trigger has the member that goes with its type and no other, and so has
+// evidence; ID and source tell who asked.
 func TestTriggerUnion(t *testing.T) {
 	crd := definition(t, "NodeFence")
 	whole := crd.Spec.Versions[0].Schema.OpenAPIV3Schema

@@ -25,9 +25,9 @@ func edge() scenario {
 	}
 }
 
-// TestTheEdgeOfAReservation: whichever gate's clock is ahead, and however late each is,
-// there are never two under a limit of one. shared/fence goes through many more
-// schedules of its part of this, and catches gates that mind less.
+// TestTheEdgeOfAReservation: whichever gate's clock is ahead, and however late each is, there are
+// never two under a limit of one. shared/fence goes through many more schedules of its part of
+// this, and catches gates that are less careful.
 func TestTheEdgeOfAReservation(t *testing.T) {
 	first, many := *seed, 1
 	if first == 0 {

@@ -14,43 +14,43 @@ type scenario struct {
 	policy      api.FencePolicy
 	nodes, dead int
 	code        code
-	// fine are the functions whose every call is a point at which others may go
-	// first; all others run in one go. At most procs of the fine run at once.
+	// fine are the functions for which every call is a point at which others may go first; all
+	// others run in one go. At most procs of the fine ones run at once.
 	fine  []string
 	procs int
-	// crashes: an invocation ends between two calls, its event comes again.
-	// doubles: an event is delivered twice. losses: it never arrives.
+	// crashes: how often an invocation ends between two calls and its event comes again. doubles:
+	// how often an event is delivered twice. losses: how often one never arrives.
 	crashes, doubles, losses int
-	// pauses: so often a call is answered late by this long, or everything stands still.
+	// pauses: how often a call is answered late by this much, or everything stands still.
 	pauses int
 	pause  time.Duration
-	// lengths are those of the pauses, where they are of many.
+	// lengths are the lengths of the pauses, if there are several.
 	lengths []time.Duration
 	// apart: every second invocation follows an API server whose clock is that far ahead.
 	apart time.Duration
-	// hazardIn: of so many steps of a random schedule one is something that goes wrong.
+	// hazardIn: of this many steps of a random schedule one is something that goes wrong.
 	hazardIn int
 	// heals: this node comes back to life, at any time.
 	heals string
-	// alike: no names but in this order.
+	// alike: nodes that die alike begin only in the order of their names.
 	alike bool
 	// still are the collections that no function writes.
 	still []string
 	// until is when it must be over.
 	until time.Duration
-	// only: the one promise that is looked at; empty is all.
+	// only is the one promise that is checked; empty means all.
 	only promise
 }
 
 // left is what may still go wrong.
 type left struct{ crashes, doubles, losses, pauses, heals int }
 
-// proc is an invocation at work.
+// proc is an invocation that runs.
 type proc struct {
 	delivery
 	me string
 	at *local
-	// wrote: it has changed something since it was last possible to crash.
+	// wrote says that it has changed something since the last point at which it could crash.
 	wrote bool
 	// ahead is how far the clock is that it follows.
 	ahead time.Duration
@@ -122,7 +122,7 @@ func (s *state) key() digest {
 	return digestOf(b)
 }
 
-// over: all who died are served, and nothing is under way.
+// over tells whether all dead nodes are dealt with, and nothing is under way.
 func (s *state) over() bool {
 	if len(s.procs) > 0 || len(s.queue) > 0 {
 		return false
@@ -148,7 +148,7 @@ type explorer struct {
 	trace  []string
 	watch  watch
 	failed []string
-	// tell hears who does what, where somebody listens.
+	// tell, if set, is called with who does what.
 	tell func(who, what string)
 }
 
@@ -163,7 +163,7 @@ func explore(sc scenario) *explorer {
 	return x
 }
 
-// visit goes on from s in every way, and returns how many there are.
+// visit continues from s in every way, and returns how many ways there are.
 func (x *explorer) visit(s *state) float64 {
 	k := s.key()
 	if n, ok := x.paths[k]; ok {
@@ -208,7 +208,7 @@ func (x *explorer) settled(s *state) bool {
 // endless is longer than any schedule that comes to an end.
 const endless = 2000
 
-// finished is an end of the schedule; what was promised for the end is looked at.
+// finished ends a schedule, and checks what was promised for the end.
 func (s *state) finished(until time.Duration) bool {
 	switch {
 	case s.watch.broken != "":

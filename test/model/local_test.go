@@ -31,9 +31,9 @@ func (d digest) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, d[0]), d[1])
 }
 
-// local is where one invocation stands. What code does depends on its event, the
-// time it begins at and the answers that it gets, and on nothing else: so one row
-// of answers leads to one place, however many interleavings lead there.
+// local is the point that one invocation has reached. What code does depends only on its event,
+// the time at which it begins and the answers that it gets. So one row of answers leads to one
+// point, however many interleavings lead there.
 type local struct {
 	id     int
 	parent *local
@@ -42,11 +42,11 @@ type local struct {
 	asks *request
 	end  end
 	next map[digest]*local
-	// live is a goroutine that stands here; nil once it has gone on or was ended.
+	// live is a goroutine that waits at this point; nil once it has continued or was ended.
 	live *running
 }
 
-// codebase runs the code, and keeps what came of it.
+// codebase runs the code, and keeps the results.
 type codebase struct {
 	build code
 	roots map[string]*local
@@ -58,12 +58,12 @@ type codebase struct {
 
 func newCodebase(build code) *codebase { return &codebase{build: build, roots: map[string]*local{}} }
 
-// mostIdle bounds the goroutines that wait for an answer. One that was ended for
-// it is begun anew when it is needed, on the answers that it had.
+// mostIdle bounds the goroutines that wait for an answer. One that was ended because of this
+// bound is started again when it is needed, with the answers that it had.
 const mostIdle = 256
 
-// freshFor is for how long a goroutine may wait: the HTTP client that it stands in
-// counts the machine's own time, and would give up.
+// freshFor is how long a goroutine may wait: the HTTP client within which it waits counts the
+// machine's own time, and would give up.
 const freshFor = 8 * time.Second
 
 // begin is an invocation at its first call.
@@ -101,7 +101,7 @@ func (c *codebase) after(p *proc, a answer) *local {
 	return n
 }
 
-// again runs the code from its beginning to where p stands.
+// again runs the code from its beginning to the point p.
 func (c *codebase) again(p *proc) *running {
 	var log []answer
 	root := p.at
@@ -175,8 +175,8 @@ func (c *codebase) start(d delivery, me string, at time.Duration) *running {
 	return r
 }
 
-// leave ends a goroutine where it stands: no call of it comes through any more, so
-// that whatever it had in hand is lost, and it ends.
+// leave ends a goroutine where it is: none of its calls succeeds any more, so that its work is
+// lost, and it ends.
 func (r *running) leave() {
 	if r != nil {
 		close(r.gone)

@@ -35,7 +35,7 @@ func roomForOne(a api.FenceAction) api.FencePolicy {
 	}
 }
 
-// die is the scenario of so many nodes that die at one moment, under two gates.
+// die is the scenario of a number of nodes that die at one moment, under two gates.
 func die(dead, crashes, doubles int) scenario {
 	return scenario{
 		policy: roomForOne(api.ActionOff), nodes: 2 * dead, dead: dead, code: withStandIn(shipped), fine: []string{gate.Name}, procs: 2,
@@ -129,7 +129,7 @@ func crowd() scenario {
 	}
 }
 
-// A failing schedule is shrunk and told; its seed goes through it again.
+// A failing schedule is shrunk and printed; its seed runs it again.
 func TestRandomSchedules(t *testing.T) {
 	first, many := *seed, 1
 	if first == 0 {

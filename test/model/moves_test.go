@@ -11,13 +11,13 @@ import (
 
 // option is one thing that can happen next.
 type option struct {
-	// id names it for a replay, hazard is set if it is one of what goes wrong.
+	// id names it for a replay; hazard says that it is something that goes wrong.
 	id     string
 	hazard bool
 	do     func(s *state)
 }
 
-// options are all that can happen in s, what goes well first.
+// options are all that can happen in s, with what goes well first.
 func (x *explorer) options(s *state) []option {
 	var well, ill []option
 	for i, p := range s.procs {
@@ -85,7 +85,7 @@ func (x *explorer) paused(what string, long time.Duration) string {
 	return what + " " + long.String()
 }
 
-// deliver are the ways in which an event arrives, or does not.
+// deliver returns the ways in which an event arrives, or does not.
 func (x *explorer) deliver(s *state, i int, d delivery) (well, ill []option) {
 	if !x.isFine(d) || len(s.procs) < x.procs && x.inTurn(s, d.node) {
 		well = append(well, option{id: d.String(), do: func(s *state) {
@@ -113,24 +113,23 @@ func (x *explorer) isFine(d delivery) bool { return slices.Contains(x.fine, d.ow
 // name tells an invocation from the others in a schedule.
 func (p proc) name() string { return p.me + " on " + p.delivery.String() }
 
-// inTurn: nodes that died alike differ in their names alone, so of the schedules
-// that differ in which of them is which, the one in which they begin by name stands
-// for all.
+// inTurn: nodes that died alike differ in their names alone, so of the schedules that differ only
+// in which of them is which, the one in which they begin in order of name stands for all.
 func (x *explorer) inTurn(s *state, node string) bool {
 	return !x.alike || !slices.ContainsFunc(s.machines, func(m machine) bool {
 		return m.died && m.node < node && m.invoked == 0
 	})
 }
 
-// start delivers an event: the function makes its first call with it, since until
-// then it is as if the event were still on its way.
+// start delivers an event. The function then makes its first call, because until that call the
+// event is as good as still on its way.
 func (x *explorer) start(s *state, d delivery) {
 	me, m := d.owner(), s.machine(d.node)
 	if me == power.Name || m.invoked == 0 {
 		m.invoked++
 	}
 	if me == power.Name {
-		me = fmt.Sprint(me, " ", d.node, m.invoked) // who holds a claim is told by this
+		me = fmt.Sprint(me, " ", d.node, m.invoked) // this tells who holds a claim
 	}
 	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now), ahead: x.apart * time.Duration(s.begun%2)})
 	s.begun++
@@ -167,8 +166,8 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 	s.send(e.reply)
 }
 
-// private: the next call is a read whose answer is the same whenever it is made,
-// as long as this invocation is at work.
+// private tells whether the next call is a read whose answer is the same whenever it is made, as
+// long as this invocation runs.
 func (x *explorer) private(s *state, i int) bool {
 	p := s.procs[i]
 	r := p.at.asks
@@ -189,7 +188,7 @@ func (x *explorer) isStill(path string) bool {
 	return slices.ContainsFunc(x.still, func(c string) bool { return strings.HasPrefix(path+"/", c) })
 }
 
-// mayWrite holds the scenario to its word.
+// mayWrite checks that no function writes what the scenario says is not written.
 func (x *explorer) mayWrite(r request) {
 	if r.writes() && x.isStill(r.path) {
 		panic("the scenario says that nobody writes " + r.path)

@@ -50,8 +50,8 @@ func merge(into, patch fields) fields {
 	return into
 }
 
-// mergeConditions makes of a strategic patch of conditions a plain one: they are
-// merged by their type.
+// mergeConditions turns a strategic patch of conditions into a plain one: it merges them by their
+// type.
 func mergeConditions(patch, old fields) {
 	status, ok := patch["status"].(fields)
 	if !ok {

@@ -32,7 +32,7 @@ import (
 // caller is a process's way to the outside: the API server and the devices.
 type caller func(request) (answer, error)
 
-// errGone is what a process gets that has died, or is not to go on.
+// errGone is the error for a process that has died, or must not continue.
 var errGone = errors.New("this process has ended")
 
 // machineRoom is where devices are, as requests have it.
@@ -41,14 +41,14 @@ const machineRoom = "/machines/"
 // epoch is the model's time zero.
 var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// process is what every function is built on.
+// process is the process in which a function runs.
 type process struct {
 	call caller
 	// now is the time that the process sees pass; boot clocks begin at zero.
 	now func() time.Duration
 	// records, if set, are those that this process wrote last.
 	records *loop.RecordCache
-	// me tells this invocation from every other.
+	// me identifies this invocation.
 	me string
 }
 
@@ -79,13 +79,13 @@ func (p process) client() *kube.Client {
 	return c
 }
 
-// code makes a function out of a process.
+// code makes a function in a process.
 type code func(p process, name string) run.Handler
 
 // shipped is the code as it ships.
 func shipped(p process, name string) run.Handler { return p.function(p.client(), name) }
 
-// function is one of them as it ships, through a client that others may use too.
+// function is a function as it ships, with a client that others may also use.
 func (p process) function(c *kube.Client, name string) run.Handler {
 	switch name {
 	case gate.Name:
@@ -125,7 +125,7 @@ func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Func
 
 var source = events.SourceOf("model")
 
-// silent hears of decisions and posts no Kubernetes Event, which no decision reads.
+// silent gets the decisions and posts no Kubernetes Event, because no decision reads one.
 type silent struct{}
 
 func (silent) Decided(context.Context, report.Decision)             {}
@@ -169,7 +169,7 @@ func (d driver) control(p device.Power) error {
 	return err
 }
 
-// delivery is an event on its way to its function: what of it decisions read.
+// delivery is an event on its way to its function: the part of it that decisions read.
 type delivery struct {
 	typ, node string
 }

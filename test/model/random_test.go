@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Of so many steps one is something that goes wrong, as long as something may and the
-// scenario does not say otherwise.
+// Of this many steps one is something that goes wrong, as long as something may still go wrong
+// and the scenario does not say otherwise.
 const oneHazardIn = 24
 
 // random takes one way through the scenario, by its seed.
@@ -38,8 +38,8 @@ func (x *explorer) random(seed uint64) (s *state, schedule []string) {
 	return s, schedule
 }
 
-// replay follows a schedule as far as it can: what is not possible is left out,
-// and what comes after its end is one invocation after the other.
+// replay follows a schedule as far as it can: it leaves out steps that are not possible, and
+// after its end it runs one invocation after the other.
 func (x *explorer) replay(schedule []string) *state {
 	s := x.begin()
 	for !s.finished(x.until) {
@@ -61,8 +61,8 @@ func (x *explorer) replay(schedule []string) *state {
 	return s
 }
 
-// shrink leaves out of a failing schedule whatever it fails without, as far as so
-// many replays go.
+// shrink removes from a failing schedule each step without which it still fails, within this many
+// replays.
 func (x *explorer) shrink(schedule []string) []string {
 	want, left := x.replay(schedule).watch.broken, 1500
 	for size := len(schedule); size > 0; size /= 2 {
@@ -78,8 +78,8 @@ func (x *explorer) shrink(schedule []string) []string {
 	return schedule
 }
 
-// story tells a schedule, shrunk, in lines that people read: each is what one
-// invocation does before another goes on.
+// story prints a shrunk schedule in lines for people: each is what one invocation does before
+// another continues.
 func (x *explorer) story(schedule []string) string {
 	schedule = x.shrink(schedule)
 	var lines []string
@@ -102,7 +102,7 @@ func (x *explorer) story(schedule []string) string {
 // mostLines of a story are printed: its beginning and its end.
 const mostLines = 20
 
-// inWords is a call in two words, or three where it was refused.
+// inWords is a call in two words, or three if it was refused.
 func inWords(r request, a answer) string {
 	path := r.path
 	for _, root := range []string{"/apis/nodefence.io/v1alpha1/", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/", "/apis/storage.k8s.io/v1/", "/api/v1/", "/"} {

@@ -27,10 +27,10 @@ import (
 // answersIn is how long one request takes.
 const answersIn = 10 * time.Millisecond
 
-// TestRequestsOfAFence: what one fence and its recovery ask of the API server, by function.
-// One process serves all functions, as the local runner does, or each invocation is one of
-// its own, as a platform may have it that starts functions for each event. Whoever reads more
-// than before, or nothing where something was read, sees it in the golden file.
+// TestRequestsOfAFence counts the requests of one fence and its recovery to the API server, by
+// function. Either one process serves all functions, as the local runner does, or each invocation
+// is a process of its own, as on a platform that starts a function for each event. The golden
+// file shows when a function reads more than before, or no longer reads something.
 func TestRequestsOfAFence(t *testing.T) {
 	var b strings.Builder
 	for _, action := range []api.FenceAction{api.ActionReboot, api.ActionOff} {
@@ -48,7 +48,7 @@ func TestRequestsOfAFence(t *testing.T) {
 	golden.File(t, "testdata/requests.txt", b.String())
 }
 
-// counted is a world that counts what each function asks.
+// counted is a world that counts the requests of each function.
 type counted struct {
 	*world
 	asked map[string]map[string]int
@@ -87,7 +87,7 @@ func (c *counted) fence(t *testing.T, kept bool) time.Duration {
 	return 0
 }
 
-// start makes all functions in a process of their own.
+// start makes all functions, each in a process of its own.
 func (c *counted) start(all map[string]run.Handler) {
 	c.calls++
 	p := process{call: c.call, now: func() time.Duration { return c.now }, me: fmt.Sprint("process-", c.calls), records: &loop.RecordCache{}}
@@ -127,7 +127,7 @@ func (k counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.process.RoundTrip(r)
 }
 
-// table is one line a function.
+// table has one line for each function.
 func (c *counted) table(b *strings.Builder) {
 	all := 0
 	for _, function := range []string{gate.Name, isolate.Name, power.Name, cleanup.Name, recovery.Name} {

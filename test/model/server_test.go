@@ -24,7 +24,7 @@ const (
 	pods        = "/api/v1/pods/"
 	budgets     = "/apis/nodefence.io/v1alpha1/fencebudgets/"
 	theLedger   = ledgers + "cluster"
-	// memory is no path of the API server: it is what a broken gate's pod keeps.
+	// memory is no path of the API server: it is what the pod of a broken gate remembers.
 	memory = "/memory"
 )
 
@@ -52,11 +52,11 @@ type fields = map[string]any
 // store is the API server's content, sorted by path.
 type store struct {
 	objects []*object
-	// ready are the answers to writes that were given before.
+	// ready are the answers to writes that were already made.
 	ready map[written]kept
 }
 
-// written is a write of one content over another; kept is what came of it.
+// written is a write of one content over another; kept is its result.
 type written struct {
 	was  *object
 	path string
@@ -133,7 +133,7 @@ func (r request) writes() bool { return r.method != http.MethodGet }
 type answer struct {
 	code int
 	body []byte
-	// sum tells bodies apart.
+	// sum is a digest that tells bodies apart.
 	sum digest
 	// date is the server's clock when it answered, got the time of arrival.
 	date, got time.Duration

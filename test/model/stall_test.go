@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A gate stands still between its decision and its save for longer than a
-// decision is valid; by then its reservation is gone and another node has the
-// room. What it saves in the end must not come to a slot by itself.
+// A gate stands still between its decision and its save for longer than a decision is valid; by
+// then its reservation is gone and another node has the room. What it saves in the end must not
+// get a slot by itself.
 func TestGateThatStoodStill(t *testing.T) {
 	sc := crowd()
 	sc.pauses, sc.pause = 1, 65*time.Second

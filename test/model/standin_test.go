@@ -11,9 +11,9 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// withStandIn is a gate with a short stand-in for all functions after it: it cuts
-// the power under a claim of its own, releases, and leaves the machine off. It
-// writes nothing but the record, by compare-and-swap through the same client.
+// withStandIn is a gate with a short stand-in for all functions after it. The stand-in cuts the
+// power under a claim of its own, releases, and leaves the machine off. It writes nothing but the
+// record, by compare-and-swap through the same client.
 func withStandIn(gates code) code {
 	return func(p process, name string) run.Handler {
 		if name == gate.Name {

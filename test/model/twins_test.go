@@ -24,7 +24,7 @@ type twin struct {
 	*gate.Gate
 	process
 	way wayToReserve
-	// yes is when it gave itself a slot that is not in the ledger.
+	// yes is when the gate took a slot that is not in the ledger.
 	yes *time.Time
 }
 
@@ -103,7 +103,7 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed
 	if err != nil {
 		return err
 	}
-	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has in hand
+	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has already read
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *observ
 	if err != nil {
 		return err
 	}
-	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has in hand
+	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has already read
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *observ
 	return err
 }
 
-// countsRecordsOnly keeps the ledger well and does not count what is in it.
+// countsRecordsOnly writes the ledger correctly and does not count what is in it.
 func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	return t.swap(ctx, f, seen, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
 }
@@ -217,7 +217,7 @@ func opensAgain(p process, name string) run.Handler {
 	}
 }
 
-// seesNoClaim is a power function that takes no notice of others' claims.
+// seesNoClaim is a power function that ignores the claims of others.
 func seesNoClaim(p process, name string) run.Handler {
 	if name != power.Name {
 		return shipped(p, name)
@@ -242,7 +242,7 @@ func (s claimless) Fence(ctx context.Context, node string) (*api.NodeFence, erro
 	return f, err
 }
 
-// looksAway is a power function that believes that a node is as it was.
+// looksAway is a power function that assumes that a node has not changed.
 func looksAway(p process, name string) run.Handler {
 	if name != power.Name {
 		return shipped(p, name)

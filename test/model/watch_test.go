@@ -25,12 +25,12 @@ const (
 	served   promise = "every dead node is served in the end"
 )
 
-// watch sees every call, and the world as it really is. It knows the promises,
-// and nothing of how they are kept.
+// watch sees every call, and the world as it really is. It knows the promises, but not how they
+// are kept.
 type watch struct {
 	room int
-	// broken is the first promise that was broken, or the first of those looked
-	// for, where only one is; fault says how.
+	// broken is the first promise that was broken, or, if only one is checked, that one; fault
+	// says how.
 	only, broken promise
 	fault        string
 }
@@ -41,7 +41,7 @@ func (c *watch) found(p promise, format string, a ...any) {
 	}
 }
 
-// called looks before each word with a device.
+// called checks the world before each call to a device.
 func (c *watch) called(w *world, m *machine, r request) {
 	f := w.fence(m.node)
 	if f == nil || f.Status.Claim == nil || f.Status.Claim.Holder != r.by {
@@ -61,7 +61,7 @@ func (c *watch) called(w *world, m *machine, r request) {
 	c.count(w)
 }
 
-// wrote looks after each write to the API server; was is the record written to.
+// wrote checks the world after each write to the API server; was is the record before it.
 func (c *watch) wrote(w *world, r request, was *api.NodeFence) {
 	node := nodeOf(r.path)
 	if node == "" && strings.TrimSuffix(r.path, "/status") != theLedger {
@@ -79,7 +79,7 @@ func (c *watch) wrote(w *world, r request, was *api.NodeFence) {
 	c.count(w)
 }
 
-// claims: an open claim ends by its holder's hand or by its time.
+// claims checks that an open claim is ended by its holder, or by its time.
 func (c *watch) claims(w *world, r request, was, is *api.NodeFence) {
 	old, now := was.Status.Claim, is.Status.Claim
 	if old == nil || now != nil && *now == *old || old.Holder == r.by {
@@ -114,8 +114,8 @@ func (c *watch) holds(w *world, f *api.NodeFence) bool {
 	}
 	switch at := admission.ReservedAt(w.ledger(), f); {
 	case f.CurrentPhase().HoldsSlot():
-		// A yes that has run out without a power cut leads to nothing: whoever
-		// looks next sends it back (S17).
+		// An admission that has run out without a power cut leads to nothing: the next look sends
+		// the fence back (S17).
 		return f.Status.Power.SwitchedByUs || f.Status.Release.StartedAt != nil || live(w, f.Status.DecidedAt)
 	case f.CurrentPhase() == api.Pending && at != nil:
 		return live(w, &metav1.MicroTime{Time: *at})
@@ -127,7 +127,7 @@ func live(w *world, at *api.Time) bool {
 	return at != nil && epoch.Add(w.now).Sub(at.Time) <= facts.DecisionValidity
 }
 
-// ended looks at a schedule that has come to its end.
+// ended checks a schedule that has ended.
 func (c *watch) ended(w *world) {
 	for _, m := range w.machines {
 		f := w.fence(m.node)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// silence is how long a node that is dead at the start has been so.
+	// silence is how long a node that is dead at the start has been dead.
 	silence = 60 * time.Second
 	// renewal is the kubelet's time between two renewals of its Lease.
 	renewal = 10 * time.Second
@@ -34,7 +34,7 @@ type machine struct {
 	on   bool
 	// hung: powered, and silent until its power is cut.
 	hung bool
-	// since is when it was last heard of.
+	// since is when it last showed a sign of life.
 	since time.Duration
 	boots int
 	// died: it was dead at some time. offs counts the times that its power was cut.
@@ -170,8 +170,8 @@ func (w *world) observe() {
 	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"leases": p}})}.signed())
 }
 
-// notice is the source's other part: it sends the events of fences that are due
-// and of unhealthy nodes that have none.
+// notice is the source's other part: it sends the events of fences that are due, and of unhealthy
+// nodes without a fence.
 func (w *world) notice() {
 	for _, m := range w.machines {
 		f := w.fence(m.node)

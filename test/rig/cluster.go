@@ -84,8 +84,8 @@ func (c *Cluster) Install(ctx context.Context) error {
 // --server-side does.
 func (c *Cluster) Apply(ctx context.Context, text string) error { return c.ApplyAs(ctx, "rig", text) }
 
-// ApplyAs is Apply in the name of another, who takes over the fields that stand there
-// and no others.
+// ApplyAs is Apply under another field manager, which takes over the fields in the text and no
+// others.
 func (c *Cluster) ApplyAs(ctx context.Context, manager, text string) error {
 	dyn, err := dynamic.NewForConfig(c.Config)
 	if err != nil {

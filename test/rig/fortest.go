@@ -44,7 +44,7 @@ func (c *Cluster) Furnish(ctx context.Context, policy string) error {
 	return c.Apply(ctx, Policy("default", policy))
 }
 
-// Log takes what many goroutines and processes write, while others read it.
+// Log takes the output of many goroutines and processes, while others read it.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -65,7 +65,7 @@ func (l *Log) Bytes() []byte {
 
 func (l *Log) String() string { return string(l.Bytes()) }
 
-// Tell prints what happened once a test has failed.
+// Tell prints what happened if the test has failed.
 func (c *Cluster) Tell(t testing.TB, log *Log) {
 	if !t.Failed() {
 		return

@@ -31,14 +31,14 @@ type LabOptions struct {
 	Progress io.Writer
 }
 
-// Machine is one simulated machine and its BMC, as the lab tells.
+// Machine is one simulated machine and its BMC, as the lab reports them.
 type Machine struct {
 	Name, Power, State, BootID, SystemUUID, BMC, Username, Password, Fault string
-	// Outlets are the addresses of the two that feed it.
+	// Outlets are the addresses of the two outlets that feed it.
 	Outlets map[string]string
 }
 
-// Command is one that a BMC was given.
+// Command is a command that a BMC got.
 type Command struct {
 	Time     time.Time `json:"time"`
 	Command  string    `json:"command"`
@@ -97,7 +97,7 @@ func Up(ctx context.Context, o LabOptions) (*Lab, error) {
 	}
 	args := append([]string{"up", "--name", o.Name, "--nodes", fmt.Sprint(o.Nodes)}, o.Flags...)
 	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it cleans up behind itself
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it then cleans up
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	if o.Progress != nil {
@@ -109,22 +109,22 @@ func Up(ctx context.Context, o LabOptions) (*Lab, error) {
 	return &Lab{Name: o.Name, Kubeconfig: strings.TrimSpace(out.String()), bin: bin}, nil
 }
 
-// Down ends the lab and removes all that it has left.
+// Down ends the lab and removes everything that it has left.
 func (l *Lab) Down() error {
 	_, err := l.run("down")
 	return err
 }
 
-// Node has something happen to a machine: crash, power-loss, partition and so on.
+// Node makes something happen to a machine: crash, power-loss, partition and so on.
 func (l *Lab) Node(node, verb string) error { return l.AtOnce([]string{node}, verb) }
 
-// AtOnce has something happen to several machines at the same moment.
+// AtOnce makes something happen to several machines at the same moment.
 func (l *Lab) AtOnce(nodes []string, verb string) error {
 	_, err := l.run("node", strings.Join(nodes, ","), verb)
 	return err
 }
 
-// Snapshot saves what the cluster holds to a file.
+// Snapshot saves the content of the cluster to a file.
 func (l *Lab) Snapshot(file string) error {
 	_, err := l.run("snapshot", file)
 	return err
@@ -137,7 +137,7 @@ func (l *Lab) Restore(file string) error {
 	return err
 }
 
-// Fault spoils a machine's BMC.
+// Fault makes a machine's BMC misbehave.
 func (l *Lab) Fault(node, fault string) error {
 	_, err := l.run("bmc", node, "fault", fault)
 	return err
@@ -190,8 +190,8 @@ func (l *Lab) Writers() (Writers, error) {
 	return w, err
 }
 
-// OneWriter is an error if a volume ever had two writers. Wrote: somebody has written at
-// all, without whom that would say nothing.
+// OneWriter returns an error if a volume ever had two writers. wrote tells whether anybody has
+// written at all, because otherwise the check would mean nothing.
 func (l *Lab) OneWriter() (wrote bool, err error) {
 	w, err := l.Writers()
 	for _, o := range w.Overlaps {

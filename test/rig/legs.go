@@ -11,7 +11,7 @@ import (
 // Legs are how long the parts of fences took, by their own records.
 type Legs struct{ Proof, Released, Done []time.Duration }
 
-// Add takes one fence that has come to its end.
+// Add takes one fence that has ended.
 func (l *Legs) Add(f *api.NodeFence) {
 	from := f.Status.OpenedAt.Time
 	l.Proof = append(l.Proof, f.Status.Proof.At.Sub(from))

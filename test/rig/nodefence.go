@@ -30,7 +30,7 @@ type InProcess struct {
 	once   sync.Once
 }
 
-// Loopback is the network of the lab's machines, which is no node's elsewhere.
+// Loopback is the network of the lab's machines, in which no real node is.
 const Loopback = "127.0.0.0/8"
 
 // Settings are nodefence's defaults.
@@ -42,7 +42,7 @@ func Settings() functions.Settings {
 	}
 }
 
-// Start runs nodefence in this process. Change, if set, alters the options first.
+// Start runs nodefence in this process. change, if set, changes the options first.
 func (c *Cluster) Start(ctx context.Context, dir string, log io.Writer, change func(*local.Options)) (*InProcess, error) {
 	o := local.Options{
 		Config: rest.CopyConfig(c.Config), DataDir: dir, Settings: Settings(), NoSync: true,
@@ -61,12 +61,12 @@ func (c *Cluster) Start(ctx context.Context, dir string, log io.Writer, change f
 	return p, nil
 }
 
-// Watching waits until its source does.
+// Watching waits until its source watches.
 func (p *InProcess) Watching(ctx context.Context) error {
 	return Until(ctx, "the source to watch", func() (bool, error) { return p.Ready(ctx) == nil, nil })
 }
 
-// Stop ends it and waits until it has.
+// Stop ends it and waits until it has ended.
 func (p *InProcess) Stop() {
 	p.once.Do(func() {
 		p.cancel()
@@ -87,14 +87,14 @@ func (c *Cluster) StartProcess(ctx context.Context, dir string, log io.Writer, a
 	return c.startProcess(ctx, nil, http.StatusOK, dir, log, args...)
 }
 
-// StartOnSmallDisk is StartProcess with a file system of that size at dir, which only
-// the process sees and which goes with it. Disk is its path for others. It needs root.
+// StartOnSmallDisk is StartProcess with a file system of that size at dir, which only the process
+// sees and which is removed with it. disk is its path for others. It needs root.
 func (c *Cluster) StartOnSmallDisk(ctx context.Context, dir, size string, log io.Writer, args ...string) (p *Process, disk string, err error) {
 	return c.startOnDisk(ctx, "true", dir, size, log, http.StatusOK, args...)
 }
 
-// StartOnFullDisk is StartOnSmallDisk with a file system on which there is no room from
-// the start. Full is the file to remove, for room. It waits until the process answers.
+// StartOnFullDisk is StartOnSmallDisk with a file system on which there is no room from the
+// start. full is the file to remove to make room. It waits until the process answers.
 func (c *Cluster) StartOnFullDisk(ctx context.Context, dir, size string, log io.Writer, args ...string) (p *Process, full string, err error) {
 	p, disk, err := c.startOnDisk(ctx, `cat /dev/zero > "$2/full" 2> /dev/null; true`, dir, size, log, http.StatusServiceUnavailable, args...)
 	return p, filepath.Join(disk, "full"), err
@@ -110,8 +110,8 @@ func (c *Cluster) startOnDisk(ctx context.Context, fill, dir, size string, log i
 	return p, fmt.Sprintf("/proc/%d/root%s", p.PID(), dir), nil
 }
 
-// startProcess has the program started by another, which becomes it, and waits until it
-// answers like that whether it is ready.
+// startProcess lets another program start the process and become it, and waits until it gives
+// that answer about its readiness.
 func (c *Cluster) startProcess(ctx context.Context, by []string, ready int, dir string, log io.Writer, args ...string) (*Process, error) {
 	bin, err := Bin("nodefence-local")
 	if err != nil {

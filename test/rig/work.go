@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// StatefulSet is one with a volume for each pod, of the lab's storage class.
+// StatefulSet is a StatefulSet with a volume for each pod, of the lab's storage class.
 func StatefulSet(name string, replicas int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -88,7 +88,7 @@ func (c *Cluster) PodRunning(ctx context.Context, name, not string) (node string
 	return node, err
 }
 
-// Database runs a StatefulSet, and gives the node of its first pod.
+// Database runs a StatefulSet, and returns the node of its first pod.
 func (c *Cluster) Database(ctx context.Context, replicas int) (node string, err error) {
 	if err := c.Apply(ctx, StatefulSet("db", replicas)); err != nil {
 		return "", err
@@ -181,7 +181,7 @@ func (c *Cluster) Marks(ctx context.Context, node string) (observed.Node, []stri
 	return observed.Node{Cordoned: n.Spec.Unschedulable}, taints, nil
 }
 
-// Unmarked is an error if nodefence has left something on a node.
+// Unmarked returns an error if nodefence has left something on a node.
 func (c *Cluster) Unmarked(ctx context.Context, node string) error {
 	n, taints, err := c.Marks(ctx, node)
 	if err == nil && (n.Cordoned || len(taints) > 0) {
@@ -190,8 +190,8 @@ func (c *Cluster) Unmarked(ctx context.Context, node string) error {
 	return err
 }
 
-// Timeout bounds a whole story on a busy machine; nothing is asserted by it. The
-// longest takes four minutes where six labs share two cores with all else.
+// Timeout bounds a whole story on a busy machine; no test asserts it. The longest takes four
+// minutes when six labs share two cores with everything else.
 const Timeout = 10 * time.Minute
 
 // SetCondition sets a node condition as node-problem-detector does.

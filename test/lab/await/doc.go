@@ -1,5 +1,5 @@
-// Package await is how the lab's tests wait for what other processes do.
+// Package await lets the lab's tests wait for what other processes do.
 //
-// What a reader must not get wrong: the time that it waits at the most ends a test that
-// hangs, and is no promise of how soon something comes.
+// What a reader must not get wrong: its time limit ends a test that hangs, and does not promise
+// how soon something happens.
 package await

@@ -13,7 +13,7 @@ import (
 const (
 	// endLimit leaves the control plane the time that it gives its own parts.
 	endLimit = 8 * time.Second
-	// starterLimit is for an "up" that is interrupted and cleans up itself.
+	// starterLimit is the time for an "up" that was interrupted and cleans up itself.
 	starterLimit = 3 * endLimit
 )
 
@@ -37,8 +37,8 @@ func Down(ctx context.Context, name string) error {
 	return end(ctx, dir, record)
 }
 
-// end stops the processes, the last one first, and keeps the folder if one
-// won't go: without the record nobody would know of it.
+// end stops the processes, the last one first. It keeps the folder if one does not end: without
+// the record nobody would know of that process.
 func end(ctx context.Context, dir labdir.Dir, record labdir.Record) error {
 	var errs []error
 	for _, p := range slices.Backward(record.Processes) {

@@ -28,7 +28,7 @@ type etcdConfig struct {
 	Fsync        bool   `json:"fsync"`
 }
 
-// inheritedFD is the first that a child finds after its standard ones.
+// inheritedFD is the first descriptor of a child after the standard ones.
 const inheritedFD = 3
 
 // controlPlaneFile is that configuration.
@@ -101,7 +101,7 @@ func controllerManagerFlags(dir labdir.Dir, keys keys, options Options) []string
 		"--flex-volume-plugin-dir=" + dir.File("flexvolume"),
 		"--node-monitor-grace-period=" + options.Grace.String(),
 		"--node-monitor-period=" + options.monitorPeriod().String(),
-		// The defaults, 20 and 30, hold up hundreds of nodes.
+		// The defaults, 20 and 30, are too slow for hundreds of nodes.
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 		"--profiling=false",

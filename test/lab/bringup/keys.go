@@ -18,7 +18,7 @@ const (
 // user per node, is off.
 const machinesUser = "lab-machines"
 
-// keys is the folder of what package pki makes.
+// keys is the folder of the files that package pki makes.
 type keys struct{ dir string }
 
 func keyFolder(dir labdir.Dir) keys { return keys{dir.File("pki")} }
@@ -26,7 +26,7 @@ func keyFolder(dir labdir.Dir) keys { return keys{dir.File("pki")} }
 func (k keys) file(name string) string       { return filepath.Join(k.dir, name) }
 func (k keys) kubeconfig(user string) string { return k.file(user + ".kubeconfig") }
 
-// adminKubeconfig is the one for users of the lab, where they look first.
+// adminKubeconfig is the kubeconfig for users of the lab, where they look first.
 func adminKubeconfig(dir labdir.Dir) string { return dir.File("kubeconfig") }
 
 func users(dir labdir.Dir) []pki.User {

@@ -55,8 +55,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// monitorPeriod is how often the controller manager looks at the nodes. It
-// adds to the grace, so it is small beside it; upstream's 5s is the most.
+// monitorPeriod is how often the controller manager looks at the nodes. It adds to the grace
+// period, so it is much shorter than that; at most upstream's 5s.
 func (o Options) monitorPeriod() time.Duration {
 	return min(max(o.Grace/8, time.Second), 5*time.Second).Round(time.Second)
 }

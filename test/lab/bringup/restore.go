@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/simclient"
 )
 
-// Snapshot saves what the cluster of a lab holds to a file.
+// Snapshot saves the content of a lab's cluster to a file.
 func Snapshot(ctx context.Context, name, file string, progress io.Writer) error {
 	dir, _, err := whole(name)
 	if err != nil {
@@ -29,10 +29,10 @@ func Snapshot(ctx context.Context, name, file string, progress io.Writer) error 
 	return etcdTool(ctx, kube, "snapshot", controlPlaneFile(dir), file)
 }
 
-// Restore ends the control plane of a lab, takes its etcd back to a snapshot, and
-// starts it again. The machines know nothing of it until then: what they run and
-// what was done to them stays. Then they read the cluster anew, as after a restore
-// one starts all kubelets again: a watch would go on from where etcd was.
+// Restore ends the control plane of a lab, takes its etcd back to a snapshot, and starts it
+// again. Until then the machines do not notice it: what they run, and what was done to them,
+// stays. Then they read the cluster again, because after a restore people restart all kubelets: a
+// watch would continue from where etcd was before.
 func Restore(ctx context.Context, name, file string, progress io.Writer) error {
 	dir, record, err := whole(name)
 	if err != nil {
@@ -44,7 +44,7 @@ func Restore(ctx context.Context, name, file string, progress io.Writer) error {
 	}
 	next := etcdFolder(dir) + ".next"
 	if err := etcdTool(ctx, kube, "restore", controlPlaneFile(dir), file, next); err != nil {
-		return errors.Join(err, os.RemoveAll(next)) // and the lab is as it was
+		return errors.Join(err, os.RemoveAll(next)) // and the lab is unchanged
 	}
 	if record.Starter, err = process.Identify(os.Getpid()); err != nil {
 		return err
@@ -54,7 +54,7 @@ func Restore(ctx context.Context, name, file string, progress io.Writer) error {
 	return s.restore(ctx, kube, next)
 }
 
-// whole is a lab that is up.
+// whole returns a lab that is completely up.
 func whole(name string) (labdir.Dir, labdir.Record, error) {
 	dir, record, err := labdir.Open(name)
 	if err == nil && summary(record).State != StateUp {

@@ -20,7 +20,7 @@ const (
 	StateDead = "dead"
 )
 
-// Status is what is to be said about a lab.
+// Status is the report about a lab.
 type Status struct {
 	Name       string           `json:"name"`
 	State      string           `json:"state"`

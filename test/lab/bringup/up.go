@@ -32,8 +32,8 @@ type starting struct {
 	ended chan error
 }
 
-// Up starts a lab and returns when it can be used. If it can't, also if ctx
-// ends first, it takes back what it has started.
+// Up starts a lab and returns when it can be used. If that fails, or if ctx ends first, it ends
+// what it has started.
 func Up(ctx context.Context, options Options, progress io.Writer) (labdir.Record, error) {
 	if err := errors.Join(labdir.CheckName(options.Name), options.check()); err != nil {
 		return labdir.Record{}, err
@@ -41,8 +41,7 @@ func Up(ctx context.Context, options Options, progress io.Writer) (labdir.Record
 	if err := labdir.CheckFree(options.Name); err != nil {
 		return labdir.Record{}, err
 	}
-	// Before the name is claimed: this may take minutes, and leaves no trace
-	// that anyone would have to clean up.
+	// This comes before the name is claimed: it may take minutes, and leaves nothing to clean up.
 	kube, err := kubebuild.Ensure(ctx, progress)
 	if err != nil {
 		return labdir.Record{}, err

@@ -54,7 +54,8 @@ func (s *starting) wait(ctx context.Context, what string, limit time.Duration, m
 	}
 }
 
-// tails is for errors: the logs themselves go with the lab's folder.
+// tails has the ends of the logs for errors: the logs themselves are removed with the lab's
+// folder.
 func (s *starting) tails() string {
 	var all bytes.Buffer
 	for _, p := range s.record.Processes {
@@ -119,7 +120,7 @@ func nodesReady(client kubernetes.Interface, want int) condition {
 	}
 }
 
-// schedulable also wants the taints gone that a new node carries for a moment.
+// schedulable also waits until the taints are gone that a new node has for a moment.
 func schedulable(node *corev1.Node) bool {
 	if len(node.Spec.Taints) > 0 {
 		return false

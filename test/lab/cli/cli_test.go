@@ -18,7 +18,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/labdir"
 )
 
-// result is what a script sees of a command.
+// result is the part of a command that a script sees.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -31,8 +31,8 @@ func runCLI(t *testing.T, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// privateRoot gives the test labs of its own. t.TempDir holds the test's name,
-// which makes paths too long for sockets.
+// privateRoot gives the test labs of its own. t.TempDir contains the test's name, which makes
+// paths too long for sockets.
 func privateRoot(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "lab")
@@ -44,8 +44,8 @@ func privateRoot(t *testing.T) string {
 	return root
 }
 
-// serveMachines plays the machines of lab "default" with canned answers, and
-// keeps what it was asked.
+// serveMachines simulates the machines of lab "default" with fixed answers, and keeps the
+// requests.
 func serveMachines(t *testing.T, answers map[string]string) *questions {
 	t.Helper()
 	privateRoot(t)
@@ -74,7 +74,7 @@ func serveMachines(t *testing.T, answers map[string]string) *questions {
 	return asked
 }
 
-// questions are what machines were asked, some of it at the same moment.
+// questions are the requests to the machines, some of them at the same time.
 type questions struct {
 	mu  sync.Mutex
 	all []string

@@ -50,8 +50,8 @@ func lab(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// needLab skips where a lab would first have to be built: that takes longer
-// than a test may.
+// needLab skips a test if the lab would first have to be built, which takes longer than a test
+// may.
 func needLab(t *testing.T) (root string) {
 	t.Helper()
 	if testing.Short() {
@@ -69,7 +69,7 @@ func needLab(t *testing.T) (root string) {
 	return root
 }
 
-// nothingLeft ends what a failed test has left, and says so.
+// nothingLeft ends what a failed test has left, and reports it.
 func nothingLeft(t *testing.T, root string) {
 	if left, _ := filepath.Glob(filepath.Join(root, "*", "[^.]*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
@@ -84,8 +84,8 @@ func nothingLeft(t *testing.T, root string) {
 	}
 }
 
-// processesOf finds them by their arguments, not by our own records: it would
-// find the one that we forgot to record, too.
+// processesOf finds processes by their arguments and not by our own records, so that it also
+// finds one that we did not record.
 func processesOf(root string) []string {
 	var found []string
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -105,8 +105,7 @@ func accepted(c simclient.Command) string {
 	return "refused"
 }
 
-// connect refuses a lab without machines with better words than those for a
-// socket that isn't there.
+// connect has a better error for a lab without machines than the one about a missing socket.
 func connect(name string) (*simclient.Client, error) {
 	dir, record, err := labdir.Open(name)
 	if err != nil {

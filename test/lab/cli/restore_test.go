@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/test/lab/bringup"
 )
 
-// TestRestore: the cluster is what it was, resourceVersions included, under the same
-// address; the machines are not; and they see what is there now.
+// TestRestore: the cluster is as it was before, also in its resourceVersions and address. The
+// machines are not, and they see the cluster as it is now.
 func TestRestore(t *testing.T) {
 	needLab(t)
 	client := clientOf(t, strings.TrimSpace(lab(t, "up", "--nodes", "2")))
@@ -56,7 +56,7 @@ func TestRestore(t *testing.T) {
 	if out, err := labCommand(t, "restore", wrong).CombinedOutput(); err == nil {
 		t.Errorf("restored from what is no snapshot: %s", out)
 	}
-	lab(t, "status") // and the lab is as it was
+	lab(t, "status") // and the lab is unchanged
 	lab(t, "down")
 	if out, err := labCommand(t, "snapshot", backup).CombinedOutput(); err == nil || !strings.Contains(string(out), "no such lab") {
 		t.Errorf("a snapshot of no lab: %v %s", err, out)
@@ -85,7 +85,7 @@ func nodeOf(t *testing.T, client kubernetes.Interface, name string) *corev1.Node
 	return node
 }
 
-// label writes to the node, whoever else does.
+// label writes a label to the node, even if others write at the same time.
 func label(t *testing.T, client kubernetes.Interface, as string) {
 	t.Helper()
 	await.That(t, "the node to be free", func() bool {

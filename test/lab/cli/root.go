@@ -17,7 +17,7 @@ const (
 	exitFail = 2
 )
 
-// errBadNews ends a command that has said all that there is to say.
+// errBadNews ends a command that has already printed everything.
 var errBadNews = errors.New("bad news")
 
 // Run runs one command and returns its exit code.
@@ -38,7 +38,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// remedy is where the right words stand, where the parser of the line does not say.
+// remedy says where the right words are documented, if the parser of the command line does not.
 func remedy(err error) string {
 	for _, misspelt := range []string{"unknown command ", "unknown flag: ", "unknown shorthand flag: "} {
 		if strings.HasPrefix(err.Error(), misspelt) {
@@ -81,7 +81,7 @@ func outputFlag(cmd *cobra.Command) *output {
 	return format
 }
 
-// output is a format; a misspelt one must not end up as text in a parser.
+// output is a format; a misspelt one must not produce text for a parser of JSON.
 type output string
 
 func (o *output) String() string { return string(*o) }

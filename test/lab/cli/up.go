@@ -59,7 +59,7 @@ func up(cmd *cobra.Command, o bringup.Options, attach bool) error {
 	return stay(cmd.Context(), o.Name, cmd.ErrOrStderr())
 }
 
-// stay returns when ctx ends or the lab does, and leaves nothing of it.
+// stay returns when ctx or the lab ends, and leaves nothing of the lab.
 func stay(ctx context.Context, name string, stderr io.Writer) error {
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()

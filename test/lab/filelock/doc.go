@@ -1,5 +1,5 @@
-// Package filelock makes processes take turns.
+// Package filelock lets processes take turns.
 //
-// The lock goes with the process that holds it, however that ends, so a lock
-// file that lies around means nothing and is never removed.
+// The lock is released when the process that holds it ends, however it ends. So a lock file that
+// is left over means nothing and is never removed.
 package filelock

@@ -11,7 +11,7 @@ import (
 
 const poll = 50 * time.Millisecond
 
-// Take waits for the lock on path and returns what gives it back.
+// Take waits for the lock on path and returns a function that releases it.
 func Take(ctx context.Context, path string) (release func(), err error) {
 	// O_CLOEXEC is Go's default: a child that outlives us must not keep it.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Key names a build by all that goes into it.
+// Key names a build by everything that goes into it.
 func Key(platform string, args []string, files ...string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%q\n", platform, args)
@@ -22,7 +22,7 @@ func Key(platform string, args []string, files ...string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// Cache is the folder of the build of that key, among those of its kind.
+// Cache is the folder of the build with that key, within the folder of its kind.
 func Cache(kind, key string) (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Command runs Go in a folder with the folder's module only: a workspace or flags of the
-// user's would build something else than the key says.
+// Command runs Go in a folder with the folder's module only: a workspace or flags of the user's
+// would build something other than the key says.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
-	// The compilers are children of go, and would go on with what they are at when it is
-	// interrupted.
+	// The compilers are children of go, and would continue when it is interrupted.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second

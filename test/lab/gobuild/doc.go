@@ -1,6 +1,6 @@
-// Package gobuild is what builds of other people's programs have in common that take
-// long, and are kept in the user's cache.
+// Package gobuild has what is common to long builds of other people's programs, which are kept in
+// the user's cache.
 //
-// What a reader must not get wrong: a build is found again by its key, in which
-// everything has to be that goes into it.
+// What a reader must not get wrong: a build is found again by its key, so the key must cover
+// everything that goes into the build.
 package gobuild

@@ -11,7 +11,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/filelock"
 )
 
-// Built tells whether something lies in the cache.
+// Built tells whether a file is in the cache.
 func Built(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -47,7 +47,7 @@ func Once(ctx context.Context, path, what string, progress io.Writer, build func
 	return nil
 }
 
-// Run has Go do something in a folder, as Command, and gives what it says if it fails.
+// Run runs Go in a folder, as Command does, and returns its output if it fails.
 func Run(ctx context.Context, dir string, args ...string) error {
 	out, err := Command(ctx, dir, args...).CombinedOutput()
 	switch {

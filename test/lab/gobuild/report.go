@@ -8,7 +8,7 @@ import (
 
 const progressPeriod = 10 * time.Second
 
-// Report says what takes so long, now and then, until the returned function is called.
+// Report prints from time to time what takes so long, until the returned function is called.
 func Report(w io.Writer, what string) (done func()) {
 	begin := time.Now()
 	fmt.Fprintln(w, what)

@@ -8,8 +8,8 @@ import (
 	"github.com/nodefence/nodefence/test/lab/gobuild"
 )
 
-// KubernetesVersion is what the executable says that it is. Without a stamp it
-// would call itself v0.0.0, and clients that look at it would misbehave.
+// KubernetesVersion is the version that the executable reports. Without it the executable would
+// report v0.0.0, and clients that look at the version would misbehave.
 const KubernetesVersion = "v1.36.3"
 
 // Ensure returns the control plane's executable and builds it first if it
@@ -29,8 +29,8 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 	})
 }
 
-// EnsureKubectl returns kubectl's executable, of the control plane's version, and builds it
-// first as Ensure does. Its module lies beside the control plane's.
+// EnsureKubectl returns kubectl's executable, of the control plane's version, and builds it first
+// as Ensure does. Its module is beside the control plane's.
 func EnsureKubectl(ctx context.Context, progress io.Writer) (string, error) {
 	controlPlane, err := FindSource()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package kubebuild builds the control plane's executable once, and kubectl's, and keeps
 // them in the user's cache.
 //
-// The cache key covers all that goes into the build, so what lies there is
-// never stale; a build appears there by a rename, so what lies there is whole.
+// The cache key covers everything that goes into the build, so a cached build is never stale. A
+// build gets into the cache by a rename, so it is always complete.
 package kubebuild

@@ -26,8 +26,7 @@ type Dir struct{ Path string }
 type Record struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ready is false as long as Starter is at work, be it to start the lab or to
-	// restore it, or if it died at it.
+	// Ready is false while Starter starts or restores the lab, and if it died while doing so.
 	Ready      bool       `json:"ready"`
 	Starter    process.ID `json:"starter"`
 	Server     string     `json:"server,omitempty"`
@@ -53,7 +52,7 @@ func (r *Record) Set(p Process) {
 	r.Processes = append(r.Processes, p)
 }
 
-// InUse says if anything of the lab still runs, or is still being started.
+// InUse tells whether anything of the lab still runs, or is still being started.
 func (r Record) InUse() bool {
 	if !r.Ready && r.Starter.Alive() {
 		return true
@@ -72,8 +71,8 @@ func (d Dir) File(name string) string { return filepath.Join(d.Path, name) }
 // Socket is where the simulated machines take commands.
 func (d Dir) Socket() string { return d.File("machines.sock") }
 
-// Claim makes the folder of a new lab and records the caller as its starter.
-// What a lab that died has left under the name is removed.
+// Claim makes the folder of a new lab and records the caller as its starter. It removes what a
+// dead lab of that name has left.
 func Claim(ctx context.Context, name string) (Dir, Record, error) {
 	dir, err := open(name)
 	if err != nil {

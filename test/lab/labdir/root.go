@@ -15,7 +15,7 @@ const maxSocketPath = 107 - len("/machines.sock")
 
 var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
-// CheckName refuses what is no good as a folder's name.
+// CheckName refuses a name that can't be a folder's name.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("bad name %q: use 1 to 32 of a-z, 0-9 and \"-\", beginning and ending with a letter or digit", name)

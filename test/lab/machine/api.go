@@ -113,7 +113,7 @@ func (l *lab) find(name string) *node {
 	return l.nodes[name]
 }
 
-// withNode finds the machine; whatever do refuses is the caller's mistake.
+// withNode finds the machine; if do refuses, that is the caller's mistake.
 func (l *lab) withNode(do func(*node, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		n := l.find(r.PathValue("node"))

@@ -17,10 +17,10 @@ const (
 	attachDelay = 50 * time.Millisecond
 )
 
-// handleAttachment does what the attacher beside a real driver does: it says
-// when a volume is attached and lets the object go when it is detached. The
-// controller manager decides both. Storage does not cut off a machine that
-// still writes: whether that happens is what the writers' record is for.
+// handleAttachment does what the attacher of a real driver does: it reports when a volume is
+// attached, and removes its finalizer when it is detached. The controller manager decides both.
+// The storage does not cut off a machine that still writes: the writers' record shows whether
+// that happens.
 func (c *cluster) handleAttachment(ctx context.Context, name string) (time.Duration, error) {
 	attachment, err := c.see().attach.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && attachment.Spec.Attacher != driver {

@@ -56,11 +56,11 @@ func connect(kubeconfig string) (kubernetes.Interface, error) {
 
 const podsByNode = "node"
 
-// see is what is known of the cluster now.
+// see returns what is known of the cluster now.
 func (c *cluster) see() *view { return c.now.Load() }
 
-// watch begins to watch, or begins anew: what was known before counts until all is
-// read. Then whoever subscribes is told of all that there is.
+// watch starts to watch, or starts again: the old view counts until everything is read. Then all
+// subscribers are told of all objects.
 func (c *cluster) watch(ctx context.Context, subscribe func(*view) error) error {
 	v, err := newView(c.client)
 	if err != nil {
@@ -96,7 +96,7 @@ func newView(client kubernetes.Interface) (*view, error) {
 	return v, nil
 }
 
-// slim drops what takes most of the memory and is of no use here.
+// slim drops the fields that take most of the memory and are not used here.
 func slim(object any) (any, error) {
 	if o, err := meta.Accessor(object); err == nil {
 		o.SetManagedFields(nil)
@@ -133,7 +133,7 @@ func (c *cluster) ready(node string) bool {
 	return err == nil && nodeReady(n)
 }
 
-// onChange has wake called with the name of each node that a change concerns.
+// onChange calls wake with the name of each node that a change concerns.
 func (v *view) onChange(wake func(node string)) error {
 	handle := func(concerns func(old, new any) string) cache.ResourceEventHandler {
 		call := func(old, new any) {

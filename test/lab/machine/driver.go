@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// driver is the storage driver whose every part is played here: on the
-	// nodes by the kubelets, in the cluster by attacher and provisioner.
+	// driver is the storage driver. All of its parts are simulated here: on the nodes by the
+	// kubelets, in the cluster by attacher and provisioner.
 	driver = "lab.nodefence.io"
 	// storageClass is what a claim names to get a volume of it.
 	storageClass = "lab"

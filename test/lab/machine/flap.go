@@ -13,9 +13,8 @@ const (
 	flapPoll  = 100 * time.Millisecond
 )
 
-// flapping is a network that comes and goes, each time until the cluster has
-// noticed and a Lease period longer, so that others notice too. Any verb or
-// change of power ends it.
+// flapping is a network that comes and goes. Each state lasts until the cluster has noticed it
+// and a Lease period longer, so that others notice it too. Any verb or change of power ends it.
 type flapping struct{ cancel context.CancelFunc }
 
 func (h *hardware) startFlap() error {
@@ -29,7 +28,7 @@ func (h *hardware) startFlap() error {
 	return nil
 }
 
-// endFlap is called under the lock and leaves the network whole.
+// endFlap is called under the lock and leaves the network up.
 func (h *hardware) endFlap() {
 	if h.flap == nil {
 		return

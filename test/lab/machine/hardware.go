@@ -26,12 +26,12 @@ type hardware struct {
 	name string
 	uuid uuid.UUID
 	boot time.Duration
-	// dwell is how long a flapping network stays as it is at least.
+	// dwell is the least time that a flapping network stays as it is.
 	dwell  time.Duration
 	ledger *writers.Ledger
 	// start runs what a kernel runs, until the kernel's context ends.
 	start func(*kernel)
-	// ready is whether the cluster holds the node for Ready.
+	// ready tells whether the node is Ready in the cluster.
 	ready func() bool
 	// ctx is the whole lab's.
 	ctx context.Context
@@ -101,7 +101,7 @@ func (h *hardware) PowerOn() {
 	h.bootSoon()
 }
 
-// Reset boots a machine that is on anew.
+// Reset reboots a machine that is on.
 func (h *hardware) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +113,7 @@ func (h *hardware) Reset() {
 	h.bootSoon()
 }
 
-// ShutDown asks the kernel, and nothing happens if there is none to hear it.
+// ShutDown asks the kernel; without a kernel nothing happens.
 func (h *hardware) ShutDown() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -161,7 +161,7 @@ func (h *hardware) running() *kernel {
 	return h.kernel
 }
 
-// wake has the kubelet look at the cluster, if it can.
+// wake makes the kubelet look at the cluster, if it can.
 func (h *hardware) wake() {
 	if k := h.running(); k != nil {
 		k.wake()

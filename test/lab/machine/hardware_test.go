@@ -66,7 +66,7 @@ func TestStates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		acts string
 		want string
-		// reboots is whether the machine runs with another boot ID.
+		// reboots tells whether the machine runs with another boot ID.
 		reboots bool
 	}{
 		"a crash leaves the power on":              {acts: "crash", want: stateCrashed},
@@ -140,7 +140,7 @@ func TestWritingEndsWithTheKernelOnly(t *testing.T) {
 			r := newRig(t)
 			await.That(t, "writer", func() bool { return len(r.ledger.Records()) == 1 })
 			r.act(t, act)
-			// At once, not in a moment: the caller of Off is told that it is done.
+			// At once, not a moment later: the caller of Off is told that it is done.
 			if got := r.ledger.Records()[0].To != nil; got != ends {
 				t.Errorf("writing ended: %v", got)
 			}

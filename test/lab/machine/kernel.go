@@ -52,14 +52,14 @@ func (k *kernel) online() (context.Context, bool) {
 	return k.network, k.network.Err() == nil
 }
 
-// renews is whether the kubelet cares for its Lease.
+// renews tells whether the kubelet renews its Lease.
 func (k *kernel) renews() bool {
 	k.machine.mu.Lock()
 	defer k.machine.mu.Unlock()
 	return !k.machine.noLease
 }
 
-// write starts a writer, unless the kernel is dead, and returns what stops it.
+// write starts a writer, unless the kernel is dead, and returns a function that stops it.
 func (k *kernel) write(volume, pod string) (stop func(), ok bool) {
 	h := k.machine
 	h.mu.Lock()

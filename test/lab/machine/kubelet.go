@@ -21,8 +21,7 @@ const (
 	recheck = 10 * time.Second
 )
 
-// kubelet is the one that runs between a boot and the kernel's end. What it
-// knows of pods is lost with it.
+// kubelet runs between a boot and the kernel's end. What it knows of pods is lost when it ends.
 type kubelet struct {
 	machine *hardware
 	kernel  *kernel
@@ -75,7 +74,7 @@ func (k *kubelet) run() {
 func (k *kubelet) turn() time.Duration {
 	ctx, online := k.kernel.online()
 	if !online {
-		return recheck // the network's return wakes it
+		return recheck // it is woken when the network is back
 	}
 	wait, err := k.sync(ctx)
 	if err != nil && ctx.Err() == nil {

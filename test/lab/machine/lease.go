@@ -36,7 +36,7 @@ func (k *kubelet) renewLease() {
 	}
 }
 
-// renew returns the Lease to renew next time, or nil to read it anew.
+// renew returns the Lease to renew next time, or nil to read it again.
 func (k *kubelet) renew(ctx context.Context, last *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.config.LeasePeriod)
 	defer cancel()

@@ -18,8 +18,8 @@ const (
 	annotationDrivers = "csi.volume.kubernetes.io/nodeid"
 )
 
-// address gives each node one of its own that is not a loopback address, which
-// Endpoints may not hold.
+// address gives each node an address of its own. It is not a loopback address, which Endpoints
+// may not contain.
 func address(network string, index int) string {
 	return fmt.Sprintf("%s.%d.%d", network, index/250, index%250+1)
 }
@@ -103,7 +103,7 @@ func (k *kubelet) conditions(ready bool) []corev1.NodeCondition {
 	}
 }
 
-// since keeps the time of a transition that the cluster knows already.
+// since keeps the time of a transition that the cluster already knows.
 func (k *kubelet) since(kind corev1.NodeConditionType, status corev1.ConditionStatus, now metav1.Time) metav1.Time {
 	if node, err := k.cluster.see().nodes.Get(k.machine.name); err == nil {
 		if c := nodeCondition(node, kind); c != nil && c.Status == status {

@@ -18,7 +18,7 @@ const (
 	podWaiting = iota // for its volumes
 	podRunning
 	podFailed  // it was running when the machine died and is not to be restarted
-	podDeleted // at the API server, whose cache still shows it
+	podDeleted // deleted at the API server, whose cache still shows it
 )
 
 // localPod is what a kubelet knows of a pod that it has seen in this boot.
@@ -51,8 +51,8 @@ func (k *kubelet) syncPods(ctx context.Context) (waiting bool, err error) {
 		}
 	}
 	k.forget(pods)
-	// What will be mounted is said before it is: the controllers take care
-	// not to detach it.
+	// A volume is reported as in use before it is mounted, so that the controllers do not detach
+	// it.
 	if err := k.reportNode(ctx); err != nil {
 		return false, err
 	}
@@ -95,7 +95,7 @@ func (k *kubelet) admit(pod *corev1.Pod) *localPod {
 	return local
 }
 
-// forget ends pods that are gone from the API server without our doing.
+// forget ends pods that others have removed from the API server.
 func (k *kubelet) forget(pods []*corev1.Pod) {
 	for uid, local := range k.pods {
 		if !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.UID == uid }) {
@@ -148,8 +148,8 @@ func (p *localPod) stop() {
 	p.stops, p.volumes, p.resolved = nil, nil, false
 }
 
-// terminate keeps the order of a real kubelet: the containers end, the volumes
-// are given back, and only then the pod goes.
+// terminate keeps the order of a real kubelet: the containers end, the volumes are unmounted, and
+// only then the pod is removed.
 func (k *kubelet) terminate(ctx context.Context, pod *corev1.Pod, local *localPod) error {
 	local.stop()
 	if err := k.reportNode(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reportPod writes the pod's status if the cluster has it otherwise, which the
-// controllers do when they hold the node for dead.
+// reportPod writes the pod's status if the cluster has another one. The controllers write one
+// when they take the node for dead.
 func (k *kubelet) reportPod(ctx context.Context, pod *corev1.Pod, local *localPod) error {
 	want := k.podStatus(pod, local)
 	if pod.ResourceVersion == local.patched || sameStatus(pod.Status, want) {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// port is the kubelet's, on the machine's own loopback address: it answers while
-// a kernel lives, whether or not that reaches the API server. While none does it is
-// silent, as a dead machine is; a closed port would be refused, which only a living
-// one can do. Silence is a socket that nobody accepts from and whose queue is full.
+// port is the kubelet's, on the machine's own loopback address: it answers while a kernel lives,
+// whether or not that reaches the API server. Without a living kernel it is silent, as a dead
+// machine is. A closed port would refuse connections, which only a living machine can do. Silence
+// is a socket from which nobody accepts and whose queue is full.
 type port struct {
 	listener *net.TCPListener
 	number   int32
@@ -28,7 +28,7 @@ func newPort(host string) (*port, error) {
 	return p, p.silence()
 }
 
-// answer until ctx ends, and be silent then.
+// answer accepts connections until ctx ends, and is silent then.
 func (p *port) answer(ctx context.Context) error {
 	if err := errors.Join(p.queue(syscall.SOMAXCONN), p.listener.SetDeadline(time.Time{})); err != nil {
 		return err

@@ -26,7 +26,7 @@ func newQueue(name string, handle func(context.Context, string) (time.Duration, 
 	}
 }
 
-// hear takes what an informer tells.
+// hear takes an informer's object.
 func (q *queue) hear(informer cache.SharedIndexInformer) error {
 	add := func(object any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {

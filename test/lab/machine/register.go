@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// register makes the node known, or finds it after a boot, and tells of the
-// new boot before the node is ready again.
+// register creates the Node, or finds it after a boot, and reports the new boot before the node
+// is ready again.
 func (k *kubelet) register(ctx context.Context) error {
 	nodes := k.cluster.client.CoreV1().Nodes()
 	node, err := nodes.Create(ctx, k.newNode(), metav1.CreateOptions{})
@@ -54,7 +54,7 @@ func ownerReference(node string, uid types.UID) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node, UID: uid}
 }
 
-// reportNode writes the status when it is due, or not what it should be.
+// reportNode writes the status when it is due, or when it is not what it should be.
 func (k *kubelet) reportNode(ctx context.Context) error {
 	ready := !time.Now().Before(k.readyAt)
 	inUse := k.inUse()
@@ -65,7 +65,7 @@ func (k *kubelet) reportNode(ctx context.Context) error {
 	return k.patchNode(ctx, ready, inUse)
 }
 
-// contradicted is whether somebody else has written what isn't so.
+// contradicted tells whether somebody else has written something that is not true.
 func (k *kubelet) contradicted() bool {
 	node, err := k.cluster.see().nodes.Get(k.machine.name)
 	if err != nil || node.ResourceVersion == k.reported.seen {

@@ -31,12 +31,12 @@ type Config struct {
 	// StatusPeriod is how often a node reports its status though nothing has
 	// changed, 10s if zero.
 	StatusPeriod time.Duration
-	// Zones is over how many zones the nodes are spread, 1 if zero.
+	// Zones is the number of zones over which the nodes are spread, 1 if zero.
 	Zones int
 	// BootTime is how long a machine takes from power-on to its kubelet, 1s if
 	// zero.
 	BootTime time.Duration
-	// StateDir gets the journal of the writers.
+	// StateDir is the folder for the journal of the writers.
 	StateDir string
 	// Socket is the control API's.
 	Socket string
@@ -67,7 +67,7 @@ type lab struct {
 	names   []string
 	nodes   map[string]*node
 	wg      sync.WaitGroup
-	// relist has all machines read the cluster anew.
+	// relist makes all machines read the cluster again.
 	relist func() error
 }
 
@@ -139,7 +139,7 @@ func (l *lab) watch(ctx context.Context) error {
 			return fmt.Errorf("watch cluster: %w", err)
 		}
 		for _, name := range l.names {
-			l.wake(name) // of what is gone nobody tells
+			l.wake(name) // nobody reports what is gone
 		}
 		return nil
 	}

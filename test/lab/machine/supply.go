@@ -7,12 +7,12 @@ import (
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 )
 
-// outlets are those of a machine's two supplies. One of them carries it.
+// outlets are those of a machine's two power supplies. One of them is enough for the machine.
 var outlets = []string{"a", "b"}
 
-// supply is what feeds one machine: two outlets, each switched over IPMI as a BMC
-// is. Without both the machine is dark, and so is its BMC; with one again the
-// machine starts, as firmware does that is set to "always on".
+// supply is what feeds one machine: two outlets, each switched over IPMI as a BMC is. Without
+// both the machine is dark, and so is its BMC; when one is back the machine starts, as with
+// firmware that is set to "always on".
 type supply struct {
 	machine *hardware
 	// bmc goes silent in the dark.
@@ -47,7 +47,7 @@ func (o *outlet) Reset() {
 	o.set(true)
 }
 
-// ShutDown means nothing to an outlet.
+// ShutDown does nothing for an outlet.
 func (o *outlet) ShutDown() {}
 
 func (o *outlet) set(on bool) {

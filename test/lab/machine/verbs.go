@@ -93,7 +93,7 @@ func (h *hardware) resumeLease() error {
 	return nil
 }
 
-// setCut pulls the cable or puts it back; a machine that is off has one too.
+// setCut pulls the network cable or plugs it in; it also works for a machine that is off.
 func (h *hardware) setCut(cut bool) {
 	if h.cut == cut {
 		return

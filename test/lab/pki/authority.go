@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// validity is longer than any lab lives, and short enough that a forgotten
-// file is worth nothing next month.
+// validity is longer than any lab lives, and so short that a forgotten file is useless next
+// month.
 const validity = 14 * 24 * time.Hour
 
 // Pair is a certificate and its key, both in PEM.

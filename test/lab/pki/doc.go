@@ -1,6 +1,5 @@
 // Package pki makes the keys and certificates of one lab.
 //
-// They are made anew for each lab and live in its private folder only; the
-// authority that signs them signs nothing else, so that the kubeconfig of one
-// lab never opens another.
+// They are made for each lab, and exist only in its private folder. The authority that signs them
+// signs nothing else, so that the kubeconfig of one lab never gives access to another.
 package pki

@@ -1,5 +1,5 @@
 // Package process starts the long-running parts of a lab and ends them again.
 //
-// A PID alone names nobody: it is reused. An ID also holds when the process
-// began and in which boot, and nothing is signalled unless all three match.
+// A PID alone identifies no process: it is reused. An ID also holds when the process began and in
+// which boot, and nothing is signalled unless all three match.
 package process

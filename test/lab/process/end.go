@@ -20,8 +20,8 @@ func (id ID) End(ctx context.Context, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
 	}
-	// FindProcess takes a handle to the process (a pidfd). Asking again after
-	// that whether it is ours closes the gap in which the PID could be reused.
+	// FindProcess opens a handle to the process (a pidfd). Checking after that once more whether
+	// it is ours closes the gap in which the PID could be reused.
 	handle, err := os.FindProcess(id.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", id.PID, err)
@@ -39,7 +39,7 @@ func (id ID) End(ctx context.Context, grace time.Duration) error {
 	if err := signal(handle, syscall.SIGKILL); err != nil {
 		return err
 	}
-	// Not bound to ctx: after a KILL there is nothing to do but to see it work.
+	// Not bound to ctx: after a KILL we can only wait for its effect.
 	if !id.gone(context.WithoutCancel(ctx), killLimit) {
 		return fmt.Errorf("end process %d: still there %s after a kill", id.PID, killLimit)
 	}

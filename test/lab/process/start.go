@@ -11,18 +11,18 @@ import (
 type Spec struct {
 	Path string
 	Args []string
-	// Dir is where relative paths of the process lead.
+	// Dir is the working directory of the process.
 	Dir string
 	// Log is the file that gets what the process prints.
 	Log string
-	// Inherit are open files that the process finds from descriptor 3 on.
+	// Inherit are open files that the process gets from descriptor 3 on.
 	Inherit []*os.File
 }
 
 // Started is a process that we are the parent of.
 type Started struct {
 	ID ID
-	// Ended gives why the process ended, once.
+	// Ended sends why the process ended, once.
 	Ended <-chan error
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// limit covers what a simulated machine does on command, flapping included.
+// limit is long enough for all that a simulated machine does on command, also for flapping.
 const limit = 30 * time.Second
 
 // Client sends commands over the machines' unix socket.
@@ -35,23 +35,23 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, c.do(ctx, http.MethodGet, "/v1/status", nil, &status)
 }
 
-// Do has something happen to a node's machine.
+// Do makes something happen to a node's machine.
 func (c *Client) Do(ctx context.Context, node, verb string) error {
 	return c.do(ctx, http.MethodPost, "/v1/nodes/"+url.PathEscape(node)+"/"+url.PathEscape(verb), nil, nil)
 }
 
-// Relist has all machines read the cluster anew, as if their kubelets were started again.
+// Relist makes all machines read the cluster again, as if their kubelets were restarted.
 func (c *Client) Relist(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/relist", nil, nil)
 }
 
-// SetFault makes a node's BMC misbehave, or stop that.
+// SetFault makes a node's BMC misbehave, or stop misbehaving.
 func (c *Client) SetFault(ctx context.Context, node, fault string) error {
 	body := map[string]string{"fault": fault}
 	return c.do(ctx, http.MethodPost, "/v1/bmc/"+url.PathEscape(node)+"/fault", body, nil)
 }
 
-// Log returns what a node's BMC was told.
+// Log returns the commands that a node's BMC got.
 func (c *Client) Log(ctx context.Context, node string) ([]Command, error) {
 	log := []Command{}
 	return log, c.do(ctx, http.MethodGet, "/v1/bmc/"+url.PathEscape(node)+"/log", nil, &log)

@@ -18,11 +18,11 @@ type Node struct {
 	Username   string `json:"username"`
 	Password   string `json:"password"`
 	Fault      string `json:"fault"`
-	// Outlets are the addresses of the two that feed the machine.
+	// Outlets are the addresses of the two outlets that feed the machine.
 	Outlets map[string]string `json:"outlets"`
 }
 
-// Command is one that a BMC was given.
+// Command is a command that a BMC got.
 type Command struct {
 	Time     time.Time `json:"time"`
 	Command  string    `json:"command"`
@@ -32,8 +32,8 @@ type Command struct {
 // Writers is the answer to GET /v1/writers.
 type Writers struct {
 	Records []Record `json:"records"`
-	// Overlaps are the times at which a volume had two writers. The machines
-	// say what they look like; one is already one too many.
+	// Overlaps are the times at which a volume had two writers, in the form in which the machines
+	// report them. A single one is a failure.
 	Overlaps []any `json:"overlaps"`
 }
 

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Closed is a TCP address of this machine at which nobody listens, and nobody else
-// can: where a listener was closed, another program's may be the next moment.
+// Closed is a TCP address of this machine on which nobody listens, and on which no other program
+// can: after a listener is closed, another program might listen there a moment later.
 type Closed struct {
 	Addr string
 	fd   int
 }
 
-// NewClosed takes an address. Who connects to it is refused.
+// NewClosed takes an address. A connection to it is refused.
 func NewClosed() (*Closed, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -32,8 +32,8 @@ func NewClosed() (*Closed, error) {
 	return &Closed{net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port)), fd}, nil
 }
 
-// Open lets connections in, of which nobody takes any: that is answer enough.
+// Open accepts connections and does nothing with them, which is enough of an answer.
 func (c *Closed) Open() error { return syscall.Listen(c.fd, syscall.SOMAXCONN) }
 
-// Close gives the address back.
+// Close releases the address.
 func (c *Closed) Close() error { return syscall.Close(c.fd) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFree: what is given can be listened on, and is none that the kernel gives away.
+// TestFree: a program can listen on the address, and the kernel does not hand out its port.
 func TestFree(t *testing.T) {
 	for range 50 {
 		addr, err := Free()
@@ -30,7 +30,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeUDP: the same of UDP.
+// TestFreeUDP: the same for UDP.
 func TestFreeUDP(t *testing.T) {
 	for range 50 {
 		n, err := FreeUDP()
@@ -48,7 +48,7 @@ func TestFreeUDP(t *testing.T) {
 	}
 }
 
-// TestClosed: who connects is refused, nobody else gets the address, and it opens.
+// TestClosed: connections are refused, nobody else gets the address, and it can be opened.
 func TestClosed(t *testing.T) {
 	c, err := NewClosed()
 	if err != nil {

@@ -40,7 +40,7 @@ type BMC struct {
 	silent, dark atomic.Bool
 }
 
-// Listen opens the port. Serve has to be called for answers.
+// Listen opens the port. It answers only once Serve is called.
 func Listen(config Config) (*BMC, error) {
 	socket, err := openSocket()
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *BMC) Fault() string { return b.chassis.current().String() }
 // Log returns the commands in the order in which they were answered.
 func (b *BMC) Log() []Command { return b.log.all() }
 
-// SetFault makes the BMC misbehave from now on, or with "none" no more.
+// SetFault makes the BMC misbehave from now on, or with "none" stop misbehaving.
 func (b *BMC) SetFault(text string) error {
 	f, err := parseFault(text)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *BMC) SetFault(text string) error {
 	return nil
 }
 
-// Dark takes the BMC's own supply, or gives it back.
+// Dark removes the BMC's own power supply, or restores it.
 func (b *BMC) Dark(dark bool) {
 	b.dark.Store(dark)
 	b.socket.setSilent(dark || b.silent.Load())
@@ -123,7 +123,7 @@ func (b *BMC) addUser() error {
 	return nil
 }
 
-// commands are the library's, watched, and one that it lacks.
+// commands are those of the library, with a log, and one that it lacks.
 func (b *BMC) commands() *handlers.Registry {
 	commands := handlers.NewRegistry()
 	commands.Use(b.dropSession)
@@ -146,7 +146,7 @@ func (b *BMC) dropSession(next handlers.Handler) handlers.Handler {
 		}
 		if b.controlled.Add(1)%2 == 1 {
 			b.socket.loseNext(hctx.Session.GetAddr())
-			_ = b.state.Sessions.Close(hctx.Session.BMCID) // gone already is as good
+			_ = b.state.Sessions.Close(hctx.Session.BMCID) // that it is already gone is just as good
 		}
 		return response, code, err
 	})

@@ -68,8 +68,8 @@ func serve(t *testing.T, machine Machine) *BMC {
 	return b
 }
 
-// dial opens a session as a client does that sends everything once.
-// patience is how long a client waits for one answer: a busy machine gives late ones.
+// dial opens a session, as a client that sends everything once does. patience is how long a
+// client waits for one answer: a busy machine gives late ones.
 const patience = 3 * time.Second
 
 func dial(t *testing.T, b *BMC) (*client.Client, error) {
@@ -91,11 +91,11 @@ func dial(t *testing.T, b *BMC) (*client.Client, error) {
 	return c, c.Connect(t.Context())
 }
 
-// hangUp gives the session back: a BMC has four.
+// hangUp closes the session: a BMC has only four.
 func hangUp(c *client.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = c.Close(ctx) // it may be one that the BMC has dropped
+	_ = c.Close(ctx) // the BMC may have dropped the session
 }
 
 // answer is what a client sees of one command and of a read after it.

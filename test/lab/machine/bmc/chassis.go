@@ -17,11 +17,11 @@ type Machine interface {
 	PowerOn()
 	// Reset restarts a machine that is on.
 	Reset()
-	// ShutDown asks the kernel to end; a dead one doesn't.
+	// ShutDown asks the kernel to end; a dead kernel does not.
 	ShutDown()
 }
 
-// chassis stands between the commands and the machine, where most faults are.
+// chassis is between the commands and the machine, where most faults are.
 type chassis struct {
 	unsupported
 	machine Machine
@@ -29,7 +29,7 @@ type chassis struct {
 	mu     sync.Mutex
 	fault  fault
 	closed bool
-	// claim is what reads say instead of the truth.
+	// claim is what reads report instead of the true state.
 	claim *claim
 }
 
@@ -50,7 +50,7 @@ func (c *chassis) SetPower(_ context.Context, on bool) error {
 func (c *chassis) PowerCycle(context.Context) error { return c.restart() }
 func (c *chassis) ColdReset(context.Context) error  { return c.restart() }
 
-// WarmReset is what the server calls for a soft shutdown.
+// WarmReset is called by the server for a soft shutdown.
 func (c *chassis) WarmReset(context.Context) error { return c.order(false, c.machine.ShutDown) }
 
 func (c *chassis) restart() error {
@@ -76,7 +76,8 @@ func (c *chassis) current() fault {
 	return c.fault
 }
 
-// set ends what the last fault made the BMC say, not what it still has to do.
+// set ends the false reports of the last fault, but not the commands that are still to be carried
+// out.
 func (c *chassis) set(f fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +121,7 @@ func (c *chassis) say(on bool) *claim {
 	return c.claim
 }
 
-// unsay leaves a claim alone that a later command has made.
+// unsay withdraws a claim, unless a later command has made it.
 func (c *chassis) unsay(said *claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +141,7 @@ func (c *chassis) later(delay time.Duration, do func()) {
 	})
 }
 
-// unsupported is what a chassis can but ours does not.
+// unsupported has the functions of a chassis that ours lacks.
 type unsupported struct{}
 
 func (unsupported) Identify(context.Context, uint8) error { return nil }
@@ -160,7 +161,7 @@ func (unsupported) GetBootInfoAcknowledge(context.Context) (*types.BootOptionPar
 	return nil, hal.ErrNotSupported
 }
 
-// hardware has a chassis and nothing else.
+// hardware has only a chassis.
 type hardware struct{ chassis *chassis }
 
 func (h hardware) Chassis() hal.ChassisHAL { return h.chassis }

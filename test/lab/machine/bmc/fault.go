@@ -18,7 +18,7 @@ const (
 	Hang = "hang"
 	// Refuse answers each command (no reads) with a completion code.
 	Refuse = "refuse"
-	// Slow accepts a command and carries it out later; reads say what is.
+	// Slow accepts a command and carries it out later; reads tell the true state.
 	Slow = "slow"
 	// Ignore accepts a command and does nothing.
 	Ignore = "accept-and-ignore"
@@ -28,7 +28,7 @@ const (
 	Early = "early"
 	// Lie says that a command is done and never does it.
 	Lie = "lie"
-	// WrongPassword knows another password than the one that was handed out.
+	// WrongPassword has another password than the one that clients were given.
 	WrongPassword = "wrong-password"
 	// Reset carries out each second command, from the first on, but drops the
 	// session instead of answering.

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// socket is a UDP socket that can fall silent, altogether or for one answer.
+// socket is a UDP socket that can stop answering, altogether or for one answer.
 type socket struct {
 	*net.UDPConn
 
@@ -23,8 +23,8 @@ func openSocket() (*socket, error) {
 	return &socket{UDPConn: conn, swallow: map[string]int{}}, nil
 }
 
-// ReadFrom loses what arrives while the socket is silent, as a BMC does that
-// hangs; to leave it in the buffer would mean an answer when the fault ends.
+// ReadFrom drops what arrives while the socket is silent, as a BMC that hangs does. If it stayed
+// in the buffer, it would be answered when the fault ends.
 func (s *socket) ReadFrom(b []byte) (int, net.Addr, error) {
 	for {
 		n, addr, err := s.UDPConn.ReadFrom(b)

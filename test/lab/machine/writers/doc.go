@@ -1,5 +1,5 @@
 // Package writers keeps the record of which machine wrote to which volume when.
 //
-// Two machines on one volume at one moment is an overlap, and what fencing is
-// there to prevent; two pods of one machine are none, as its kernel orders them.
+// Two machines that write to one volume at one time are an overlap, which fencing must prevent.
+// Two pods of one machine are none, because its kernel orders their writes.
 package writers

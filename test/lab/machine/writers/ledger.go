@@ -16,7 +16,7 @@ type Owner struct {
 	Pod     string `json:"pod"`
 }
 
-// Record is one span of writing. To is nil while it goes on.
+// Record is one span of writing. To is nil while the writing continues.
 type Record struct {
 	Volume string `json:"volume"`
 	Owner
@@ -59,7 +59,7 @@ func New(journal io.Writer, now func() time.Time) *Ledger {
 	return &Ledger{now: now, journal: journal, open: map[string][]*Record{}}
 }
 
-// Start opens a span. The function that it returns ends it, once.
+// Start opens a span. The returned function ends it, once.
 func (l *Ledger) Start(volume string, owner Owner) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
