@@ -281,7 +281,7 @@ func ended(j batchv1.Job) (n int) {
 	return n
 }
 
-// told: the record's history has this sentence.
+// told tells whether the record's history has this sentence.
 func told(f *api.NodeFence, why api.Reason, words string) bool {
 	for _, h := range f.Status.History {
 		if h.Reason == why && strings.Contains(h.Message, words) {

@@ -77,7 +77,7 @@ func (w *world) people() {
 	must(w.t, w.Apply(w.ctx, operators))
 }
 
-// guarded waits until the API server holds to the admission policy.
+// guarded waits until the API server enforces the admission policy.
 func (w *world) guarded() {
 	w.t.Helper()
 	w.until("the admission policy to hold", func() (bool, error) {
@@ -96,7 +96,7 @@ func TestOnlyTheGateDecides(t *testing.T) {
 	}
 	w.allowed("otto", "abort", "of-gate")
 	w.allowed(gateAccount, "decide", "of-gate")
-	// Kubernetes' edit has what aggregates to it: edna reads.
+	// Kubernetes' role edit includes the roles that aggregate to it, so edna can read.
 	w.allowed("edna", "get", "of-gate")
 	for _, verb := range []string{"fence", "approve", "abort", "retry", "uncordon", "confirm", "update", "patch", "create", "delete", "decide"} {
 		if w.may("edna", verb, "of-gate") {

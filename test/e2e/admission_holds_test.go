@@ -51,14 +51,14 @@ func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 		}
 	}
 
-	// What people may do goes as before: labels, and a wish, as kubectl edit sends it.
+	// What people may do works as before: labels, and a request as kubectl edit sends it.
 	must(t, w.patchMeta("otto", "a", map[string]any{"labels": map[string]string{"by": "otto"}}))
 	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = aborts("otto") }); r != (refusal{}) {
 		t.Errorf("a wish: %+v", r)
 	}
 
-	// A deletion is held by the finalizer, until recover takes it off. In the foreground
-	// the garbage collector has one of its own, and takes it off.
+	// The finalizer holds a deletion until recover removes it. In a foreground deletion the
+	// garbage collector has a finalizer of its own, and removes that.
 	must(t, w.deleteFence("ada", "a", metav1.DeletePropagationForeground))
 	for name, change := range heldBy {
 		if r := w.refused(w.patchMeta("otto", "a", change)); r == (refusal{}) {
@@ -78,8 +78,8 @@ func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 	}
 }
 
-// leftBehind tells whether the garbage collector takes an owner off a record that the owner
-// leaves behind. It can't where it has not heard yet that the record has one.
+// leftBehind tells whether the garbage collector removes an owner from a record that outlives the
+// owner. It can't if it does not know yet that the record has one.
 func (w *world) leftBehind(node string) (left bool) {
 	w.t.Helper()
 	if r := w.open(gateAccount, node); r != (refusal{}) {
@@ -128,7 +128,7 @@ func (w *world) restAs(who string) rest.Interface {
 	return c.CoreV1().RESTClient()
 }
 
-// dropped is a deleted record that recover lets go.
+// dropped is a deleted record from which recover removes the finalizer.
 func (w *world) dropped(node string) {
 	w.t.Helper()
 	w.until("recover to let it go", func() (bool, error) {

@@ -44,7 +44,7 @@ func TestARestoreIsConfirmedInOnesOwnName(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	must(t, w.Apply(w.ctx, confirmers))
 	seen := metav1.NewMicroTime(time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC))
-	// write changes the ledger as that user, whoever else writes it meanwhile.
+	// write changes the ledger as that user, even if others write it meanwhile.
 	write := func(who string, change func(*api.FenceLedger)) (r refusal) {
 		w.until("the ledger to be free", func() (bool, error) {
 			l, err := w.Fences.Ledger(w.ctx)
@@ -69,7 +69,7 @@ func TestARestoreIsConfirmedInOnesOwnName(t *testing.T) {
 	}
 	tries := time.Duration(0)
 	w.until("the admission policy to hold", func() (bool, error) {
-		tries++ // what was taken once is no news, and asks for no verb
+		tries++ // a confirmation that is already there needs no verb
 		return strings.Contains(write("ben", says("anna", metav1.NewMicroTime(seen.Add(tries*time.Minute)))).says, "must be your own name"), nil
 	})
 	w.review("anna", authorizationv1.ResourceAttributes{Group: api.GroupVersion.Group, Resource: "fenceledgers", Verb: "confirm", Name: api.LedgerName})

@@ -10,7 +10,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// awaited waits until a fence has used up its tries, and its device is read on.
+// awaited waits until a fence has used up its tries, and its device is still read.
 func (w *world) awaited(node string) (f *api.NodeFence) {
 	w.t.Helper()
 	w.until("the fence of "+node+" to wait for its device", func() (bool, error) {
@@ -87,7 +87,7 @@ func TestABMCSaysOffTooSoon(t *testing.T) {
 	w.oneWriter()
 }
 
-// settles has a node's method say its BMC's lead.
+// settles sets the lead of a node's BMC in its method.
 func (w *world) settles(node, lead string) {
 	w.t.Helper()
 	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")

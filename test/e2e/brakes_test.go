@@ -22,12 +22,13 @@ import (
 // its Off and another one waits for its slot, and why both are then held or ended.
 type brake struct {
 	name string
-	// spec is the policy's then; before is what it says until then beside the usual.
+	// spec is the policy's spec from then on; before is what it has until then besides the usual.
 	spec, before string
 	also         func(w *world, nodes []string)
 	why          api.Reason
 	ends         bool
-	// nodes the policy has, if not two, of which the first alone is to be fenced.
+	// nodes is how many nodes the policy has, if not two, of which only the first is to be
+	// fenced.
 	nodes int
 }
 
@@ -72,9 +73,9 @@ func (b brake) asked(nodes []string) []string {
 	return nodes
 }
 
-// TestBrakes: every brake of a person stops what is under way, whether the fence waits for
-// its slot or is between the gate's yes and its Off. So do a storm and the loss of etcd's
-// quorum. When the brake is taken off, the fences go on (S13, S15, S17).
+// TestBrakes: every brake of a person stops what is under way, whether the fence waits for its
+// slot or is between the gate's yes and its Off. So do a storm and the loss of etcd's quorum.
+// When the brake is removed, the fences continue (S13, S15, S17).
 func TestBrakes(t *testing.T) {
 	rows, all := map[string][]string{}, 0
 	for _, b := range brakes {
@@ -116,10 +117,9 @@ func TestBrakes(t *testing.T) {
 	}
 }
 
-// begins returns when one of a row's fences is between the gate's yes and its Off, and the
-// other one waits for the slot. They may change places before the brake is put on, because
-// a yes lasts a minute, and then the other fence gets the slot. So both BMCs do not answer
-// until then.
+// begins returns when one of a row's fences is between the gate's yes and its Off, and the other
+// one waits for the slot. They may change places before the brake is set, because an admission
+// lasts a minute, and then the other fence gets the slot. So neither BMC answers until then.
 func (w *world) begins(b brake, nodes []string) {
 	w.t.Helper()
 	for _, n := range nodes {
@@ -130,7 +130,7 @@ func (w *world) begins(b brake, nodes []string) {
 		must(w.t, w.Lab.Fault(n, "hang"))
 	}
 	w.breaks(nodes[0], corev1.ConditionTrue)
-	w.phase(nodes[0], api.Fencing) // it reads, and its BMC says nothing
+	w.phase(nodes[0], api.Fencing) // it reads, and its BMC does not answer
 	if b.nodes > 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func (b brake) policy(nodes []string, spec string) string {
 	return rig.Policy(b.name, "selector: {matchLabels: {row: "+b.name+"}}\n"+strings.NewReplacer(names...).Replace(spec))
 }
 
-// put is what is done to hold the row's fences; the BMCs answer again after that.
+// put sets the brake that holds the row's fences; the BMCs answer again after that.
 func (w *world) put(b brake, nodes []string) {
 	w.t.Helper()
 	if b.spec != "" {
@@ -210,7 +210,7 @@ func (w *world) standsStill(b brake, node string) {
 	}
 }
 
-// goesOn takes two brakes back, and says after how long the fences went on.
+// goesOn removes two brakes, and logs after how long the fences continued.
 func (w *world) goesOn(rows map[string][]string) {
 	w.t.Helper()
 	at := time.Now()
@@ -244,8 +244,8 @@ func (w *world) tomorrow() {
 	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.JSONPatchType).AbsPath(crd).Body([]byte(patch)).Do(w.ctx).Error())
 }
 
-// keeps: fields of a policy that this nodefence does not know are still there after it has
-// written the policy's status, and the status names them.
+// keeps checks that fields of a policy that this nodefence does not know are still there after it
+// has written the policy's status, and that the status names them.
 func (w *world) keeps(policy, field string) {
 	w.t.Helper()
 	w.until("policy "+policy+" to say that "+field+" is not understood", func() (bool, error) {

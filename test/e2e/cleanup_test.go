@@ -21,7 +21,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// removals are the API server's answers to what nodefence asked to be gone.
+// removals are the API server's answers to nodefence's deletions.
 type removals struct {
 	mu  sync.Mutex
 	all []removal
@@ -33,7 +33,7 @@ type removal struct {
 	status int
 }
 
-// startWatched runs nodefence, and keeps what it has the API server remove.
+// startWatched runs nodefence, and keeps its deletions.
 func (w *world) startWatched() *removals {
 	w.t.Helper()
 	r := &removals{}
@@ -41,7 +41,7 @@ func (w *world) startWatched() *removals {
 	return r
 }
 
-// watch has what a nodefence asks of the API server pass by.
+// watch sees each request of a nodefence to the API server.
 func (r *removals) watch(o *local.Options) {
 	o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -76,8 +76,8 @@ func (r *removals) forget() {
 	r.all = nil
 }
 
-// taints watches a node, and says when the watch ends whether the out-of-service
-// taint was ever on it.
+// taints watches a node, and tells when the watch ends whether the out-of-service taint was ever
+// on it.
 func (w *world) taints(node string) (ever func() bool) {
 	w.t.Helper()
 	watch, err := w.Kube.CoreV1().Nodes().Watch(w.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node})
@@ -265,8 +265,8 @@ func (w *world) bound(name, node string) types.UID {
 	return p.UID
 }
 
-// TestPodsPerMinute counts by the API server's answers: no minute, however it
-// is laid, has more than the policy allows, and all pods go in the end.
+// TestPodsPerMinute counts by the API server's answers: no minute, wherever it begins, has more
+// than the policy allows, and all pods are gone in the end.
 func TestPodsPerMinute(t *testing.T) { // S24
 	const rate, pods = 2, 3
 	w := newWorld(t, 2, quick+"release: {strategy: ResourceDeletion, resourceDeletion: {podsPerMinute: 2}}\n")

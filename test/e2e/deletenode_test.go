@@ -31,8 +31,7 @@ func TestDeleteNode(t *testing.T) {
 		t.Errorf("%d Nodes are left: %v", len(nodes.Items), err)
 	}
 	w.words(db, "off")
-	// A machine that is switched on later gets a new Node, of which the old record knows
-	// nothing.
+	// A machine that is switched on later gets a new Node, which the old record does not know.
 	w.node(db, "power-on")
 	w.until("it to be there again", func() (bool, error) {
 		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, db, metav1.GetOptions{})

@@ -60,7 +60,7 @@ func (w *world) start(change func(*local.Options)) *rig.InProcess {
 	return p
 }
 
-// unhurried gives a call to a device all the time that it may have.
+// unhurried gives a call to a device the longest time that is allowed.
 func unhurried(o *local.Options) { o.Settings.DeviceCall = 0 }
 
 // database runs a StatefulSet and returns the node of its first pod.
@@ -83,7 +83,7 @@ func (w *world) phase(node string, want ...api.Phase) *api.NodeFence {
 	return f
 }
 
-// ended waits for the end of a node's fence, and checks how it came out.
+// ended waits for the end of a node's fence, and checks its outcome.
 func (w *world) ended(node string, outcome api.Reason) *api.NodeFence {
 	w.t.Helper()
 	f := w.phase(node, api.Finished)

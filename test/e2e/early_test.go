@@ -40,7 +40,7 @@ func TestEarlyPowerLoss(t *testing.T) {
 	w.unmarked(victim)
 }
 
-// fields: what the policy's field takes, and what it is unless set.
+// fields checks what the policy's field takes, and its default.
 func (w *world) fields() {
 	w.t.Helper()
 	err := w.Apply(w.ctx, rig.Policy("bad", "earlyProbe: {leaseStillDuration: 1s}\n"))

@@ -103,7 +103,7 @@ func (c *cloudNetwork) note(form url.Values) {
 	}
 }
 
-// bind has a node cut off from the network by its instance.
+// bind configures that a node is cut off from the network by its instance.
 func (c *cloudNetwork) bind(i int, change ...string) {
 	c.t.Helper()
 	secret := &corev1.Secret{StringData: map[string]string{"access_key": cloudKey, "secret_key": cloudSecret}}
@@ -115,7 +115,7 @@ func (c *cloudNetwork) bind(i int, change ...string) {
 	c.cutBy(node(i), "net", strings.NewReplacer(change...).Replace(method))
 }
 
-// cutBy adds a method to a node's isolation, or writes it anew.
+// cutBy adds a method to a node's isolation, or replaces it.
 func (w *world) cutBy(node, name, method string) {
 	w.t.Helper()
 	all := w.Kube.CoreV1().ConfigMaps("nodefence-system")
@@ -129,8 +129,8 @@ func (w *world) cutBy(node, name, method string) {
 	must(w.t, err)
 }
 
-// TestFenceCutsTheNetwork: a node hangs; its instance's security groups are swapped
-// before its power is cut, and are what its user made them before its recovery is done.
+// TestFenceCutsTheNetwork: a node hangs; its instance's security groups are swapped before its
+// power is cut, and are again as its user made them before its recovery is done.
 func TestFenceCutsTheNetwork(t *testing.T) {
 	// Each change of a group is held up until the test has asked the lab and the API server.
 	w := newWorld(t, 3, quick)
@@ -161,8 +161,8 @@ func TestFenceCutsTheNetwork(t *testing.T) {
 	c.inOrder(f)
 }
 
-// inOrder: the groups were saved before any was removed, and were forgotten after all were
-// given back. Both were seen before the fence went on.
+// inOrder checks that the groups were saved before any was removed, and that the saved ones were
+// deleted after all were given back. Both were seen before the fence continued.
 func (c *cloudNetwork) inOrder(f *api.NodeFence) {
 	c.t.Helper()
 	var told []string

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// bindingsArePeoples: the source writes and deletes only enrolments, though it has rights
-// to all ConfigMaps (S11: the device is the node's own).
+// bindingsArePeoples checks that the source writes and deletes only enrolments, though it has
+// rights to all ConfigMaps (S11: the device is the node's own).
 func (o *office) bindingsArePeoples() {
 	o.t.Helper()
 	cfg := rest.CopyConfig(o.Config)

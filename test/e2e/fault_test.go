@@ -20,9 +20,9 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s}
 `
 
-// TestBMCFaults spoils each BMC in another way, crashes all those nodes, and
-// sees which end in a release by themselves, which only once the fault is gone,
-// and which never (infra/README.md has the table).
+// TestBMCFaults makes each BMC fail in another way, crashes all those nodes, and checks which end
+// in a release by themselves, which only once the fault is gone, and which never (infra/README.md
+// has the table).
 func TestBMCFaults(t *testing.T) {
 	w := newWorld(t, 22, faultPolicy)
 	for i, c := range faults {
@@ -48,7 +48,7 @@ func node(i int) string { return fmt.Sprintf("node-%d", i) }
 // fault is one way in which a BMC misbehaves, and how the fence must end.
 type fault struct {
 	fault, verb string
-	// mends: the fault must be taken away before the fence can end.
+	// mends says that the fault must be removed before the fence can end.
 	mends bool
 	check func(t *testing.T, w *world, node string, mends bool)
 }

@@ -37,7 +37,7 @@ func TestCrashedNodeIsFencedAndItsPodMoves(t *testing.T) {
 	})
 }
 
-// checkProof: both reads stand in the record, a settle apart, bound to this fence.
+// checkProof checks that both reads are in the record, a settle apart, and bound to this fence.
 func checkProof(t *testing.T, f *api.NodeFence) {
 	t.Helper()
 	p := f.Status.Proof
@@ -52,7 +52,7 @@ func checkProof(t *testing.T, f *api.NodeFence) {
 	}
 }
 
-// checkAttached: no volume is attached to the node that was fenced.
+// checkAttached checks that no volume is attached to the node that was fenced.
 func checkAttached(w *world, victim string) {
 	w.t.Helper()
 	all, err := w.Kube.StorageV1().VolumeAttachments().List(w.ctx, metav1.ListOptions{})
@@ -143,7 +143,7 @@ func TestReplayedEventsDoNothing(t *testing.T) {
 func TestHealedBeforePowerIsNotCut(t *testing.T) { // S17
 	w := newWorld(t, 3, patient)
 	victim := w.database(1)
-	// The device hangs, so that the fence stands right before its first command.
+	// The device hangs, so that the fence waits right before its first command.
 	must(t, w.Lab.Fault(victim, "hang"))
 	before := w.userMarks(victim)
 	w.start(nil)
@@ -207,7 +207,7 @@ func (w *world) marksOf(node string) marks {
 	must(w.t, err)
 	m := marks{Unschedulable: n.Spec.Unschedulable, Labels: n.Labels}
 	for _, taint := range n.Spec.Taints {
-		// Kubernetes' own come and go with the node's health.
+		// Kubernetes' own taints come and go with the node's health.
 		if taint.Key != corev1.TaintNodeUnreachable && taint.Key != corev1.TaintNodeNotReady && taint.Key != corev1.TaintNodeUnschedulable {
 			m.Taints = append(m.Taints, taint)
 		}

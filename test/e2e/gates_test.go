@@ -98,9 +98,9 @@ func (g *gatesWorld) fresh() []run.Handler {
 	return all
 }
 
-// wave gives every gate the events of all dead nodes at once, and again as soon as
-// all have answered, until it is stopped. What a gate answers is of no interest:
-// who loses a race gets the next event.
+// wave gives every gate the events of all dead nodes at once, and again as soon as all have
+// answered, until it is stopped. The answers of the gates do not matter: a gate that loses a race
+// gets the next event.
 func (g *gatesWorld) wave(ctx context.Context, all []run.Handler, dead []string) {
 	src := events.SourceOf("gates")
 	for n := 0; ctx.Err() == nil; n++ {
@@ -121,8 +121,8 @@ func (g *gatesWorld) wave(ctx context.Context, all []run.Handler, dead []string)
 	}
 }
 
-// serve gives back each slot as soon as its fence has begun, until so many have.
-// The record stays open, so that whoever fences its node twice is seen.
+// serve gives back each slot as soon as its fence has begun, until so many have. The record stays
+// open, so that a second fence of its node is seen.
 func (g *gatesWorld) serve(want int) error {
 	for range want {
 		select {
@@ -173,7 +173,7 @@ func (g *gatesWorld) forget(dead []string) {
 		Body([]byte(`{"status":null}`)).Do(g.ctx).Error())
 }
 
-// judge looks at every version that the ledger and the records had in this round.
+// judge checks every version that the ledger and the records had in this round.
 func (g *gatesWorld) judge(dead []string) {
 	g.t.Helper()
 	got, err := g.watch.round(g.ctx, len(dead))

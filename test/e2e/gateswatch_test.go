@@ -89,7 +89,7 @@ func versionOf(e watch.Event) version {
 	return v
 }
 
-// seenRound is what came to light in one round.
+// seenRound is what was seen in one round.
 type seenRound struct {
 	ledgers, records int
 	// fences counts, by node, how often one got a slot.
@@ -120,9 +120,9 @@ func (s *slotWatch) round(ctx context.Context, records int) (seenRound, error) {
 	return replay(all), nil
 }
 
-// replay tells of each moment who holds a slot: fences that run, and reserved ones
-// that have not begun. A reservation whose fence is over counts for nothing, but
-// the ledger itself never has more than one either.
+// replay reports for each moment which fences hold a slot: fences that run, and reserved ones
+// that have not begun. A reservation whose fence is over does not count, but the ledger itself
+// never has more than one either.
 func replay(all []version) seenRound {
 	out := seenRound{fences: map[string]int{}}
 	open, reserved := map[string]*api.NodeFence{}, []api.Reservation(nil)

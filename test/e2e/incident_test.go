@@ -94,15 +94,15 @@ func TestIncidents(t *testing.T) {
 	w.oneWriter()
 }
 
-// in is the world as a part of a test sees it.
+// in is the world for a part of a test.
 func (w *world) in(t *testing.T) *world {
 	part := *w
 	part.t = t
 	return &part
 }
 
-// untouched are so many nodes of a zone that were told nothing yet and run
-// nothing of the database.
+// untouched are this many nodes of a zone that got no command yet and run nothing of the
+// database.
 func (w *world) untouched(zone, n int) []string {
 	w.t.Helper()
 	pods, err := w.Kube.CoreV1().Pods(metav1.NamespaceDefault).List(w.ctx, metav1.ListOptions{})
@@ -125,7 +125,7 @@ func (w *world) untouched(zone, n int) []string {
 	return all
 }
 
-// told is what the BMC of each node was told until now.
+// told has the commands that the BMC of each node got until now.
 func (w *world) told(nodes []string) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
@@ -137,8 +137,8 @@ func (w *world) told(nodes []string) map[string]string {
 	return all
 }
 
-// healed waits until no fence of these is open and they are Ready, and checks
-// that nothing was said to their BMCs meanwhile.
+// healed waits until no fence of these is open and they are Ready, and checks that their BMCs got
+// no command meanwhile.
 func (w *world) healed(nodes []string, before map[string]string) {
 	w.t.Helper()
 	var wg sync.WaitGroup

@@ -93,7 +93,7 @@ func (o *office) untilUsed(r right) {
 	o.until(r.String(), func() (bool, error) { return len(o.unused([]right{r})) == 0, nil })
 }
 
-// inJobs has a machine's BMC spoken to by an agent in pods.
+// inJobs configures that an agent in pods speaks with a machine's BMC.
 func (w *world) inJobs(m rig.Machine) {
 	w.t.Helper()
 	host, port, err := net.SplitHostPort(m.BMC)
@@ -139,7 +139,7 @@ type containers struct {
 	mu    sync.Mutex
 	begun map[types.UID]bool
 	pods  []corev1.Pod
-	// hang: they take their call and do nothing.
+	// hang makes them take their call and do nothing.
 	hang bool
 }
 
@@ -211,7 +211,7 @@ func (k *containers) run(ctx context.Context, bin string, p corev1.Pod, call []b
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		return err
 	}
-	words, _ := os.ReadFile(said) // none is a way to end, too
+	words, _ := os.ReadFile(said) // a container may end without one
 	code := int32(cmd.ProcessState.ExitCode())
 	phase := corev1.PodSucceeded
 	if code != 0 {

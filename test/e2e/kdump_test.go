@@ -38,7 +38,7 @@ type crashKernels struct {
 	listener *net.UDPAddr
 }
 
-// publish is how the listener tells the broker.
+// publish is how the listener sends events to the broker.
 type publish func(ctx context.Context, e event.Event) error
 
 func (p publish) Send(ctx context.Context, e event.Event) error { return p(ctx, e) }
@@ -76,9 +76,9 @@ func (w *world) address(node string) string {
 	return ""
 }
 
-// send has messages come from an address each second, until stop is called.
-// fence_kdump_send has no way to choose its source address, and all machines of a lab
-// are this one: what it sends is passed on, byte for byte, from that address.
+// send sends messages from an address each second, until stop is called. fence_kdump_send has no
+// way to choose its source address, and all machines of a lab are this one: what it sends is
+// passed on, byte for byte, from that address.
 func (k *crashKernels) send(from string) (stop func()) {
 	k.t.Helper()
 	out, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.ParseIP(from)}, k.listener)
@@ -121,7 +121,7 @@ func (k *crashKernels) send(from string) (stop func()) {
 	return stop
 }
 
-// heard is what is written down of a node's messages; nil if nothing is.
+// heard is what is recorded of a node's messages; nil if nothing is.
 func (k *crashKernels) heard(node string) *coordinationv1.Lease {
 	k.t.Helper()
 	l, err := k.Kube.CoordinationV1().Leases(kube.DumpsNamespace).Get(k.ctx, node, metav1.GetOptions{})
@@ -132,7 +132,7 @@ func (k *crashKernels) heard(node string) *coordinationv1.Lease {
 	return l
 }
 
-// untilHeard waits until so many messages of a node are written down.
+// untilHeard waits until this many messages of a node are recorded.
 func (k *crashKernels) untilHeard(node string, messages int32) {
 	k.t.Helper()
 	k.until(fmt.Sprintf("%d messages of %s to be heard", messages, node), func() (bool, error) {
@@ -141,7 +141,7 @@ func (k *crashKernels) untilHeard(node string, messages int32) {
 	})
 }
 
-// aside is another node than this.
+// aside is a node other than this.
 func (w *world) aside(node string) string {
 	if node == "node-0" {
 		return "node-1"

@@ -29,8 +29,8 @@ func (w *world) setLedger(user string, l *api.FenceLedger) error {
 	return client.CoreV1().RESTClient().Put().AbsPath(theLedger).SetHeader("Content-Type", "application/json").Body(body).Do(w.ctx).Error()
 }
 
-// ledgerIsPeoples: no program's account writes the ledger's spec, neither by the ledger
-// nor by its status (S16, S20).
+// ledgerIsPeoples checks that no program's account writes the ledger's spec, neither by the
+// ledger nor by its status (S16, S20).
 func (o *office) ledgerIsPeoples() {
 	o.t.Helper()
 	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus", "source"} {

@@ -28,8 +28,8 @@ import (
 
 const machineNamespace = "openshift-machine-api"
 
-// machines is our own Machine controller: it ends the instance of a Machine that is
-// deleted, and only then lets the Machine go.
+// machines is our own Machine controller: it ends the instance of a Machine that is deleted, and
+// only then removes its finalizer.
 type machines struct {
 	t     *testing.T
 	api   dynamic.ResourceInterface

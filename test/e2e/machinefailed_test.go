@@ -11,8 +11,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestFailedMachine: a Machine goes to phase Failed while its node is well. The node is
-// fenced at once, by what switches its power; one that is to be left alone is not.
+// TestFailedMachine: a Machine goes to phase Failed while its node is well. The node is fenced at
+// once, by the device that switches its power; a node that is to be left alone is not.
 func TestFailedMachine(t *testing.T) {
 	w := newWorld(t, 5, quick+"machines: {selector: {}}\n")
 	m, _ := w.instances()
@@ -45,7 +45,7 @@ func TestFailedMachine(t *testing.T) {
 	}
 	w.words(db, "off on")
 	w.unmarked(db)
-	// Its Machine is Failed still: it waits, and the other is left alone, and both are said.
+	// Its Machine is still Failed: it waits, and the other is left alone, and both are reported.
 	w.until("the policy to say so", func() (bool, error) {
 		p, err := w.Fences.Policy(w.ctx, "default")
 		if err != nil || len(p.Status.FailedMachines) != 2 {

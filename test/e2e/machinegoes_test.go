@@ -13,7 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// ofMachine has a Node say which Machine it is of, as Machine controllers do.
+// ofMachine makes a Node name its Machine, as Machine controllers do.
 func (w *world) ofMachine(node, namespace, machine string) {
 	w.t.Helper()
 	_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, node, types.MergePatchType, fmt.Appendf(nil,

@@ -25,18 +25,18 @@ import (
 
 var networkFences = schema.GroupVersionResource{Group: "csiaddons.openshift.io", Version: "v1alpha1", Resource: "networkfences"}
 
-// csiAddons is our own counterpart of csi-addons' controller, by the source of
-// v0.12.0, and of a storage system with a list of those whom it does not let in.
+// csiAddons is our own counterpart of csi-addons' controller, by the source of v0.12.0, and of a
+// storage system with a list of the clients to which it refuses access.
 type csiAddons struct {
 	t      *testing.T
 	api    dynamic.ResourceInterface
 	mu     sync.Mutex
 	banned []string
-	// done is what was carried out, in order.
+	// done has what was carried out, in order.
 	done []string
 }
 
-// csiAddons has the kind served.
+// csiAddons installs the kind.
 func (w *world) csiAddons() *csiAddons {
 	w.t.Helper()
 	dyn, err := dynamic.NewForConfig(w.Config)
@@ -52,7 +52,7 @@ func (w *world) csiAddons() *csiAddons {
 	return c
 }
 
-// start carries out what is wished until the test ends.
+// start carries out what objects ask for until the test ends.
 func (c *csiAddons) start(w *world) {
 	ctx, stop := context.WithCancel(w.ctx)
 	done := make(chan struct{})
@@ -132,7 +132,7 @@ func (w *world) notServed(d device.Driver) { // S2
 	}
 }
 
-// siblingOfNetworkFence has another kind of csi-addons' group served.
+// siblingOfNetworkFence installs another kind of csi-addons' group.
 func (w *world) siblingOfNetworkFence() {
 	w.t.Helper()
 	crd, err := os.ReadFile("testdata/networkfence.yaml")
@@ -208,7 +208,7 @@ func TestNetworkFence(t *testing.T) {
 	if len(all.Items) != 1 {
 		t.Fatalf("there are %d", len(all.Items))
 	}
-	// Somebody takes it as their own.
+	// Somebody else takes over the object.
 	mine := &all.Items[0]
 	mine.SetLabels(nil)
 	_, err = storage.api.Update(w.ctx, mine, metav1.UpdateOptions{})

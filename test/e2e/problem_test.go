@@ -22,9 +22,8 @@ var problems = rig.Problems("problems",
 	"{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, threshold: {count: 3, pods: 2}, action: Fence}",
 	"{name: attach, kubernetesEvent: {reason: FailedAttachVolume, about: Pod}, action: Evict, evict: {deleteAfter: 2s, maxPods: 2}}")
 
-// TestProblems: a problem that a rule is about leads to a fence once it was
-// reported often enough, or is only told; reports from before a fence do not lead
-// to the next.
+// TestProblems: a problem that a rule is about leads to a fence once it was reported often
+// enough, or is only reported on; reports from before a fence do not lead to the next.
 func TestProblems(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	must(t, w.Apply(w.ctx, problems))
@@ -91,9 +90,9 @@ func TestProblemsOfPods(t *testing.T) {
 	w.words(node, "off on")
 }
 
-// TestPodsAreMovedOffALiveNode: a Pod whose problem its policy wants moved is evicted,
-// or deleted once its disruption budget's time is over; it ends by its own kubelet, no
-// device hears of it, and Pods that fail everywhere do not wander for ever.
+// TestPodsAreMovedOffALiveNode: a Pod whose problem its policy wants moved is evicted, or deleted
+// once its disruption budget's time is over; its own kubelet ends it, no device gets a call, and
+// Pods that fail everywhere are not moved for ever.
 func TestPodsAreMovedOffALiveNode(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	must(t, w.Apply(w.ctx, problems))
@@ -120,7 +119,7 @@ func TestPodsAreMovedOffALiveNode(t *testing.T) {
 	if uid() != first {
 		t.Error("it was moved against its budget")
 	}
-	// Reports go on until somebody does something; the budget has two seconds.
+	// Reports continue until somebody does something; the budget has two seconds.
 	var again string
 	for i := 0; ; i++ {
 		w.reportOf(held, "FailedAttachVolume", fmt.Sprint("b", i))

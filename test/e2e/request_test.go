@@ -48,7 +48,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fence-no
 subjects: [{kind: ServiceAccount, name: rack-watch, namespace: default}]
 `
 
-// trusting believes two sources without a token.
+// trusting is a policy that believes two sources without a token.
 var trusting = rig.Problems("trusting",
 	"{name: west, cloudEvent: {source: /racks/west, brokerIsClosed: true}, action: Fence}",
 	"{name: smart, cloudEvent: {source: /smart, brokerIsClosed: true}, threshold: {count: 2}, action: Fence}")
@@ -117,7 +117,7 @@ func (w *world) asks() (asking, *rig.InProcess) {
 	return asking{world: w, url: server.URL, dir: dir}, p
 }
 
-// request is the event. A token "old" stands for none, an hour ago.
+// request is the event. A token "old" means no token, in a request of an hour ago.
 func (a asking) request(node, source, id, token string) event.Event {
 	a.t.Helper()
 	at, body := time.Now(), events.Request{Reason: "smoke"}
@@ -150,8 +150,8 @@ func (a asking) post(node, source, id, token string) {
 	}
 }
 
-// again hands the gate an event that it has served: another broker would, and
-// the local one keeps an ID apart for some minutes only.
+// again hands the gate an event that it has already served. Another broker might do so, and the
+// local one recognizes an ID for some minutes only.
 func (a asking) again(p *rig.InProcess, name, node, source, id, token string) {
 	a.t.Helper()
 	f, err := a.Fences.Fence(a.ctx, node)
@@ -192,7 +192,7 @@ func (a asking) said(name, node, id string, why api.Reason) {
 	a.t.Errorf("%s: no line of the log says %s", name, why)
 }
 
-// nowhere: the token is in no log, object, record or file (S29).
+// nowhere checks that the token is in no log, object, record or file (S29).
 func (a asking) nowhere(p *rig.InProcess, token string) {
 	a.t.Helper()
 	if bytes.Contains(a.log.Bytes(), []byte(token)) {

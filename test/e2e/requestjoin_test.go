@@ -16,9 +16,9 @@ var anHour = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, res
 unhealthyConditions: [{type: Ready, status: "Unknown", duration: 1h}]
 `
 
-// TestRequestsJoin: a request for a node whose fence waits for a condition to hold for
-// its time has that fence go on at once, and one that comes after the power was cut leads
-// to no second one (S7). Both are held to what any request is (S20).
+// TestRequestsJoin: if a node's fence still waits for its condition's duration, a request makes
+// that fence continue at once. A request that comes after the power was cut leads to no second
+// fence (S7). Both need the rights of any request (S20).
 func TestRequestsJoin(t *testing.T) {
 	w := newWorld(t, 4, anHour)
 	a, p := w.asks()
@@ -68,8 +68,8 @@ func TestRequestsJoin(t *testing.T) {
 	a.nowhere(p, first)
 }
 
-// joined waits for the three places that tell of a request which joins a fence: the log,
-// the metric and an Event on the Node.
+// joined waits for the three places that report a request which joins a fence: the log, the
+// metric and an Event on the Node.
 func (a asking) joined(name, node, id string) {
 	a.t.Helper()
 	a.until("an Event on "+node+" that tells of "+name, func() (bool, error) {

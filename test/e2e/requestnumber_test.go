@@ -14,8 +14,8 @@ import (
 )
 
 // TestAWordIsAboutOneFence: an approval of a node's first fence does nothing for its second
-// fence, whether it is patched, applied from an old file, or written late without the
-// admission policy. A client that waits for Succeeded waits for the open fence.
+// fence, whether it is patched, applied from an old file, or written late without the admission
+// policy. A client that waits for Succeeded waits for the open fence.
 func TestAWordIsAboutOneFence(t *testing.T) {
 	w := newWorld(t, 2, quick+"mode: RequireApproval\n")
 	w.start(nil)
@@ -48,7 +48,7 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 		t.Errorf("written late: %v", err)
 	}
 
-	// Somebody has taken the admission policy away: the gate compares the number too.
+	// The admission policy was deleted: the gate compares the number too.
 	bindings := w.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	must(t, bindings.Delete(w.ctx, "nodefence-requests", metav1.DeleteOptions{}))
 	w.until("a word about the first fence to be taken", func() (bool, error) {
@@ -69,12 +69,12 @@ func TestAWordIsAboutOneFence(t *testing.T) {
 	w.oneWriterIfAny()
 }
 
-// approval is a word of the lab's administrator about a fence of this number.
+// approval is an approval by the lab's administrator for the fence of this number.
 func approval(number int) string {
 	return fmt.Sprintf(`{"approve":{"fenceNumber":%d,"by":"lab-admin","at":"2026-01-01T00:00:00Z"}}`, number)
 }
 
-// patchWords asks something of a fence.
+// patchWords sends a request about a fence.
 func (w *world) patchWords(node, requests string) error {
 	return w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/" + node).
 		Body([]byte(`{"spec":{"requests":` + requests + `}}`)).Do(w.ctx).Error()

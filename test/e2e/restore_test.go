@@ -11,13 +11,13 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// The API server's etcd is taken back to an older snapshot; machines and BMCs are not.
-// What ran on the nodes before is bound to them again then, by the restore and not by
-// a fence, so that who writes where says nothing here.
+// The API server's etcd is taken back to an older snapshot; machines and BMCs are not. After that
+// the pods of before are bound to the nodes again, by the restore and not by a fence, so the
+// writers' record means nothing here.
 
-// TestARestoreHoldsWhatIsNew: a fence has begun and ended since the snapshot, and nobody
-// knows of it any more. A node that dies then is held, everybody is told, and nothing goes
-// on until a person confirms in their own name (S16, S20, S28).
+// TestARestoreHoldsWhatIsNew: a fence has begun and ended since the snapshot, and no record of it
+// is left. A node that dies then is held, that is reported, and nothing continues until a person
+// confirms in their own name (S16, S20, S28).
 func TestARestoreHoldsWhatIsNew(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	w.start(nil)
@@ -73,8 +73,8 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	w.words(victim, "off on")
 	w.oneWriter()
 
-	// It dies again, and the pause, which is not in the snapshot, keeps that from being
-	// fenced first. Healthy, it would need no Off, nor anybody's word.
+	// It dies again, and the pause, which is not in the snapshot, keeps that from being fenced
+	// first. If it were healthy, it would need no Off and no confirmation.
 	must(t, w.Apply(w.ctx, rig.Policy("default", quick+"pauseRequests: [me]\n")))
 	w.node(victim, "crash")
 	must(t, w.Lab.Restore(backup))
@@ -96,12 +96,12 @@ func (w *world) snapshot() string {
 	return file
 }
 
-// wentBack waits until the ledger tells that the API server's state went back, and
-// returns in which words those are told who wait.
+// wentBack waits until the ledger says that the API server's state went back, and returns the
+// message for the fences that wait.
 func (w *world) wentBack() (says string) {
 	w.t.Helper()
 	w.until("the ledger to tell of the restore", func() (bool, error) {
-		l, err := w.as("anna").Ledger(w.ctx) // who has not seen what was before
+		l, err := w.as("anna").Ledger(w.ctx) // a client that has not seen the state of before
 		if err != nil || l.Status.Restored == nil {
 			return false, nil
 		}
@@ -118,7 +118,7 @@ func (w *world) wentBack() (says string) {
 	return says
 }
 
-// confirmRestore is anna's word, whoever else writes the ledger meanwhile.
+// confirmRestore is anna's confirmation, even if others write the ledger meanwhile.
 func (w *world) confirmRestore() {
 	w.t.Helper()
 	anna := w.as("anna")

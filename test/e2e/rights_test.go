@@ -119,7 +119,7 @@ func TestRights(t *testing.T) {
 		return bytes.Contains(w.log.Bytes(), []byte("PodMoved")), nil
 	})
 
-	// What was known of a node that is gone goes too.
+	// What is kept of a node that is gone is deleted too.
 	w.until("the FenceTarget of a node that is gone to go", func() (bool, error) {
 		ft, err := w.Fences.Target(w.ctx, "gone")
 		return ft == nil && err == nil, nil
@@ -133,8 +133,8 @@ func TestRights(t *testing.T) {
 		return f == nil && err == nil, nil
 	})
 
-	// The broker gives an event up, and the clocks tick: policystatus counts
-	// under a storm that nobody asks about any more.
+	// The broker gives an event up, and the clocks tick: policystatus counts nodes for a storm
+	// that no fence asks about any more.
 	e := a.request(first, "/me", "3", "")
 	for _, name := range []string{"deadletter", "resync", "policystatus"} {
 		if name == "resync" {
@@ -286,7 +286,7 @@ func (o *office) port(node, password string) {
 	must(o.t, err)
 }
 
-// givenBack: the node was cut off, and is no more.
+// givenBack checks that the node, which was cut off, has access again.
 func (o *office) givenBack(node string) {
 	o.t.Helper()
 	d, err := o.ports.Kind().Open(map[string]string{"name": node})
@@ -349,10 +349,10 @@ func (o *office) unused(granted []right) (never []right) {
 	return never
 }
 
-// covers: a grant everywhere covers each namespace, one without a name each
-// name. Who watches must be able to list too: an API server that does not stream
-// lists is asked so. That who writes a NodeFence decides is for the admission policy
-// of infra/crd to ask, as is that who patches one takes its finalizer off.
+// covers: a grant everywhere covers each namespace, one without a name each name. An account that
+// watches must also be able to list, for API servers that do not stream lists. The admission
+// policy of infra/crd, and not this test, judges which account that writes a NodeFence may
+// decide, and which one may remove its finalizer.
 func covers(g, u right) bool {
 	if g.resource == "nodefences/finalizers" && g.verb == "update" && u.resource == "nodefences" && u.verb == "patch" {
 		g.resource, g.verb = u.resource, u.verb

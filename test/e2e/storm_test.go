@@ -133,7 +133,7 @@ func (w *world) atMost(most int, nodes []string) {
 	}
 }
 
-// TestPausedAndStopped: neither starts a fence; what was held goes on afterwards.
+// TestPausedAndStopped: in neither state a fence starts; what was held continues afterwards.
 func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w := newWorld(t, 3, quick+"pauseRequests: [me]\n")
 	w.start(nil)
@@ -149,7 +149,7 @@ func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w.words("node-1", "off on")
 }
 
-// held waits until a fence is held so, and returns the record as it then was: the
+// held waits until a fence is held with this reason, and returns the record as it then was: the
 // next look may find another.
 func (w *world) held(node string, why api.Reason) (f *api.NodeFence) {
 	w.t.Helper()

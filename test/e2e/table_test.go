@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/test/apitable"
 )
 
-// tables: each row of testdata/api is taken or refused as it says, and a field that is
-// none is named.
+// tables checks that each row of testdata/api is taken or refused as it says, and that an unknown
+// field is named.
 func tables(t *testing.T, w *world) {
 	for _, table := range apitable.Read(t, "testdata/api") {
 		for _, r := range table.Rows {
@@ -40,7 +40,8 @@ func tables(t *testing.T, w *world) {
 	}
 }
 
-// leftOut: what a Go client leaves out becomes what YAML without it becomes.
+// leftOut checks that a field that a Go client leaves out gets the same value as in YAML without
+// it.
 func leftOut(t *testing.T, w *world) {
 	apitable.LeftOut(t, apitable.Read(t, "testdata/api"), func(object map[string]any) (map[string]any, error) {
 		made, err := w.dryRun(object, true)

@@ -16,11 +16,10 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestNodesThatCouldNotBeFencedAreReported before anything fails: one without a
-// binding, one whose BMC does not answer, one whose BMC lets nobody in, and two whose
-// cables are swapped. One of those fails besides: its fence stops at the device of another
-// machine, and after a mended ConfigMap and a retry goes on with its own (S11). What is
-// mended is said too.
+// TestNodesThatCouldNotBeFencedAreReported before anything fails: one without a binding, one
+// whose BMC does not answer, one whose BMC lets nobody in, and two whose cables are swapped. One
+// of those fails as well: its fence stops at the device of another machine, and continues with
+// its own after the ConfigMap is corrected and a retry (S11). A correction is reported too.
 func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	machines, err := w.Lab.Machines()
@@ -77,7 +76,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	}
 }
 
-// retries has a person ask that a fence that was given up be tried again.
+// retries makes a person ask for a retry of a fence that was given up.
 func (w *world) retries(node string) {
 	w.t.Helper()
 	ask := fmt.Sprintf(`{"spec":{"requests":{"retry":{"fenceNumber":1,"by":"lab-admin","at":%q}}}}`, time.Now().UTC().Format(time.RFC3339))

@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// trial is the README's block for new users, which they paste as it stands.
+// trial is the README's block for new users, which they paste as it is.
 func trial(t *testing.T) (root, script string) {
 	t.Helper()
 	root, err := rig.Root()
@@ -31,7 +31,7 @@ func trial(t *testing.T) (root, script string) {
 }
 
 // runTrial runs a script as a shell that a block is pasted into does, in a process group that
-// ends with the test, and gives what it said and the name of its lab.
+// ends with the test, and returns its output and the name of its lab.
 func runTrial(t *testing.T, root, script string) (said, lab string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
@@ -50,7 +50,7 @@ func runTrial(t *testing.T, root, script string) (said, lab string, err error) {
 	return out.String(), lab, err
 }
 
-// nothingLeft of the lab.
+// nothingLeft checks that nothing is left of the lab.
 func nothingLeft(t *testing.T, root, lab string) {
 	t.Helper()
 	if lab == "" {
@@ -63,7 +63,7 @@ func nothingLeft(t *testing.T, root, lab string) {
 	}
 }
 
-// TestTheTrial runs the README's block as it stands.
+// TestTheTrial runs the README's block as it is.
 func TestTheTrial(t *testing.T) {
 	root, script := trial(t)
 	said, lab, err := runTrial(t, root, script)

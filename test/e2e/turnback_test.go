@@ -66,7 +66,7 @@ type turns struct {
 	// left is how many writes there are until the node recovers; node is it.
 	left int
 	node string
-	// recovered, and at what; off: the Off was decided, and is saved.
+	// recovered, and after which write; off says that the Off was decided and saved.
 	recovered bool
 	last      string
 	off       bool
@@ -135,7 +135,7 @@ func (b *turns) birth(name string) error {
 	return err
 }
 
-// recovers has a node die, and recover after so many writes. False: the Off came first.
+// recovers makes a node die, and recover after this many writes. False: the Off came first.
 func (b *turns) recovers(step int) bool {
 	b.t.Helper()
 	b.mu.Lock()
@@ -181,9 +181,9 @@ func ending(f *api.NodeFence) string {
 	return fmt.Sprintf("%s %s", f.CurrentPhase(), f.Status.Outcome)
 }
 
-// chain hands the event of the death to the functions, and then each event that
-// they reply with, or else the wake-up that the source would send, until the
-// record is closed or the device was told something.
+// chain hands the event of the death to the functions, and then each event that they reply with,
+// or else the wake-up that the source would send, until the record is closed or the device got a
+// command.
 func (b *turns) chain() *api.NodeFence {
 	b.t.Helper()
 	src := events.SourceOf("turns")
@@ -217,8 +217,8 @@ func (b *turns) handle(e event.Event) (*event.Event, error) {
 	return h(b.ctx, e)
 }
 
-// between has the node recover right after a write of the functions, before they
-// hear that it was made.
+// between makes the node recover right after a write of the functions, before they get the
+// answer.
 func (b *turns) between(next http.RoundTripper) http.RoundTripper {
 	return tripper(func(r *http.Request) (*http.Response, error) {
 		var body []byte
@@ -262,7 +262,7 @@ func (b *turns) wrote(what string, body []byte) {
 	}
 }
 
-// recover has the node be back: Ready, and with a Lease that moves.
+// recover brings the node back: Ready, and with a Lease that moves.
 func (b *turns) recover() {
 	renewed := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
 	_, err := b.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(b.ctx, b.node, types.MergePatchType, []byte(renewed), metav1.PatchOptions{})

@@ -12,7 +12,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// uncordoners: ben may write wishes and may not uncordon, anna may both.
+// uncordoners: ben may write requests and may not uncordon, anna may do both.
 const uncordoners = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -118,7 +118,7 @@ func TestKindsThatAreNewerThanTheProgram(t *testing.T) {
 	}
 }
 
-// reshape has the API server serve a kind with other fields there.
+// reshape makes the API server serve a kind with other fields there.
 func (w *world) reshape(plural, of string, change func(fields map[string]any)) {
 	w.t.Helper()
 	root, err := rig.Root()

@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestPauseWindow: a node that dies while a window is open is held, and everybody
-// is told until when; it is fenced once the window is over; and a window that begins
-// in the middle of a fence changes nothing of it, and holds the next one (S25, S27, S28).
+// TestPauseWindow: a node that dies while a window is open is held, all are told until when,
+// and it is fenced once the window is over. A window that begins in the middle of a fence does
+// not change that fence, and holds the next one (S25, S27, S28).
 func TestPauseWindow(t *testing.T) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	open := window(hour.Add(-2*time.Hour), 8*time.Hour)

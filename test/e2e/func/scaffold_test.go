@@ -88,8 +88,8 @@ func scaffold(t *testing.T, root, dir string) {
 	must(t, os.Symlink(root, filepath.Join(dir, "f")))
 }
 
-// buildEnvs is this process's environment with what func.yaml adds for the builders. Our
-// own flags stay beside, so that what is compiled already is not compiled again.
+// buildEnvs is this process's environment with what func.yaml adds for the builders. Our own
+// flags are kept, so that packages that are already compiled are not compiled again.
 func buildEnvs(t *testing.T, root string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "func.yaml"))

@@ -121,7 +121,7 @@ func deployed(t *testing.T) []string {
 	return env
 }
 
-// relay stands between the programs and the API server, and can be cut.
+// relay is between the programs and the API server, and can be cut.
 type relay struct {
 	net.Listener
 	mu    sync.Mutex

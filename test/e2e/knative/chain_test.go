@@ -18,7 +18,7 @@ func TestACrashedNodeIsFencedOverKnative(t *testing.T) {
 		t.Errorf("%d dead letters in a run without faults: %v", n, err)
 	}
 
-	// A misspelt type is no function's. It is told of, and it leads to nothing.
+	// An event with a misspelt type goes to no function. It is reported, and leads to nothing.
 	must(t, w.send(system, broker, plain("misspelt", "io.nodefence.request.fenc.v1", victim, "{}")))
 	w.until("the misspelt type to be told of", func() (bool, error) {
 		log, err := os.ReadFile(filepath.Join(w.dir, "nodefence-deadletter.log"))

@@ -127,9 +127,8 @@ func (w *world) metric(workload, name string) float64 {
 	return 0
 }
 
-// TestAFunctionIsAway: the broker gives the event up, the dead-letter function
-// tells of it, nothing is released meanwhile, and the fence goes on when the
-// function is back.
+// TestAFunctionIsAway: the broker gives the event up, the dead-letter function reports it,
+// nothing is released meanwhile, and the fence continues when the function is back.
 func TestAFunctionIsAway(t *testing.T) { // S1, S19
 	w := newWorld(t)
 	w.deploy()
@@ -161,8 +160,8 @@ func (w *world) unreleased(f *api.NodeFence) {
 	}
 }
 
-// TestForgedEventsDoNothing: whoever reaches the broker says that healthy nodes
-// are fenced, and that one whose BMC hangs is off already.
+// TestForgedEventsDoNothing: somebody who reaches the broker claims that healthy nodes are
+// fenced, and that a node whose BMC hangs is already off.
 func TestForgedEventsDoNothing(t *testing.T) { // S18
 	w := newWorld(t)
 	w.deploy()
@@ -213,8 +212,8 @@ func TestForgedEventsDoNothing(t *testing.T) { // S18
 	c.end()
 }
 
-// forgeries are every event there is about a node, told by somebody who has read
-// the record of another's fence.
+// forgeries are all kinds of events about a node, sent by somebody who has read the record of
+// another node's fence.
 func forgeries(f *api.NodeFence, node string) (all []event.Event) {
 	now := time.Now()
 	source := events.SourceOf("forged")

@@ -47,9 +47,8 @@ spec:
 `, name, eventType)
 }
 
-// TestKnativeDelivers holds the stand to what nodefence builds on: an event
-// reaches its subscriber, a reply the next one, and what nobody takes the
-// dead-letter sink.
+// TestKnativeDelivers checks that this installation does what nodefence relies on: an event
+// reaches its subscriber, a reply the next one, and what nobody takes the dead-letter sink.
 func TestKnativeDelivers(t *testing.T) {
 	w := newWorld(t)
 	must(t, w.Apply(w.ctx, try))

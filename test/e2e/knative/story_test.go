@@ -22,7 +22,7 @@ func (w *world) database() string {
 type crash struct {
 	*world
 	node string
-	// told is what the BMC had been told before, and number the last fence's.
+	// told has the commands that the BMC got before, and number is the last fence's.
 	told   string
 	number int64
 }
@@ -53,9 +53,9 @@ func (c *crash) reach(phase api.Phase) {
 	})
 }
 
-// end waits for the fence's end, and checks all that must hold whatever happened
-// on the way: the pod runs elsewhere, the machine was switched off and on once,
-// no volume had two writers, and the node is as it was.
+// end waits for the fence's end, and checks all that must hold whatever happened on the way: the
+// pod runs elsewhere, the machine was switched off and on once, no volume had two writers, and
+// the node is as it was before.
 func (c *crash) end() *api.NodeFence {
 	c.t.Helper()
 	if _, err := c.PodRunning(c.ctx, "db-0", c.node); err != nil {
@@ -99,7 +99,7 @@ func (w *world) unmarked(node string) {
 	}
 }
 
-// lost counts the Kubernetes Events that tell of a dead letter about a node's fence.
+// lost counts the Kubernetes Events that report a dead letter about a node's fence.
 func (w *world) lost(node string) (int, error) {
 	all, err := w.Kube.CoreV1().Events(metav1.NamespaceDefault).List(w.ctx, metav1.ListOptions{})
 	if err != nil {

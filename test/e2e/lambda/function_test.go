@@ -20,7 +20,7 @@ type function struct {
 	log       io.Writer
 	// retries is the template's MaximumRetryAttempts.
 	retries int
-	// failed is told of what was given up.
+	// failed gets the events that were given up.
 	failed func(record []byte)
 
 	places chan *place
@@ -76,7 +76,7 @@ func (f *function) try(payload []byte) {
 	}
 }
 
-// run has one process handle the event.
+// run lets one process handle the event.
 func (f *function) run(payload []byte) error {
 	var at *place
 	select {

@@ -16,7 +16,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// onceEach is all that a cloud may be told in the course of one fence.
+// onceEach has all commands that a cloud may get during one fence.
 const onceEach = "StopInstances StartInstances"
 
 func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
@@ -161,7 +161,7 @@ func (w *world) moved(from string) {
 	must(w.t, err)
 }
 
-// fenced waits for the end of a fence, and checks what the cloud was told.
+// fenced waits for the end of a fence, and checks the commands that the cloud got.
 func (w *world) fenced(c *ec2, node string) {
 	w.t.Helper()
 	f := w.phase(node, api.Finished)

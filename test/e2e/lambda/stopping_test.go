@@ -7,9 +7,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
 )
 
-// TestAnInstanceThatSomebodyStopsStaysOff: it is on its way off, by another hand,
-// when it is first looked at. It is waited for, its work is released, and nobody
-// stops or starts it (S12).
+// TestAnInstanceThatSomebodyStopsStaysOff: somebody else is stopping it when nodefence first
+// looks at it. nodefence waits for it and releases its work, and neither stops nor starts it
+// (S12).
 func TestAnInstanceThatSomebodyStopsStaysOff(t *testing.T) {
 	w := newWorld(t, 3)
 	cloud := w.cloud()

@@ -84,7 +84,7 @@ func (w *world) tell() {
 	w.t.Logf("events: %s", strings.Join(w.bus.types(), "\n"))
 }
 
-// deploy starts every function of the template, with so many processes each.
+// deploy starts every function of the template, with this many processes each.
 func (w *world) deploy(processes int) {
 	w.t.Helper()
 	bootstrap, err := rig.Bin("nodefence")
@@ -144,8 +144,7 @@ func (w *world) api() *httptest.Server {
 	return s
 }
 
-// end lets what is under way end, says what the processes have needed, and
-// ends them.
+// end waits for what is under way, logs what the processes have needed, and ends them.
 func (w *world) end() {
 	for _, f := range w.bus.functions {
 		f.close()
@@ -161,7 +160,7 @@ func (w *world) end() {
 	}
 }
 
-// kubeconfig is the lab's, in the name of somebody else.
+// kubeconfig is the lab's kubeconfig for another user.
 func (w *world) kubeconfig(user string, groups ...string) string {
 	w.t.Helper()
 	cfg, err := clientcmd.LoadFromFile(w.Lab.Kubeconfig)
@@ -208,7 +207,7 @@ func (w *world) source() (kill func()) {
 	return kill
 }
 
-// ticking has the clock tick until the test ends, faster than AWS's.
+// ticking makes the clock tick until the test ends, faster than AWS's.
 func (w *world) ticking() {
 	ctx, stop := context.WithCancel(w.ctx)
 	var done sync.WaitGroup
