@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster names an EKS cluster and where it is: what `aws eks describe-cluster`
-// tells of it. It is not asked for at start, because a function then needs one
-// permission and one failure less.
+// Cluster names an EKS cluster and its address, as `aws eks describe-cluster` reports them. They
+// are configured, and not asked for at the start of a function. So a function needs one
+// permission less, and one call less can fail.
 type Cluster struct {
 	Name string `envconfig:"NODEFENCE_EKS_CLUSTER"`
 	// Endpoint is its API server, an https URL.
@@ -27,9 +27,9 @@ type Cluster struct {
 	CA string `envconfig:"NODEFENCE_EKS_CA"`
 }
 
-// Or reaches the cluster if one is named, as the role that the environment gives
-// this process; else the one that a kubeconfig names, or, without any, the
-// pod's own.
+// Or connects to the cluster if one is named, as the role that the environment gives this
+// process. Otherwise it connects to the cluster that a kubeconfig names or, without a kubeconfig,
+// to the pod's own.
 func (c Cluster) Or(ctx context.Context, kubeconfig string) (*rest.Config, error) {
 	if c.Name != "" && kubeconfig != "" {
 		return nil, errors.New("both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster")
@@ -44,7 +44,7 @@ func (c Cluster) Or(ctx context.Context, kubeconfig string) (*rest.Config, error
 	return c.Config(cfg)
 }
 
-// Config reaches the cluster as the role that the AWS configuration names.
+// Config connects to the cluster as the role that the AWS configuration names.
 func (c Cluster) Config(cfg aws.Config) (*rest.Config, error) {
 	ca, err := c.check()
 	if err != nil {

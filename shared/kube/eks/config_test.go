@@ -17,7 +17,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// server is an API server that lets in whom EKS would.
+// server is an API server that accepts the tokens that EKS would accept.
 func server(t *testing.T, refuse func(token string) bool) (*httptest.Server, Cluster) {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,9 +16,9 @@ import (
 const (
 	tokenPrefix   = "k8s-aws-v1."
 	clusterHeader = "x-k8s-aws-id"
-	// validity is what EKS grants from the date of signing on.
+	// validity is how long EKS accepts a token, counted from the date of signing.
 	validity = 15 * time.Minute
-	// renewAfter leaves a request that is on its way time to arrive.
+	// renewAfter is shorter, so that a request that is on its way has time to arrive.
 	renewAfter = 10 * time.Minute
 	// expires is the presigned URL's own; EKS and STS go by the date instead,
 	// and old authenticators refuse more than a minute.
@@ -40,8 +40,8 @@ type tokens struct {
 }
 
 func (t *tokens) get(ctx context.Context) (string, error) {
-	// The wall clock alone: a frozen process's monotonic clock stands still
-	// while the token grows old.
+	// This uses the wall clock alone: in a frozen process the monotonic clock stands still while
+	// the token grows old.
 	now := t.now().Round(0)
 	t.mu.Lock()
 	defer t.mu.Unlock()

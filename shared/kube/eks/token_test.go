@@ -60,7 +60,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokenIsWhatTheSDKWouldSign holds our URL to that of the SDK's own STS client.
+// TestTokenIsWhatTheSDKWouldSign compares our URL with that of the SDK's own STS client.
 func TestTokenIsWhatTheSDKWouldSign(t *testing.T) {
 	creds := aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: secret, SessionToken: "session"}
 	client := sts.New(sts.Options{Region: "eu-central-1", Credentials: credentials.StaticCredentialsProvider{Value: creds}})

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// Who gets a token sends the URL in it to STS, with the cluster's header, and
-// STS computes the signature again. Both are done here from the public
-// documents of Signature Version 4, without the SDK.
+// EKS sends the URL in a token to STS, with the cluster's header, and STS computes the signature
+// again. Both are done here from the public documents of Signature Version 4, without the SDK.
 
 // claims is what a token says.
 type claims struct {

@@ -1,5 +1,5 @@
-// Package kubetest answers in an API server's place, for tests of what asks one.
+// Package kubetest answers in place of an API server, for tests of its clients.
 //
-// What a reader must not get wrong: it keeps nothing and refuses nothing that a test does
-// not say. How a real API server behaves is seen in test/e2e.
+// What a reader must not get wrong: it keeps and refuses only what a test says. test/e2e shows
+// how a real API server behaves.
 package kubetest

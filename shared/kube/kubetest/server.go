@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Serve has a server answer until the test ends, and gives what reaches it.
+// Serve runs a server until the test ends, and returns what reaches it.
 func Serve(t testing.TB, answers http.Handler) *rest.Config {
 	t.Helper()
 	s := httptest.NewServer(answers)
@@ -21,7 +21,7 @@ func Serve(t testing.TB, answers http.Handler) *rest.Config {
 	return &rest.Config{Host: s.URL}
 }
 
-// Client asks a server that answers so.
+// Client is a client of a server with these answers.
 func Client(t testing.TB, answers http.Handler) *kube.Client {
 	t.Helper()
 	c, err := kube.New(Serve(t, answers))
@@ -31,8 +31,9 @@ func Client(t testing.TB, answers http.Handler) *kube.Client {
 	return c
 }
 
-// Table answers reads with these objects, by their paths: text as it stands, all else as
-// JSON. What is not there is not found. Writes, where there may be any, are for others.
+// Table answers reads with these objects, by their paths: text as it is, all else as JSON. For
+// any other path it answers that the object is not found. Another handler takes the writes, if
+// there are any.
 func Table[O any](objects map[string]O, writes http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		o, ok := objects[r.URL.Path]
@@ -52,7 +53,7 @@ func Table[O any](objects map[string]O, writes http.HandlerFunc) http.HandlerFun
 // Answer is an object, or JSON as text.
 func Answer(w http.ResponseWriter, object any) { answer(w, http.StatusOK, object) }
 
-// Refuse is an API server's no.
+// Refuse is a refusal by an API server.
 func Refuse(w http.ResponseWriter, code int32, reason metav1.StatusReason) {
 	answer(w, int(code), metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: reason, Code: code,
@@ -63,7 +64,7 @@ func answer(w http.ResponseWriter, code int, object any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	if text, ok := object.(string); ok {
-		_, _ = io.WriteString(w, text) // who went away hears nothing
+		_, _ = io.WriteString(w, text) // the client may have gone away
 		return
 	}
 	_ = json.NewEncoder(w).Encode(object)

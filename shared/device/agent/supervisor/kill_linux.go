@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killAll kills what this process has for children until there are none: the
-// children of those that are killed come to it, whatever session they are in.
-// Parents go first, because a shell whose child is killed goes on with its next
-// command.
+// killAll kills the children of this process until there are none: the children of a killed
+// process become children of this one, whatever session they are in. Parents are killed first,
+// because a shell whose child is killed continues with its next command.
 func killAll(none <-chan struct{}) {
 	for {
 		select {
@@ -30,7 +29,7 @@ func killAll(none <-chan struct{}) {
 	}
 }
 
-// children are those of this process.
+// children are the children of this process.
 func children() []int {
 	dir, err := os.ReadDir("/proc")
 	if err != nil {

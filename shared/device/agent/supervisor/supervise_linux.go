@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that was started to supervise does so and ends. Any other goes on.
+// A process that was started to supervise does so and ends. Any other continues.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == Name {
 		os.Exit(supervise(os.Stdin, os.Stdout))
@@ -22,15 +22,16 @@ func init() {
 func supervise(in io.Reader, out io.Writer) int {
 	// The agent gets a signal when the thread ends that started it.
 	runtime.LockOSThread()
-	// Who is told to end goes on until there is nothing to supervise. They are
-	// caught and not ignored, because the agent would inherit the latter.
+	// A supervisor that gets these signals continues until there is nothing to supervise. It
+	// catches and does not ignore them, because the agent would inherit that they are ignored.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	var j Job
 	words := json.NewDecoder(in)
 	if words.Decode(&j) != nil {
 		return 1 // nobody is there any more
 	}
-	// Children that their parents left come here instead of to init, and are found.
+	// Children whose parents have ended become children of this process instead of init's, and
+	// are found.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return tell(out, Outcome{Err: "become the subreaper: " + err.Error()})
 	}
@@ -81,8 +82,8 @@ type process struct {
 	none chan struct{}
 }
 
-// environment is all that an agent has of it. A proxy, a cloud's credentials and
-// the like are this program's own.
+// environment is the agent's whole environment. A proxy, a cloud's credentials and the like
+// belong to this program, and the agent does not get them.
 var environment = []string{
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/nonexistent", "PYTHONDONTWRITEBYTECODE=1",
 }
@@ -101,7 +102,7 @@ func start(j Job) (*process, error) {
 	}
 	pid, err := syscall.ForkExec(j.Path, append([]string{j.Path}, j.Args...), &syscall.ProcAttr{
 		Dir: "/", Env: environment, Files: []uintptr{theirs[0].Fd(), theirs[1].Fd(), theirs[2].Fd()},
-		// The agent has no terminal, and goes if this process is killed.
+		// The agent has no terminal, and is killed if this process is killed.
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	for _, f := range theirs {
@@ -118,7 +119,7 @@ func start(j Job) (*process, error) {
 	return p, nil
 }
 
-// read keeps the beginning and reads on, so that nobody waits for it.
+// read keeps the beginning and continues to read, so that the writer never waits.
 func read(f *os.File, most int64) Text {
 	data, _ := io.ReadAll(io.LimitReader(f, most))
 	n, _ := io.Copy(io.Discard, f)
@@ -126,9 +127,9 @@ func read(f *os.File, most int64) Text {
 	return Text{Data: data, Cut: n > 0}
 }
 
-// reap takes the end of every child, the agent and what was left to this
-// process. When there is none, there is no descendant either: each has a parent
-// that is one, up to here.
+// reap takes the end of every child, the agent and what was left to this process. When there is
+// no child, there is no descendant either, because each descendant's parent is a descendant or
+// this process.
 func (p *process) reap(agent int) {
 	defer close(p.none)
 	for {
