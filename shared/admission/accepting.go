@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,4 +62,27 @@ func LedgerConditions(l *api.FenceLedger, now time.Time) []metav1.Condition {
 		tell(&all, l.Generation, now, acceptingFences, true, api.NothingHoldsAll, "no fence is held by the ledger itself; a policy, a budget or a node may hold one")
 	}
 	return all
+}
+
+// Stopped says why the ledger lets nothing new start and sends no further Off,
+// whatever the policies say; empty if it doesn't.
+func Stopped(l *api.FenceLedger) (api.Reason, string) {
+	if l.Spec.Stop {
+		return api.Stopped, strings.TrimSuffix("the ledger's stop switch is on: "+l.Spec.StopReason, ": ")
+	}
+	r := l.Status.Restored
+	if r == nil || confirmed(l.Spec.RestoreConfirmed, r) {
+		if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
+			return api.PolicyNotUnderstood, strange
+		}
+		return "", ""
+	}
+	return api.StateWentBack, fmt.Sprintf("the API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s; a person must confirm (spec.restoreConfirmed of FenceLedger %s)",
+		r.From, r.To, r.SeenAt.UTC().Format(time.RFC3339), api.LedgerName) // S16
+}
+
+// confirmed: a person said so of this restore. A word about an earlier one may
+// stand in what was restored.
+func confirmed(c *api.RestoreConfirmed, r *api.Restored) bool {
+	return c != nil && c.By != "" && c.SeenAt.Time.Equal(r.SeenAt.Time)
 }

@@ -58,18 +58,24 @@ func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, lim
 // sent back for its old yes (S17). One of the future, as the clock was set back, is kept
 // too: how old it is is known to nobody, and the fence's next yes takes its place.
 func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
-	old := l.Status.Reservations
+	old, asOf := l.Status.Reservations, now
+	if !c.AsOf.IsZero() {
+		asOf = c.AsOf
+	}
 	l.Status.Reservations = nil
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		r, found := reservationOf(old, f)
+		if found && r.FenceVersion == "" {
+			r.FenceVersion = f.ResourceVersion // an older version's
+		}
 		forgetGivenBack(l, f)
 		switch {
 		case f.HoldsSlot():
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now)}
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), FenceVersion: f.ResourceVersion}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -78,7 +84,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 		case found && !f.CurrentPhase().Known():
 			// A newer nodefence knows whether this phase takes a slot (S21).
 			l.Status.Reservations = append(l.Status.Reservations, r)
-		case f.CurrentPhase() == api.Pending && found && now.Sub(r.At.Time) <= facts.ReservationKept+c.Apart && !givenBack(r, f):
+		case f.CurrentPhase() == api.Pending && found && asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}
@@ -94,7 +100,7 @@ func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
 }
 
 func reserve(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c)}
+	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c), FenceVersion: f.ResourceVersion}
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)

@@ -54,6 +54,12 @@ func stateOf(b *api.FenceBudget, node string, c Picture, l *api.FenceLedger) set
 		slots[r.NodeName] = true
 	}
 	for _, n := range c.Nodes {
+		if n.Alike > 0 {
+			if policy.Selects(b.Spec.Selector, n.Labels) {
+				s.nodes += n.Alike
+			}
+			continue
+		}
 		lost[n.Name] = lost[n.Name] || n.Unhealthy
 		if chosen[n.Name] = policy.Selects(b.Spec.Selector, n.Labels); chosen[n.Name] && n.Name == node {
 			s.healthy = !lost[node]

@@ -30,9 +30,9 @@ func count(s scope, domain string, c Picture, l *api.FenceLedger) (unhealthy, to
 		if !isCounted(s, domain, n) {
 			continue
 		}
-		total++
+		total += n.many()
 		if n.Unhealthy || bad[n.Name] {
-			unhealthy++
+			unhealthy += n.many()
 		}
 	}
 	return unhealthy, total

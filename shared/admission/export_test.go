@@ -34,6 +34,8 @@ var (
 	MissingNow    = missingNow
 	PlaceUnderWay = placeUnderWay
 	Rate          = rate
+	Rebuild       = rebuild
+	PlaceSlots    = placeSlots
 	Reserve       = reserve
 	RoomOf        = roomOf
 	Scopes        = scopes

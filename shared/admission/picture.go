@@ -43,6 +43,9 @@ type Picture struct {
 	Apart time.Duration
 	// Zones are those that the policies' pause windows name, for the status of policies.
 	Zones policy.Zones
+	// AsOf is a time of which the fences show everything; that of the decision where it is
+	// zero.
+	AsOf time.Time
 }
 
 // Node is what counting needs of a node.
@@ -57,7 +60,13 @@ type Node struct {
 	Excluded, Deleting string
 	// Under are the policies that count this node though it has no Node object.
 	Under []string
+	// Alike is how many healthy nodes this stands for, of which only the labels are known;
+	// 0 where it is one node, with a name.
+	Alike int
 }
+
+// many is how many nodes it stands for.
+func (n Node) many() int { return max(1, n.Alike) }
 
 // NewPicture is what was read as every decision counts it: with the nodes that are missing
 // (S14, S15).
@@ -66,7 +75,7 @@ func NewPicture(o Observed) Picture {
 		Nodes: o.Nodes, Fences: o.Fences, Budgets: o.Budgets, Machines: o.Machines,
 		Etcd: o.Etcd.Members, EtcdFrom: o.Etcd.From, EtcdLists: o.Etcd.Lists,
 		EtcdSeen: o.Etcd.Shown, EtcdSeenBy: o.Etcd.ShownBy, EtcdUnread: o.Etcd.Unread,
-		Apart: o.Apart, Zones: o.Zones,
+		Apart: o.Apart, Zones: o.Zones, AsOf: o.AsOf,
 	}, o.Policies)
 }
 
@@ -204,6 +213,8 @@ type Observed struct {
 	Apart time.Duration
 	// Zones are those that the policies' pause windows name, for the status of policies.
 	Zones policy.Zones
+	// AsOf is as in Picture.
+	AsOf time.Time
 }
 
 // EtcdObserved is what was read of etcd.

@@ -154,6 +154,10 @@ type FenceLedgerStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// census is what the source has seen of all that is counted before a fence begins; none
+	// where there is more than it can hold.
+	// +optional
+	Census *Census `json:"census,omitempty"`
 }
 
 // NodeTurn is a node's turn to have its devices read.
@@ -221,6 +225,11 @@ type Reservation struct {
 	// +listType=atomic
 	// +optional
 	CountedBy []CountedBy `json:"countedBy,omitempty"`
+	// fenceVersion is the NodeFence's resourceVersion by which the slot was reserved. Only
+	// who has seen a later one knows that the slot is free again.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	FenceVersion string `json:"fenceVersion,omitempty"`
 }
 
 // CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with

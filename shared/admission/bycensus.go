@@ -1,0 +1,242 @@
+package admission
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// A census is as old as the source's watches are behind. What it shows late is counted all
+// the same, and what it has not seen yet is not taken for gone:
+//   - the fence that asks, and its node, are as they were just read;
+//   - a slot is free again only by a look at its fence that is later than the slot (S14);
+//   - what the ledger lacks beside the census is put back by listing, never by the census.
+
+// CensusLag is how long the source's watches may be silent before it writes no census:
+// an API server tells of its progress once a minute.
+const CensusLag = 90 * time.Second
+
+// CensusKept is how old a census may be. The source writes it at least every ten seconds.
+const CensusKept = 15 * time.Second
+
+// CensusLacks says why nothing may be decided by the ledger's census; empty if it may.
+func CensusLacks(l *api.FenceLedger, now time.Time) string {
+	c := l.Status.Census
+	switch {
+	case c == nil:
+		return "there is none"
+	case !observed.Fresh(c.ObservedAt.Time, now, CensusKept):
+		return "it is older than " + CensusKept.String()
+	case l.NotUnderstood.Any():
+		return "the ledger is not understood"
+	case l.Status.Leases.Cut():
+		return "the picture of the Leases does not name all that stand still"
+	}
+	named := map[string]bool{}
+	for _, n := range c.Nodes {
+		named[n.NodeName] = true
+	}
+	for _, s := range l.Status.Leases.Still {
+		if !named[s.NodeName] {
+			return "it does not name node " + s.NodeName + ", whose Lease stands still"
+		}
+	}
+	return ""
+}
+
+// ByCensus is what was observed of the cluster, by the ledger's census and by what was just
+// read: the fence that asks, its node, the policies and budgets that the census names, and
+// the fences that ask beside it. lacks says why the cluster must be listed instead.
+func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*api.NodeFence, policies []api.FencePolicy, budgets []api.FenceBudget) (o Observed, lacks string) {
+	c := l.Status.Census
+	if f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum {
+		return o, "etcd's members are not counted in it" // S13
+	}
+	if lacks = unknownKey(c, f, policies, budgets); lacks != "" {
+		return o, lacks
+	}
+	o = Observed{Policies: policies, Budgets: budgets, AsOf: c.ObservedAt.Add(-CensusLag)}
+	if o.Fences, lacks = fencesBy(l, append(slices.Clone(beside), f)); lacks != "" {
+		return o, lacks
+	}
+	if o.Nodes, lacks = nodesBy(c, f.Spec.NodeName, n); lacks == "" {
+		lacks = unnamedInRate(l, f)
+	}
+	return o, lacks
+}
+
+// unnamedInRate says which fence that a rate may count has a node that the census does not
+// name: by which policies it counts is known by the node's labels alone.
+func unnamedInRate(l *api.FenceLedger, f *api.NodeFence) string {
+	if !slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.MaxRate != nil }) {
+		return ""
+	}
+	for _, a := range l.Status.Admitted {
+		if a.NodeName != f.Spec.NodeName && !slices.ContainsFunc(l.Status.Census.Nodes, func(n api.CountedNode) bool { return n.NodeName == a.NodeName }) {
+			return "it does not name node " + a.NodeName + ", whose fence a rate may count"
+		}
+	}
+	return ""
+}
+
+// unknownKey says which label is asked for that the census does not keep.
+func unknownKey(c *api.Census, f *api.NodeFence, policies []api.FencePolicy, budgets []api.FenceBudget) string {
+	asked := map[string]bool{}
+	for _, lim := range f.Status.Decision.Limits {
+		keysOf(lim.Selector, asked)
+		if d := lim.PerDomain; d != nil {
+			asked[d.TopologyKey] = true
+		}
+	}
+	for _, key := range labelKeys(Watched{Policies: policies, Budgets: budgets}) {
+		asked[key] = true
+	}
+	delete(asked, "")
+	for key := range asked {
+		if !slices.Contains(c.LabelKeys, key) {
+			return "it does not keep label " + key
+		}
+	}
+	return ""
+}
+
+// nodesBy are the census's nodes, with one as it was just read.
+func nodesBy(c *api.Census, name string, n observed.Node) (all []Node, lacks string) {
+	listed := false
+	for _, is := range c.Nodes {
+		if is.NodeName == name {
+			listed = true
+			continue
+		}
+		all = append(all, Node{Name: is.NodeName, UID: is.NodeUID, Labels: is.Labels, Unhealthy: is.Unhealthy, ControlPlane: is.ControlPlane})
+	}
+	own := likeness(kept(n.Labels, c.LabelKeys))
+	for _, a := range c.Alike {
+		count := int(a.Count)
+		if n.Exists && !listed && likeness(a.Labels) == own {
+			count--
+			listed = true
+		}
+		if count > 0 {
+			all = append(all, Node{Labels: a.Labels, Alike: count})
+		}
+	}
+	if n.Exists != listed {
+		return nil, "it has not seen node " + name + " as it is"
+	}
+	if n.Exists {
+		all = append(all, Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting})
+	}
+	return all, ""
+}
+
+// fencesBy are the open fences: those of the census, those that ask now as they were read,
+// and those that have a slot which the census has not seen yet.
+func fencesBy(l *api.FenceLedger, asking []*api.NodeFence) (all []api.NodeFence, lacks string) {
+	byNode, c := map[string]api.NodeFence{}, l.Status.Census
+	for i := range c.Fences {
+		byNode[c.Fences[i].NodeName] = fenceOf(&c.Fences[i])
+	}
+	for _, r := range l.Status.Reservations {
+		if r.FenceVersion == "" || r.CountedBy == nil {
+			return nil, "the slot of node " + r.NodeName + " is an older version's"
+		}
+		byNode[r.NodeName] = withSlot(byNode[r.NodeName], r, versionOf(c.FencesSeen))
+	}
+	for _, f := range asking {
+		byNode[f.Spec.NodeName] = *f
+	}
+	for _, f := range byNode {
+		if f.Spec.NodeName != "" {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b api.NodeFence) int { return compareNames(a, b) })
+	for i := range all {
+		f := &all[i]
+		if _, has := reservationOf(l.Status.Reservations, f); f.HoldsSlot() && !has {
+			return nil, "the ledger has no slot of node " + f.Spec.NodeName + ", which holds one"
+		}
+		if underWay(f, l) && underWayOf(l.Status.UnderWay, f) == nil {
+			return nil, "the ledger does not say what node " + f.Spec.NodeName + " counts for, whose fence is under way"
+		}
+	}
+	return all, ""
+}
+
+func compareNames(a, b api.NodeFence) int {
+	switch {
+	case a.Spec.NodeName < b.Spec.NodeName:
+		return -1
+	case a.Spec.NodeName > b.Spec.NodeName:
+		return 1
+	}
+	return 0
+}
+
+// withSlot is a node's fence as the census has it, or as its slot has it, where the slot was
+// reserved by a later look: that fence waits to go on with its slot, or has gone on since.
+func withSlot(is api.NodeFence, r api.Reservation, seen uint64) api.NodeFence {
+	same := is.UID == r.FenceUID && is.Status.FenceNumber == r.FenceNumber
+	switch {
+	case same && versionOf(is.ResourceVersion) <= versionOf(r.FenceVersion) && !is.HoldsSlot():
+		is.Status.Phase, is.Status.GivenBack = api.Pending, nil
+	case !same && seen <= versionOf(r.FenceVersion):
+		is = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: r.NodeName, UID: r.FenceUID, ResourceVersion: r.FenceVersion}}
+		is.Spec.NodeName = r.NodeName
+		is.Status.FenceNumber, is.Status.Phase, is.Status.Decision.NodeUID = r.FenceNumber, api.Pending, unknownUID
+	}
+	return is
+}
+
+// unknownUID stands for the UID of a Node that the census does not say.
+const unknownUID = "unknown"
+
+// fenceOf is a fence with what the census keeps of it.
+func fenceOf(c *api.CountedFence) api.NodeFence {
+	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: c.NodeName, UID: c.FenceUID, ResourceVersion: c.Version}}
+	f.Spec.NodeName = c.NodeName
+	st := &f.Status
+	st.FenceNumber, st.Phase, st.DecidedAt, st.GivenBack, st.Power.CutAt = c.FenceNumber, c.Phase, c.DecidedAt, c.GivenBack, c.CutAt
+	st.Decision.NodeUID = unknownUID
+	for _, m := range c.Marks {
+		switch m {
+		case api.FenceAwaited:
+			st.Awaited = &api.AwaitedRecord{}
+		case api.FenceSwitchedByUs:
+			st.Power.SwitchedByUs = true
+		case api.FenceReleasing:
+			st.Release.StartedAt = &api.Time{}
+		case api.FenceRestarted:
+			st.Restarts = 1
+		case api.FenceServed:
+			st.CutOrReleased = true
+		case api.FenceAsked:
+			st.Decision.Trigger.Type = api.TriggerRequest
+		case api.FenceWithoutNode:
+			st.Decision.NodeUID = ""
+		case api.FenceDeleted:
+			f.DeletionTimestamp, f.Finalizers = &metav1.Time{}, []string{api.Finalizer}
+		case api.FenceMissing:
+			st.Decision.Trigger.Type = api.TriggerNodeMissing
+		}
+	}
+	for _, p := range c.MissingUnder {
+		st.Decision.Limits = append(st.Decision.Limits, api.ScopedLimits{Policy: p})
+	}
+	return f
+}
+
+// versionOf is a resourceVersion as a number; 0 where it is none, which is before any other.
+func versionOf(v string) uint64 {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

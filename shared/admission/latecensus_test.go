@@ -1,0 +1,263 @@
+package admission_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// cluster is a small cluster in which two sources write the census, each as far behind as its
+// watches may be, and gates reserve, die, and go on late.
+type cluster struct {
+	r       *rand.Rand
+	now     time.Time
+	version uint64
+	policy  api.FencePolicy
+	dead    map[string]bool
+	fences  map[string]*api.NodeFence
+	ledger  *api.FenceLedger
+	// yes is when each gate was given its slot with which it has not gone on yet.
+	yes map[string]api.Time
+	// views are what each source has seen, and when that was so.
+	views [2]view
+	// before is the ledger as it was some time ago.
+	before *api.FenceLedger
+	// byCensus and byList count the decisions.
+	byCensus, byList int
+	twin             string
+}
+
+type view struct {
+	at      time.Time
+	dead    map[string]bool
+	fences  map[string]*api.NodeFence
+	version uint64
+}
+
+const most = 2 // fences at a time
+
+func newCluster(r *rand.Rand, twin string) *cluster {
+	_, _, l := fencetest.World(fencetest.Start)
+	c := &cluster{r: r, now: fencetest.Start, version: 100, dead: map[string]bool{}, fences: map[string]*api.NodeFence{}, ledger: l, yes: map[string]api.Time{}, twin: twin}
+	c.policy = fencetest.LivePolicy()
+	c.policy.Spec.ControlPlane.Fence = new(api.Never)
+	c.policy.Spec.Limits = api.Limits{MaxUnhealthy: fencetest.Percent("100%"), MaxConcurrent: new(int32(most))}
+	c.before = l.DeepCopy()
+	for i := range c.views {
+		c.see(i)
+	}
+	return c
+}
+
+func (c *cluster) see(i int) {
+	v := view{at: c.now, dead: map[string]bool{}, fences: map[string]*api.NodeFence{}, version: c.version}
+	for n := range c.dead {
+		v.dead[n] = true
+	}
+	for n, f := range c.fences {
+		v.fences[n] = f.DeepCopy()
+	}
+	c.views[i] = v
+}
+
+// write is a census by what a source has seen, dated as if that were all.
+func (c *cluster) write(i int) {
+	v := c.views[i]
+	if c.now.Sub(v.at) > admission.CensusLag {
+		return
+	}
+	w := admission.Watched{Nodes: nodesWith(v.dead), Policies: []api.FencePolicy{c.policy}, Leases: c.ledger.Status.Leases, FencesSeen: v.version, Source: fmt.Sprint(i)}
+	for _, f := range v.fences {
+		w.Fences = append(w.Fences, f)
+	}
+	c.ledger.Status.Census = admission.TakeCensus(w, c.now)
+}
+
+func nodesWith(dead map[string]bool) (all []admission.Node) {
+	for i := range 5 {
+		n := admission.Node{Name: fmt.Sprint("n", i)}
+		n.Unhealthy = dead[n.Name]
+		all = append(all, n)
+	}
+	return all
+}
+
+// save has the record written.
+func (c *cluster) save(f *api.NodeFence) {
+	c.version++
+	f.ResourceVersion = strconv.FormatUint(c.version, 10)
+	c.fences[f.Spec.NodeName] = f
+}
+
+// picture is what the gate counts, by the census where it may.
+func (c *cluster) picture(f *api.NodeFence, l *api.FenceLedger) admission.Picture {
+	n := observed.Node{Exists: true, Conditions: []observed.Condition{{Type: "Ready", Status: map[bool]string{true: "Unknown", false: "True"}[c.dead[f.Spec.NodeName]]}}}
+	policies := []api.FencePolicy{c.policy}
+	seen := l.DeepCopy()
+	if c.twin == "trusts a late census" {
+		for i := range seen.Status.Reservations {
+			seen.Status.Reservations[i].FenceVersion = "1"
+		}
+	}
+	if admission.CensusLacks(seen, c.now) == "" {
+		if o, lacks := admission.ByCensus(seen, f, n, nil, policies, nil); lacks == "" {
+			if c.twin == "dates a late census as now" {
+				o.AsOf = time.Time{}
+			}
+			c.byCensus++
+			return admission.NewPicture(o)
+		}
+	}
+	c.byList++
+	o := admission.Observed{Nodes: nodesWith(c.dead), Policies: policies}
+	for _, f := range c.fences {
+		o.Fences = append(o.Fences, *f)
+	}
+	return admission.NewPicture(o)
+}
+
+func (c *cluster) reserve(node string) {
+	f := c.fences[node]
+	if f == nil || !f.Open() || f.CurrentPhase() != api.Pending {
+		return
+	}
+	c.now = c.now.Add(time.Millisecond) // no two slots are of one moment
+	f = f.DeepCopy()
+	resolved, _ := policy.ResolvePolicy([]api.FencePolicy{c.policy}, node, nil)
+	f.Status.Decision.ResolvedPolicy = resolved
+	l := c.ledger.DeepCopy()
+	if c.twin == "reserves on a stale ledger" {
+		l = c.before.DeepCopy()
+		l.Status.Leases = c.ledger.Status.Leases
+	}
+	if admission.Admit(f, c.picture(f, l), l, c.now) == nil {
+		c.yes[node] = observed.StampOf(c.now)
+	}
+	census := c.ledger.Status.Census
+	c.before, c.ledger = c.ledger, l
+	c.ledger.Status.Census = census
+}
+
+// step is one thing that happens.
+func (c *cluster) step() {
+	node := fmt.Sprint("n", c.r.IntN(5))
+	f := c.fences[node]
+	if f != nil {
+		f = f.DeepCopy()
+	}
+	switch what := c.r.IntN(12); what {
+	case 0, 1:
+		c.now = c.now.Add(time.Duration(c.r.IntN(25)) * time.Second)
+		at := observed.StampOf(c.now)
+		c.ledger.Status.Leases.ObservedAt = &at
+	case 2:
+		c.see(c.r.IntN(2))
+	case 3:
+		c.write(c.r.IntN(2))
+	case 4, 5, 6:
+		c.reserve(node)
+	default:
+		c.advance(what, node, f)
+	}
+}
+
+// advance takes a node's fence a step further.
+func (c *cluster) advance(what int, node string, f *api.NodeFence) {
+	at, yes := c.yes[node]
+	switch {
+	case f == nil || !f.Open():
+		if f == nil || c.r.IntN(4) == 0 {
+			f = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID(fmt.Sprint("u", c.version))}, Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{FenceNumber: number(f)}}
+		}
+		f.Status = api.NodeFenceStatus{FenceNumber: number(f), Phase: api.Pending}
+		c.dead[node] = c.r.IntN(4) > 0
+		c.save(f)
+	case yes && what == 7: // its gate dies
+		delete(c.yes, node)
+	case yes && f.Status.Phase == api.Pending && what == 8:
+		f.Status.GivenBack = &at
+		delete(c.yes, node)
+		c.save(f)
+	case yes && f.Status.Phase == api.Pending:
+		if delete(c.yes, node); c.now.Sub(at.Time) <= facts.DecisionValidity {
+			f.Status.Phase, f.Status.DecidedAt = api.Isolating, &at
+			c.save(f)
+		}
+	case f.Status.Phase == api.Isolating && what > 9:
+		f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
+		c.save(f)
+	case f.Status.Phase == api.Releasing && what == 10:
+		f.Status.Phase, f.Status.Restarts = api.Pending, 1 // its flow begins again
+		c.save(f)
+	case f.Status.Phase == api.Releasing && what == 11:
+		f.Status.Phase = api.Finished
+		delete(c.dead, node)
+		c.save(f)
+	}
+}
+
+func number(f *api.NodeFence) int64 {
+	if f == nil {
+		return 1
+	}
+	return f.Status.FenceNumber + 1
+}
+
+// holding is how many hold a slot.
+func (c *cluster) holding() (n int) {
+	for _, f := range c.fences {
+		if f.HoldsSlot() {
+			n++
+		}
+	}
+	return n
+}
+
+// runs are so many small histories; broken is the first in which too many hold a slot.
+func runs(seed uint64, n int, twin string) (broken string, byCensus, byList int) {
+	for i := range n {
+		c := newCluster(rand.New(rand.NewPCG(seed, uint64(i))), twin)
+		for step := range 150 {
+			c.step()
+			if h := c.holding(); h > most && broken == "" {
+				broken = fmt.Sprintf("history %d, step %d: %d hold a slot, %d may\n%+v", i, step, h, most, c.ledger.Status)
+			}
+		}
+		byCensus, byList = byCensus+c.byCensus, byList+c.byList
+		if broken != "" {
+			return broken, byCensus, byList
+		}
+	}
+	return "", byCensus, byList
+}
+
+// TestALateCensusLetsNoMoreBegin: by a census that is late, lost, doubled, or written by two
+// sources in turn, never more fences hold a slot than may (S14).
+func TestALateCensusLetsNoMoreBegin(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	broken, byCensus, byList := runs(seed, 1500, "")
+	if broken != "" {
+		t.Error(broken)
+	}
+	if byCensus < 5000 || byList < 1000 {
+		t.Errorf("%d decisions by the census, %d by lists: nothing was shown", byCensus, byList)
+	}
+	for _, twin := range []string{"trusts a late census", "dates a late census as now", "reserves on a stale ledger"} {
+		if broken, _, _ := runs(seed, 30000, twin); broken == "" {
+			t.Errorf("a twin that %s breaks no limit: nothing was shown", twin)
+		}
+	}
+}
