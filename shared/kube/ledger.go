@@ -63,18 +63,24 @@ func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.Fence
 	return update(ctx, c, ledgerStatus, l)
 }
 
-// SaveLeasePicture replaces the source's picture in the ledger and nothing else, so that it need
-// not take part in the gates' compare-and-swap. Turns for checks, if there are any, replace those
-// in the ledger as it was read, with that resourceVersion. ErrConflict then says that somebody
-// wrote since, perhaps another source a turn of its own, and that nothing was saved.
-func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, turns []api.NodeTurn, read string) error {
-	status := map[string]any{"leases": fieldsOf(p)}
+// SaveLeasePicture replaces the source's picture and its census in the ledger, where nil is
+// none, and nothing else. Turns to be checked, where there are any, replace those in the
+// ledger. With the resourceVersion of the ledger as it was read, ErrConflict says that somebody
+// wrote since, perhaps another source, and that nothing was kept; without one the picture needs
+// no turn in the gates' compare-and-swap.
+func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, census *api.Census, turns []api.NodeTurn, read string) (*api.FenceLedger, error) {
+	status := map[string]any{"leases": fieldsOf(p), "census": nil}
+	if census != nil {
+		status["census"] = fieldsOf(*census)
+	}
 	body := map[string]any{"status": status}
 	if turns != nil {
-		status["checks"], body["metadata"] = turns, map[string]any{"resourceVersion": read}
+		status["checks"] = turns
 	}
-	_, err := patch[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, body)
-	return err
+	if read != "" {
+		body["metadata"] = map[string]any{"resourceVersion": read}
+	}
+	return patch[api.FenceLedger](ctx, c, mergePatch, ledgerStatus, body)
 }
 
 // SaveWentBack writes into the ledger as it was read that the state went back, if this process

@@ -59,6 +59,16 @@ func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	return r.Client.Policies(ctx)
 }
 
+// PoliciesNamed are those of these FencePolicies that exist, each as a quorum read has it.
+func (r Recent) PoliciesNamed(ctx context.Context, names []string) ([]api.FencePolicy, error) {
+	if raw := r.seen(policiesPath); raw != nil {
+		return r.Policies(ctx)
+	}
+	return eachNamed(r.Client, names, func(name string) (*api.FencePolicy, error) {
+		return getRecent[api.FencePolicy](ctx, r, policiesPath+"/"+name)
+	})
+}
+
 // getRecent is get, unless this process has seen the object recently enough.
 func getRecent[T any](ctx context.Context, r Recent, path string) (*T, error) {
 	var out T
@@ -124,7 +134,7 @@ func isCached(path string) bool {
 	if path == policiesPath {
 		return true
 	}
-	for _, of := range []string{nodesPath, leasesPath, ledgersPath} {
+	for _, of := range []string{nodesPath, leasesPath, ledgersPath, policiesPath} {
 		if strings.HasPrefix(path, of+"/") {
 			return true
 		}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -42,4 +43,46 @@ func (c *Client) Together(requests ...func() error) error {
 		}
 	}
 	return nil
+}
+
+// eachNamed reads objects by their names, all at once, and leaves out those that do not exist.
+func eachNamed[T any](c *Client, names []string, read func(name string) (*T, error)) ([]T, error) {
+	found := make([]*T, len(names))
+	var requests []func() error
+	for i, name := range names {
+		requests = append(requests, func() (err error) { found[i], err = read(name); return err })
+	}
+	if err := c.Together(requests...); err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, o := range found {
+		if o != nil {
+			all = append(all, *o)
+		}
+	}
+	return all, nil
+}
+
+type besideKey struct{}
+
+// WithBeside returns a context in which what nobody waits for is done beside the rest, and a
+// function that waits until all of that has ended: a platform may stop a process as soon as
+// its invocation is over.
+func (c *Client) WithBeside(ctx context.Context) (_ context.Context, wait func()) {
+	if c.inTurn {
+		return ctx, func() {}
+	}
+	under := &sync.WaitGroup{}
+	return context.WithValue(ctx, besideKey{}, under), under.Wait
+}
+
+// Beside does what nobody waits for: beside the rest in a context of WithBeside, and at once
+// in any other.
+func Beside(ctx context.Context, do func()) {
+	if under, ok := ctx.Value(besideKey{}).(*sync.WaitGroup); ok {
+		under.Go(do)
+		return
+	}
+	do()
 }

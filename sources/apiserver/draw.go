@@ -22,6 +22,10 @@ func (s *Source) pictures(ctx context.Context) {
 	tick, sweep := time.NewTicker(pictureEvery), time.NewTicker(s.o.Resync)
 	defer tick.Stop()
 	defer sweep.Stop()
+	// rested: the last census is long enough ago for the next.
+	rested := time.NewTimer(0)
+	defer rested.Stop()
+	wake := s.counting.wake
 	for {
 		select {
 		case <-ctx.Done():
@@ -32,72 +36,109 @@ func (s *Source) pictures(ctx context.Context) {
 			s.sendChecks()
 		case <-sweep.C:
 			s.sweep(ctx)
+		case <-wake:
+			s.draw(ctx)
+			wake = nil
+			rested.Reset(censusEvery)
+		case <-rested.C:
+			wake = s.counting.wake
 		}
 	}
 }
 
-// draw writes the picture of the Leases into the ledger: at once when it shows something
-// else, and often enough that the gate can trust its age. While nobody watches, draw writes
-// nothing, so that the picture grows old: its age alone tells the gate (S15: nothing begins
-// on what nobody watched).
+// draw writes the picture of the Leases and the census into the ledger: at once when one of
+// them shows something else, and often enough that the gate can trust their age. While
+// nobody watches, draw writes nothing, so that they grow old: their age alone tells the gate
+// (S15: nothing begins on what nobody watched).
 func (s *Source) draw(ctx context.Context) {
-	p, keep := s.toKeep()
+	change, counts := s.counting.news()
+	d, keep := s.toKeep(counts)
 	if !keep {
+		s.counting.there(change)
 		return
 	}
-	l := s.ledgerToDraw(ctx)
-	if l == nil {
-		return
-	}
-	turns, err := s.patch(ctx, p, l)
+	l, err := s.write(ctx, d)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Logger.Warn("cannot write the picture of the Leases into the ledger; the next tick tries again", "error", err.Error())
+			s.o.Logger.Warn("cannot write the picture of the Leases and the census into the ledger; the next tick tries again", "error", err.Error())
 		}
 		return
 	}
-	if s.leases.kept(p) {
+	s.counting.there(change)
+	if s.leases.kept(d.LeasePicture) {
 		s.changed()
 	}
-	s.targets.written(turns)
+	if l != nil {
+		s.targets.written(l.Status.Checks)
+	}
 }
 
-// patch writes the picture, together with the turns that the ledger should hold. The turns
-// are written only if the ledger is still as it was read, because another source may have
-// written turns since. patch returns the turns that the ledger holds. The picture does not
-// wait: if the gates write faster, the turns are left to the next write.
-func (s *Source) patch(ctx context.Context, p api.LeasePicture, l *api.FenceLedger) ([]api.NodeTurn, error) {
-	for range turnTries {
-		turns := s.targets.toStand(l, s.now())
-		if turns == nil {
-			break
+// write writes both, together with the turns that the ledger should hold, only if the ledger
+// is still as this source knows it: another source may have written since. It returns the
+// ledger as it was written; nil if another source's census stands there. The picture does
+// not wait: if the gates write faster, it is written without the rest.
+func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
+	l := s.counting.known()
+	for range writeTries {
+		if l == nil {
+			if l = s.ledgerToDraw(ctx); l == nil {
+				return nil, errNoLedger
+			}
+			if s.counting.othersIn(l) {
+				s.o.Logger.Warn("another source writes the census: this one writes none", "source", l.Status.Census.Source)
+				return nil, nil
+			}
 		}
-		err := s.o.Client.SaveLeasePicture(ctx, p, turns, l.ResourceVersion)
-		if err == nil || !errors.Is(err, kube.ErrConflict) {
-			return turns, err
+		saved, err := s.o.Client.SaveLeasePicture(ctx, d.LeasePicture, d.census, s.targets.toStand(l, s.now()), l.ResourceVersion)
+		if err == nil {
+			s.counting.wrote(saved, d.census)
+			return saved, nil
 		}
-		if l = s.ledgerToDraw(ctx); l == nil {
+		if !errors.Is(err, kube.ErrConflict) {
+			s.counting.wrote(nil, nil)
 			return nil, err
 		}
+		l = nil
 	}
-	return l.Status.Checks, s.o.Client.SaveLeasePicture(ctx, p, nil, "")
+	saved, err := s.o.Client.SaveLeasePicture(ctx, d.LeasePicture, nil, nil, "")
+	s.counting.wrote(saved, nil)
+	return saved, err
 }
 
-// turnTries bounds the tries to write turns with a picture.
-const turnTries = 4
+var errNoLedger = errors.New("the ledger can't be read now")
 
-// toKeep returns the picture, and whether it is to be written now. If it is, toKeep first
-// hands out the turns that are written with it.
-func (s *Source) toKeep() (api.LeasePicture, bool) {
+// writeTries bounds the tries to write the census and the turns with a picture.
+const writeTries = 6
+
+// drawn is what is to be written.
+type drawn struct {
+	api.LeasePicture
+	census *api.Census
+}
+
+// toKeep returns the picture and the census, and whether they are to be written now. If they
+// are, toKeep first hands out the turns that are written with them. Nothing is counted while
+// nothing has changed.
+func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 	now, here := s.now(), s.nodes.uids()
-	d := s.leases.look(here, now)
-	if !d.watched {
-		return d.LeasePicture, false
+	p := s.leases.look(here, now)
+	d.LeasePicture = p.LeasePicture
+	if !p.watched {
+		return d, false
+	}
+	news := p.news
+	if news || counts {
+		var other bool
+		d.census, other = s.census(p.LeasePicture, now)
+		news = news || other
 	}
 	free := freeOf(here, s.due.open(), d.LeasePicture)
-	if !d.news && !s.targets.hurries(now, d.age, free) {
-		return d.LeasePicture, false
+	if !news && !s.targets.hurries(now, p.age, free) {
+		return d, false
+	}
+	if d.census == nil {
+		d.census, _ = s.census(p.LeasePicture, now)
 	}
 	s.targets.turns(now, here, free)
-	return d.LeasePicture, true
+	return d, true
 }

@@ -319,21 +319,38 @@ func (f *fakeAPI) patched(raw []byte) bool {
 		f.restores = append(f.restores, *l.Status.Restored)
 		return true
 	}
-	if l.Status.Checks != nil {
-		was := f.ledger()
-		if f.between != nil {
-			f.between(was)
-			f.store(ledgerURL, was)
-			f.between = nil
-		}
-		if was = f.ledger(); was.ResourceVersion != l.ResourceVersion {
-			return false
-		}
-		was.Status.Checks = l.Status.Checks
+	if was := f.ledger(); f.between != nil && l.Status.Checks != nil {
+		f.between(was)
 		f.store(ledgerURL, was)
+		f.between = nil
 	}
+	if was := f.ledger(); l.ResourceVersion != "" && was.ResourceVersion != l.ResourceVersion {
+		return false
+	}
+	f.merge(raw)
 	f.pictures <- l.Status.Leases
 	return true
+}
+
+// merge writes what a merge patch says into the ledger's status, and leaves what it does not
+// name.
+func (f *fakeAPI) merge(raw []byte) {
+	var patch, is map[string]any
+	old, _ := json.Marshal(f.objects[ledgerURL][api.LedgerName])
+	if json.Unmarshal(raw, &patch) != nil || json.Unmarshal(old, &is) != nil || is == nil {
+		return
+	}
+	status, _ := is["status"].(map[string]any)
+	if status == nil {
+		status = map[string]any{}
+	}
+	for k, v := range patch["status"].(map[string]any) {
+		if delete(status, k); v != nil {
+			status[k] = v
+		}
+	}
+	is["status"] = status
+	f.store(ledgerURL, is)
 }
 
 // ledger is as it stands; called with the lock held.

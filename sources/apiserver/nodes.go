@@ -6,8 +6,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
@@ -37,6 +39,16 @@ type condition struct {
 
 func (v nodeView) ready() bool {
 	return v.conditions[ready].status == string(corev1.ConditionTrue)
+}
+
+// counted is a node as the census counts it.
+func (v nodeView) counted(name string) admission.Node {
+	return admission.Node{Name: name, UID: types.UID(v.uid), Labels: v.labels, Unhealthy: !v.ready(), ControlPlane: v.role != kube.WorkerRole}
+}
+
+// countsAnew tells whether a node that is seen like this counts otherwise than before.
+func (v nodeView) countsAnew(old *nodeView) bool {
+	return old == nil || old.uid != v.uid || old.ready() != v.ready() || old.role != v.role || !maps.Equal(old.labels, v.labels)
 }
 
 func viewOf(n *corev1.Node) nodeView {
@@ -147,8 +159,12 @@ func (s *Source) node(n *corev1.Node) {
 	v := viewOf(n)
 	old := s.nodes.saw(n.Name, v)
 	now := s.now()
+	var counted <-chan struct{}
+	if v.countsAnew(old) {
+		counted = s.counting.changed()
+	}
 	for _, c := range transitions(n.Name, old, v, s.due.hasOpen(n.Name)) {
-		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now)})
+		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now), counted: counted})
 	}
 	seen := old == nil || old.excluded != v.excluded || !maps.Equal(old.labels, v.labels)
 	if old != nil {
@@ -168,6 +184,7 @@ func (s *Source) node(n *corev1.Node) {
 
 func (s *Source) nodeGone(name string) {
 	s.nodes.gone(name)
+	s.counting.changed()
 	s.problems.left(name)
 	now := s.now()
 	s.due.send(name, now, now)

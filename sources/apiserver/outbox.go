@@ -42,6 +42,8 @@ type letter struct {
 	// about names what the event wakes. If it is set, only the newest event about it is
 	// sent.
 	about string
+	// counted, if set, is closed once the ledger's census has what the event tells of.
+	counted <-chan struct{}
 	// stale, if set, reports that the event need not be sent any more.
 	stale func() bool
 }
@@ -119,6 +121,9 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	o.mu.Unlock()
 	if !ok || ctx.Err() != nil {
 		return true
+	}
+	if l.counted != nil {
+		awaitCensus(ctx, l.counted)
 	}
 	e := l.event
 	log := o.log.With("type", e.Type(), "node", e.Subject(), "event", id)

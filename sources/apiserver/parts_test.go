@@ -76,8 +76,8 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 		},
 		func(int) { s.resync(); s.due.sendDue(s.now()); s.orphans(); s.leftovers() },
 		func(int) {
-			if p, keep := s.toKeep(); keep {
-				s.leases.kept(p)
+			if p, keep := s.toKeep(false); keep {
+				s.leases.kept(p.LeasePicture)
 			}
 			s.suspects()
 			s.sendChecks()

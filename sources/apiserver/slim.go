@@ -64,6 +64,7 @@ func slimPolicy(obj any) (any, error) {
 	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
 	slim.Spec.Selector, slim.Spec.Precedence, slim.Spec.Mode = p.Spec.Selector, p.Spec.Precedence, p.Spec.Mode
 	slim.Spec.PauseRequests, slim.Spec.ControlPlane = p.Spec.PauseRequests, p.Spec.ControlPlane
+	slim.Spec.Limits.PerDomain = p.Spec.Limits.PerDomain
 	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
 	slim.NotUnderstood = p.NotUnderstood
 	return slim, nil
@@ -131,6 +132,7 @@ func slimBudget(obj any) (any, error) {
 	}
 	slim := &api.FenceBudget{}
 	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = b.Name, b.UID, b.ResourceVersion, b.Generation
+	slim.Spec.Selector = b.Spec.Selector
 	return slim, nil
 }
 

@@ -209,7 +209,7 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	s.standing.locked(leases).broken = s.leases.picture.paused.Add(-time.Second)
 	s.standing.mu.Unlock()
 	s.leases.mu.Unlock()
-	if p, keep := s.toKeep(); keep {
+	if p, keep := s.toKeep(true); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)
 	}
 	if err := s.Ready(); err == nil || err.Error() != "not watched at present: [leases]" {

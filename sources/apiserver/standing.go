@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/nodefence/nodefence/shared/admission"
 )
 
 // standing says whether one watch stands. Informers restore a broken watch by themselves,
@@ -21,6 +23,10 @@ type standing struct {
 	broken time.Time
 	// said: this break has been logged.
 	said bool
+	// heard is when something came of it last, were it only that nothing has changed.
+	heard time.Time
+	// listed tells whether everything that was listed has been handled.
+	listed cache.InformerSynced
 }
 
 // brokenTooLong is how long a watch may be broken before the source says that it is not
@@ -37,24 +43,46 @@ func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch 
 			return nil, err
 		}
 		s.watchBegan(resource)
-		return &noticedWatch{Interface: w, ended: func() { s.watchEnded(resource) }}, nil
+		return noticed(w, func() { s.standing.heard(resource, s.now()) }, func() { s.watchEnded(resource) }), nil
 	}
 	return lw
 }
 
-// noticedWatch reports its end: every reader of a watch stops it.
+// noticedWatch reports each event, bookmarks too, and its end: every reader of a watch stops
+// it.
 type noticedWatch struct {
 	watch.Interface
-	ended func()
+	events chan watch.Event
+	stop   func()
 }
 
-func (w *noticedWatch) Stop() {
-	w.Interface.Stop()
-	w.ended()
+func noticed(w watch.Interface, heard, ended func()) *noticedWatch {
+	stopped := make(chan struct{})
+	n := &noticedWatch{Interface: w, events: make(chan watch.Event), stop: sync.OnceFunc(func() { close(stopped) })}
+	go func() {
+		defer close(n.events)
+		for e := range w.ResultChan() {
+			heard()
+			select {
+			case n.events <- e:
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	stop := n.stop
+	n.stop = func() { stop(); w.Stop(); ended() }
+	return n
 }
+
+// ResultChan has the events.
+func (w *noticedWatch) ResultChan() <-chan watch.Event { return w.events }
+
+// Stop ends the watch.
+func (w *noticedWatch) Stop() { w.stop() }
 
 func (s *Source) watchBegan(resource string) {
-	s.standing.began(resource)
+	s.standing.began(resource, s.now())
 	if resource == leases {
 		s.leases.resume(s.now())
 	}
@@ -107,14 +135,41 @@ func (w *standings) missing() error {
 	return w.state
 }
 
-func (w *standings) began(resource string) {
+func (w *standings) began(resource string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	x := w.locked(resource)
 	if x.said {
 		w.log.Info("watching again", "resource", resource)
 	}
-	*x = standing{}
+	*x = standing{heard: now, listed: x.listed}
+}
+
+// informs notes who tells whether all that a watch began with has been handled.
+func (w *standings) informs(resource string, listed cache.InformerSynced) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.locked(resource).listed = listed
+}
+
+func (w *standings) heard(resource string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.locked(resource).heard = now
+}
+
+// hears tells whether all of these watches stand, have begun to the end, and were not silent
+// for so long that they may be behind (S15).
+func (w *standings) hears(now time.Time, resources ...string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, resource := range resources {
+		x := w.locked(resource)
+		if !x.broken.IsZero() || x.listed == nil || !x.listed() || now.Sub(x.heard) > admission.CensusLag {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *standings) ended(resource string, now time.Time) {

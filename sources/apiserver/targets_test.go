@@ -176,15 +176,11 @@ func TestTurnsOfTomorrowStay(t *testing.T) {
 	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
 	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
 	c := f.client()
-	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore()}
+	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore(), counting: newCountStore()}
 	s.targets.begin(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})
-	l, err := c.Ledger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	turns, err := s.patch(t.Context(), api.LeasePicture{Total: 2}, l)
-	if err != nil || len(turns) != 1 || turns[0].NodeName != "b" {
-		t.Errorf("%+v, %v", turns, err)
+	l, err := s.write(t.Context(), drawn{LeasePicture: api.LeasePicture{Total: 2}})
+	if err != nil || len(l.Status.Checks) != 1 || l.Status.Checks[0].NodeName != "b" {
+		t.Errorf("%+v, %v", l, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -93,6 +93,7 @@ func (s *Source) watch(ctx context.Context, scheme *runtime.Scheme, w watched) (
 	if err != nil {
 		return nil, err
 	}
+	s.standing.informs(w.name, reg.HasSynced)
 	s.wg.Go(func() { inf.RunWithContext(ctx) })
 	return reg.HasSynced, nil
 }

@@ -68,15 +68,16 @@ func (g *gatesWorld) round(dead ...string) {
 	g.t.Helper()
 	g.rounds++
 	now, since := metav1.NewMicroTime(g.Fences.Clock().Now()), metav1.NewMicroTime(g.Fences.Clock().Now().Add(-time.Minute))
-	must(g.t, g.Fences.SaveLeasePicture(g.ctx, api.LeasePicture{
+	_, err := g.Fences.SaveLeasePicture(g.ctx, api.LeasePicture{
 		ObservedAt: &now, Since: &since, Renewal: metav1.Duration{Duration: 2 * time.Second}, Total: gateNodes,
-	}, nil, ""))
+	}, nil, nil, "")
+	must(g.t, err)
 	must(g.t, atOnce(dead, func(node string) error { return g.says(node, corev1.ConditionUnknown) }))
 	all := g.fresh()
 	ctx, stop := context.WithCancel(g.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { g.wave(ctx, all, dead) })
-	err := g.serve(len(dead))
+	err = g.serve(len(dead))
 	stop()
 	wg.Wait()
 	must(g.t, err)

@@ -1,0 +1,199 @@
+package apiserver
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// countStore has what the census counts besides the nodes and the open fences, and who
+// waits until the ledger has a change.
+type countStore struct {
+	mu       sync.Mutex
+	policies map[string]api.FencePolicy
+	budgets  map[string]api.FenceBudget
+	// fencesSeen is the highest resourceVersion of a NodeFence that was handled.
+	fencesSeen uint64
+	// drawn is the census that the ledger has, and ledger is the ledger as it was written
+	// or read last; nil where that is not known.
+	drawn  *api.Census
+	ledger *api.FenceLedger
+	// taken is the number of the last change that a census has; changes counts them all.
+	changes, taken uint64
+	waiting        []awaitsCensus
+	// wake asks for a census before its time.
+	wake chan struct{}
+}
+
+// awaitsCensus is closed once the ledger has the change of this number.
+type awaitsCensus struct {
+	change uint64
+	there  chan struct{}
+}
+
+func newCountStore() *countStore {
+	c := &countStore{wake: make(chan struct{}, 1)}
+	c.begin()
+	return c
+}
+
+// begin resets the store before each lead.
+func (c *countStore) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.policies, c.budgets = map[string]api.FencePolicy{}, map[string]api.FenceBudget{}
+	c.fencesSeen, c.drawn, c.ledger, c.taken = 0, nil, nil, 0
+	c.changes++
+}
+
+// changed notes that something else counts now, and asks for a census at once. The channel
+// is closed when the ledger has it.
+func (c *countStore) changed() <-chan struct{} {
+	c.mu.Lock()
+	c.changes++
+	w := awaitsCensus{c.changes, make(chan struct{})}
+	c.waiting = append(c.waiting, w)
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	return w.there
+}
+
+// fence notes how a NodeFence was seen. The next census has it, and no census is hurried
+// for it: it takes a slot by its reservation.
+func (c *countStore) fence(version string) {
+	n, err := strconv.ParseUint(version, 10, 64)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	if err == nil {
+		c.fencesSeen = max(c.fencesSeen, n)
+	}
+}
+
+func (c *countStore) policy(name string, p *api.FencePolicy) {
+	c.mu.Lock()
+	if p == nil {
+		delete(c.policies, name)
+	} else {
+		c.policies[name] = *p
+	}
+	c.mu.Unlock()
+	c.changed()
+}
+
+func (c *countStore) budget(name string, b *api.FenceBudget) {
+	c.mu.Lock()
+	if b == nil {
+		delete(c.budgets, name)
+	} else {
+		c.budgets[name] = *b
+	}
+	c.mu.Unlock()
+	c.changed()
+}
+
+// news is the number of the newest change, and whether a census lacks it.
+func (c *countStore) news() (change uint64, is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes, c.changes != c.taken || c.drawn == nil
+}
+
+// into adds what is known here.
+func (c *countStore) into(w *admission.Watched) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.policies {
+		w.Policies = append(w.Policies, p)
+	}
+	for _, b := range c.budgets {
+		w.Budgets = append(w.Budgets, b)
+	}
+	if w.FencesSeen = c.fencesSeen; c.ledger != nil {
+		w.Admitted = c.ledger.Status.Admitted
+	}
+}
+
+// there notes that the ledger has every change up to this one, or needs none of them.
+func (c *countStore) there(change uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = max(c.taken, change)
+	var left []awaitsCensus
+	for _, w := range c.waiting {
+		if w.change <= change {
+			close(w.there)
+		} else {
+			left = append(left, w)
+		}
+	}
+	c.waiting = left
+}
+
+// known is the ledger as this source has written it last; nil if it is to be read.
+func (c *countStore) known() *api.FenceLedger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger
+}
+
+// wrote notes what the ledger has now.
+func (c *countStore) wrote(l *api.FenceLedger, census *api.Census) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ledger, c.drawn = l, census
+}
+
+// othersIn tells whether the ledger has a census of another source that was written after
+// this one's last: this one has stopped leading, and does not know it yet.
+func (c *countStore) othersIn(l *api.FenceLedger) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	is := l.Status.Census
+	return is != nil && c.drawn != nil && is.Source != c.drawn.Source && is.ObservedAt.After(c.drawn.ObservedAt.Time)
+}
+
+// census draws one, and tells whether it says something else than the ledger's. There is
+// none while one of the watches is silent, or not all is listed.
+func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news bool) {
+	if s.standing.hears(now, nodes, fences, policies, budgets) {
+		w := admission.Watched{Leases: p, Source: s.o.Identity}
+		s.counting.into(&w)
+		for _, f := range s.due.open() {
+			w.Fences = append(w.Fences, f)
+		}
+		for name, v := range s.nodes.all() {
+			w.Nodes = append(w.Nodes, v.counted(name))
+		}
+		c = admission.TakeCensus(w, now)
+	}
+	s.counting.mu.Lock()
+	defer s.counting.mu.Unlock()
+	return c, !admission.SameCensus(s.counting.drawn, c)
+}
+
+// awaitCensus waits until the ledger has a change, but for no longer than censusWait: what is
+// to be said of the change is said all the same.
+func awaitCensus(ctx context.Context, there <-chan struct{}) {
+	t := time.NewTimer(censusWait)
+	defer t.Stop()
+	select {
+	case <-there:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+const (
+	// censusWait bounds how long an event waits for the census that has its change.
+	censusWait = time.Second
+	// censusEvery is the shortest time between two censuses: a burst of changes is one.
+	censusEvery = 100 * time.Millisecond
+)

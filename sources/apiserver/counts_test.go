@@ -1,0 +1,134 @@
+package apiserver
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// census is the ledger's; nil if it has none.
+func (f *fakeAPI) census() *api.Census {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ledger().Status.Census
+}
+
+func names(c *api.Census) (all []string) {
+	if c == nil {
+		return nil
+	}
+	for _, n := range c.Nodes {
+		if n.Unhealthy {
+			all = append(all, n.NodeName)
+		}
+	}
+	return all
+}
+
+// TestTheCensusIsThereBeforeTheEvent: whoever is told of an unhealthy node finds it counted.
+func TestTheCensusIsThereBeforeTheEvent(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(nodesURL, nodeIn("b", "True", 0))
+	s, b := start(t, f, time.Hour)
+	eventually(t, func() bool { return s.Ready() == nil && f.census() != nil })
+	seen := make(chan []string, 100)
+	s.outbox.sender.(*broker).answer = func(e event.Event) error {
+		if e.Type() == events.NodeUnhealthy {
+			seen <- names(f.census())
+		}
+		return nil
+	}
+	for i, node := range []string{"a", "b"} {
+		f.set(nodesURL, nodeIn(node, "Unknown", float64(i+1)))
+		b.until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy && e.Subject() == node })
+		if got := <-seen; !slices.Contains(got, node) {
+			t.Errorf("the event of %s was sent while the census named %v", node, got)
+		}
+	}
+}
+
+// TestNoCensusOfWhatIsNotWatched: while a watch is broken or silent, or has not listed, there
+// is none, and there is one again afterwards.
+func TestNoCensusOfWhatIsNotWatched(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	s, _ := start(t, f, time.Hour)
+	eventually(t, func() bool { return s.Ready() == nil && f.census() != nil })
+	p := api.LeasePicture{}
+	now := s.now()
+	if c, _ := s.census(p, now); c == nil || len(c.Alike) != 1 || c.Source != "me" {
+		t.Errorf("%+v", c)
+	}
+	for _, resource := range []string{nodes, fences, policies, budgets} {
+		for name, change := range map[string]func(*standing){
+			"broken":     func(x *standing) { x.broken = now },
+			"silent":     func(x *standing) { x.heard = now.Add(-admission.CensusLag - time.Second) },
+			"not listed": func(x *standing) { x.listed = func() bool { return false } },
+		} {
+			s.standing.mu.Lock()
+			was := *s.standing.locked(resource)
+			change(s.standing.locked(resource))
+			s.standing.mu.Unlock()
+			if c, _ := s.census(p, now); c != nil {
+				t.Errorf("%s %s: %+v", resource, name, c)
+			}
+			s.standing.mu.Lock()
+			*s.standing.locked(resource) = was
+			s.standing.mu.Unlock()
+		}
+	}
+}
+
+// TestAnotherSourcesCensusStays: of two sources that believe to lead, the one that has
+// stopped leading finds a census that was written after its own, and writes none.
+func TestAnotherSourcesCensusStays(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
+	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: newCountStore()}
+	at := func(source string, after time.Duration) *api.Census {
+		return &api.Census{Source: source, ObservedAt: *stamp(t0.Add(after))}
+	}
+	if l, err := s.write(t.Context(), drawn{census: at("mine", 0)}); err != nil || l == nil {
+		t.Fatal(l, err)
+	}
+	f.mu.Lock()
+	l := f.ledger()
+	l.Status.Census = at("theirs", time.Second)
+	f.store(ledgerURL, l)
+	f.mu.Unlock()
+	if l, err := s.write(t.Context(), drawn{census: at("mine", 2*time.Second)}); err != nil || l != nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if c := f.census(); c == nil || c.Source != "theirs" {
+		t.Errorf("%+v", c)
+	}
+	// One that was written before is the last word of a source that has ended.
+	s.counting.wrote(nil, at("mine", 3*time.Second))
+	if l, err := s.write(t.Context(), drawn{census: at("mine", 4*time.Second)}); err != nil || l == nil || f.census().Source != "mine" {
+		t.Errorf("%+v, %v, %+v", l, err, f.census())
+	}
+}
+
+// TestAWatchIsHeard at each event, bookmarks too, and ends.
+func TestAWatchIsHeard(t *testing.T) {
+	heard, ended := 0, 0
+	under := watch.NewFake()
+	w := noticed(under, func() { heard++ }, func() { ended++ })
+	go under.Action(watch.Bookmark, &api.NodeFence{})
+	if e := <-w.ResultChan(); e.Type != watch.Bookmark || heard != 1 {
+		t.Errorf("%+v, heard %d times", e, heard)
+	}
+	w.Stop()
+	if _, open := <-w.ResultChan(); open || ended != 1 {
+		t.Errorf("open %t, ended %d times", open, ended)
+	}
+}
