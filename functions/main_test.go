@@ -101,8 +101,9 @@ func TestEveryFunctionHasAPlaceInTheTable(t *testing.T) {
 func TestAProblemThatNoPolicyNames(t *testing.T) {
 	answers := map[string]string{
 		"/api/v1/nodes/a": `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a","uid":"1"}}`,
-		"/apis/nodefence.io/v1alpha1/fencepolicies":       `{"kind":"FencePolicyList","apiVersion":"nodefence.io/v1alpha1","items":[]}`,
-		"/apis/nodefence.io/v1alpha1/nodeproblempolicies": `{"kind":"NodeProblemPolicyList","apiVersion":"nodefence.io/v1alpha1","items":[]}`,
+		"/apis/nodefence.io/v1alpha1/fencepolicies":        `{"kind":"FencePolicyList","apiVersion":"nodefence.io/v1alpha1","items":[]}`,
+		"/apis/nodefence.io/v1alpha1/fenceledgers/cluster": `{"kind":"FenceLedger","apiVersion":"nodefence.io/v1alpha1","metadata":{"name":"cluster","resourceVersion":"1"}}`,
+		"/apis/nodefence.io/v1alpha1/nodeproblempolicies":  `{"kind":"NodeProblemPolicyList","apiVersion":"nodefence.io/v1alpha1","items":[]}`,
 	}
 	api := kubetest.Serve(t, kubetest.Table(answers, func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("asked for %s %s", r.Method, r.URL)

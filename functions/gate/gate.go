@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
@@ -80,7 +81,7 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if opened == nil {
 		return g.Loop.Run(ctx, node, e, since)
 	}
-	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, e, since)
+	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, opened.resolved, e, since)
 	if errors.Is(err, kube.ErrConflict) && !opened.asked {
 		return nil, nil // another gate has just opened it
 	}
@@ -96,6 +97,8 @@ type opened struct {
 	fence  *api.NodeFence
 	before api.NodeFenceStatus
 	asked  bool
+	// resolved: its policies and its devices were read for it just now.
+	resolved bool
 }
 
 // justOpened is how long a record is left to the gate that opened it: a node
@@ -106,7 +109,8 @@ const justOpened = 2 * time.Second
 // nothing more to do: no fence opens, another gate has just opened it, or the reply has
 // somebody else act. Losing that race is as good as winning, unless an event asked.
 func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened, reply *event.Event, done bool, err error) {
-	f, err := g.Client.Fence(ctx, node)
+	recent := g.Client.Anew()
+	f, err := g.ahead(ctx, recent, node, e)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -120,12 +124,12 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 	case !ours || f != nil && f.Open():
 		return nil, nil, g.elsewhere(f, e), nil
 	}
-	n, err := g.Client.Node(ctx, node)
+	n, err := recent.Node(ctx, node)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if n != nil {
-		o, err = g.unhealthy(ctx, n, e, f)
+		o, err = g.unhealthy(ctx, recent, n, e, f)
 		return o, nil, o == nil, err
 	}
 	o, err = g.missing(ctx, node, e, f)
@@ -133,6 +137,21 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 		return nil, nil, true, nil // another gate has just opened it
 	}
 	return o, nil, o == nil, err
+}
+
+// ahead reads the node's record and, where the event tells that the node is not Ready, at the
+// same time what its first look will need: a fence is likely to open.
+func (g *Gate) ahead(ctx context.Context, recent kube.Recent, node string, e event.Event) (f *api.NodeFence, err error) {
+	requests := []func() error{func() (err error) { f, err = g.Client.Fence(ctx, node); return err }}
+	if e.Type() == events.NodeUnhealthy && e.Extensions()[events.ConditionAttr] == string(corev1.NodeReady) {
+		requests = append(requests,
+			func() error { _, err := recent.Node(ctx, node); return err },
+			func() error { _, err := recent.Lease(ctx, node); return err },
+			func() error { _, err := look.Policies(ctx, recent); return err },
+		)
+	}
+	err = g.Client.Together(requests...)
+	return f, err
 }
 
 // askedAgain has an event that asks for a fence brought again where somebody else wrote

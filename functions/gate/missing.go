@@ -6,6 +6,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
@@ -14,7 +15,7 @@ import (
 // object for too long, as policystatus keeps it in the policy's status (S18). Its
 // node UID stays empty: nothing is ever released in its name (S6).
 func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *api.NodeFence) (*opened, error) {
-	policies, err := g.Client.Policies(ctx)
+	policies, err := look.Policies(ctx, g.Client.Anew())
 	if err != nil {
 		return nil, err
 	}

@@ -33,10 +33,10 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 		asked  int
 	}{
 		"a device": {bound, nil, `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
-			&api.Decision{Devices: bound.Devices, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}, 7},
+			&api.Decision{Devices: bound.Devices, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p, and the ConfigMaps"}}}, 9},
 		"a configuration that can't be read is read again later": {nil, errors.New("no"), `"earlyProbe":{"leaseStillDuration":"12s"},"action":"Reboot",`,
-			&api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}, 7},
-		"a still Lease that no policy asks for": {nil, nil, "", nil, 1},
+			&api.Decision{ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: "p"}}}, 9},
+		"a still Lease that no policy asks for": {nil, nil, "", nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
@@ -31,7 +32,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, "NoSuchNode")
 		return nil, nil, nil
 	}
-	policies, err := g.Client.Policies(ctx)
+	policies, err := look.Policies(ctx, g.Client.Anew())
 	if err != nil {
 		return nil, nil, err
 	}

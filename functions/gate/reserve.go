@@ -61,13 +61,13 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	if len(open) == 0 {
 		return nil
 	}
-	lists, err := look.ReadLists(ctx, g.Client.Anew())
+	world, err := look.ReadWorld(ctx, g.looked(), led)
 	if err != nil {
 		return err
 	}
 	was := led.DeepCopy()
 	for _, a := range open {
-		led = g.admit(ctx, a, lists, led, now)
+		led = g.admit(ctx, a, world, fencesOf(all, a), led, now)
 	}
 	none := len(slices.DeleteFunc(open, refused)) == 0
 	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
@@ -80,16 +80,16 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 // admit decides on one fence by a ledger that has the reservations of those before it, and
 // gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
 // the ledger as it was.
-func (g *Gate) admit(ctx context.Context, a *asker, lists look.Lists, led *api.FenceLedger, now time.Time) *api.FenceLedger {
+func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
 	after := led.DeepCopy()
 	err := guarded(func() error {
 		if err := a.ctx.Err(); err != nil {
 			return err // it has left while the lists were read
 		}
-		if a.verdict = admission.Outdated(a.fence, lists.Policies, a.node, now); a.verdict != nil {
+		if a.verdict = admission.Outdated(a.fence, world.Policies, a.node, now); a.verdict != nil {
 			return nil
 		}
-		c, err := lists.Picture(ctx, g.Client, a.fence)
+		c, err := world.At(after).Picture(ctx, a.fence, a.node, beside)
 		if err == nil {
 			a.verdict = admission.Admit(a.fence, c, after, now)
 		}
@@ -100,6 +100,16 @@ func (g *Gate) admit(ctx context.Context, a *asker, lists look.Lists, led *api.F
 		return led
 	}
 	return after
+}
+
+// fencesOf are the fences that ask in the same batch as this one.
+func fencesOf(all []*asker, but *asker) (beside []*api.NodeFence) {
+	for _, a := range all {
+		if a != but {
+			beside = append(beside, a.fence)
+		}
+	}
+	return beside
 }
 
 // fails gives an asker an error for its answer, or has it panic as the batch did.

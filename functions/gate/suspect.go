@@ -36,7 +36,7 @@ func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 		return false, nil
 	}
 	if !g.unasked.still(g.Client.Clock().Now()) {
-		policies, err := g.Client.Policies(ctx)
+		policies, err := look.Policies(ctx, g.Client.Anew())
 		if err != nil {
 			return false, err
 		}

@@ -19,8 +19,8 @@ import (
 
 // unhealthy opens a fence for a node by what its Node object, its Lease and its Machine
 // say; nil if none opens.
-func (g *Gate) unhealthy(ctx context.Context, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
-	policies, err := g.Client.Policies(ctx)
+func (g *Gate) unhealthy(ctx context.Context, recent kube.Recent, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
+	policies, err := look.Policies(ctx, recent)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,11 @@ func (g *Gate) unhealthy(ctx context.Context, n *corev1.Node, e event.Event, las
 		g.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
 		return nil, nil
 	}
-	g.resolved(ctx, n, dec)
+	resolved := g.resolved(ctx, n, dec)
 	o, err := g.begin(ctx, last, n.Name, *dec)
+	if o != nil {
+		o.resolved = resolved
+	}
 	if err == nil && dec.Trigger.OfMachine() {
 		g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, Reason: api.MachineFailed,
 			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))

@@ -77,7 +77,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 	if n == nil {
 		return nil
 	}
-	policies, err := g.looked().Policies(ctx) // the reservation holds the fence against those of its own picture
+	policies, err := look.Policies(ctx, g.looked()) // the reservation holds the fence against those of its own picture
 	if err != nil {
 		return err
 	}
@@ -135,15 +135,18 @@ const longestError = 4096
 func fits(s string) string { return clip.To(longestError, s) }
 
 // resolved writes the devices into a record that is about to be opened. Where that
-// fails, the open record is resolved, and says why it can't be.
-func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) {
+// fails, it returns false, and the open record is resolved, and says why it can't be.
+func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) bool {
 	if g.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
-		return
+		return false
 	}
-	if b, err := g.Bind(ctx, n); err == nil {
-		dec.Devices = b.Devices
-		b.Over(&dec.ResolvedPolicy)
+	b, err := g.Bind(ctx, n)
+	if err != nil {
+		return false
 	}
+	dec.Devices = b.Devices
+	b.Over(&dec.ResolvedPolicy)
+	return true
 }
 
 // same tells whether these are the devices that a decision has, however they are spoken with.

@@ -19,7 +19,7 @@ func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed
 	if err != nil {
 		return err
 	}
-	policies, err := c.Policies(ctx)
+	policies, err := Policies(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -49,20 +49,20 @@ func Recount(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observe
 	if err != nil {
 		return err
 	}
-	lists, err := ReadLists(ctx, c)
+	world, err := ReadWorld(ctx, c, led)
 	if err != nil {
 		return err
 	}
-	is, selected := admission.Live(lists.Policies, f, seen.Node, now)
+	is, selected := admission.Live(world.Policies, f, seen.Node, now)
 	if !selected {
 		return nil // Brakes has this reason already
 	}
-	census, err := lists.Picture(ctx, c.Client, f)
+	picture, err := world.Picture(ctx, f, seen.Node, nil)
 	if err != nil {
 		return err
 	}
 	seen.Brakes.Counted = true
-	if v := admission.Recount(f, is, census, led, now); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
+	if v := admission.Recount(f, is, picture, led, now); v != nil && !seen.Brakes.Stopped && !seen.Brakes.Paused && !seen.Brakes.Stricter {
 		seen.Brakes.Storm, seen.Brakes.Why, seen.Brakes.Message = true, v.Reason, v.Message
 	}
 	return nil

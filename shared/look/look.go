@@ -39,6 +39,9 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			from = l.Client.Anew()
 		}
 	}
+	if err := together(ctx, from, f, need); err != nil {
+		return err
+	}
 	if err := Node(ctx, from, f, seen); err != nil {
 		return err
 	}
@@ -48,6 +51,20 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 		}
 	}
 	return l.around(ctx, from, f, need, seen)
+}
+
+// together reads at once what a look needs and of which none needs another. The look takes it
+// from there (kube.Recent).
+func together(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed) error {
+	node := f.Spec.NodeName
+	requests := []func() error{func() error { _, err := from.Node(ctx, node); return err }}
+	if need.Lease {
+		requests = append(requests, func() error { _, err := from.Lease(ctx, node); return err })
+	}
+	if need.Brakes {
+		requests = append(requests, func() error { _, err := Policies(ctx, from); return err })
+	}
+	return from.Together(requests...)
 }
 
 // around reads what is needed besides the node.

@@ -1,0 +1,81 @@
+package look
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// World is what one decision, or several of one moment, rest on besides the ledger: what the
+// ledger's census counts, with the policies and budgets that it names; or, where nothing may
+// be decided by the census, lists of everything.
+type World struct {
+	// Policies have the missing nodes, which count for every fence (S15: a storm is seen as
+	// one).
+	Policies []api.FencePolicy
+
+	from    kube.Recent
+	ledger  *api.FenceLedger
+	budgets []api.FenceBudget
+	// listed has the lists, once they are needed.
+	listed func() (Lists, error)
+}
+
+// ReadWorld reads it. The ledger was read before (S14: the limits hold).
+func ReadWorld(ctx context.Context, c kube.Recent, led *api.FenceLedger) (*World, error) {
+	w := &World{from: c, ledger: led}
+	w.listed = sync.OnceValues(func() (Lists, error) { return ReadLists(ctx, c) })
+	if admission.CensusLacks(led, c.Clock().Now()) != "" {
+		l, err := w.listed()
+		w.Policies = l.Policies
+		return w, err
+	}
+	err := c.Together(
+		func() (err error) { w.Policies, err = c.PoliciesNamed(ctx, led.Status.Census.Policies); return err },
+		func() (err error) { w.budgets, err = c.FenceBudgetsNamed(ctx, led.Status.Census.Budgets); return err },
+	)
+	return w, err
+}
+
+// At is the same, with the ledger as it is after others were decided on.
+func (w *World) At(led *api.FenceLedger) *World {
+	at := *w
+	at.ledger = led
+	return &at
+}
+
+// Picture is the picture on which admission.Admit decides for this fence, whose node was
+// just read. The fences beside it ask for a slot in the same moment.
+func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
+	if admission.CensusLacks(w.ledger, w.from.Clock().Now()) == "" {
+		o, lacks := admission.ByCensus(w.ledger, f, node, beside, w.Policies, w.budgets)
+		if lacks == "" {
+			o.Apart = w.from.Clock().Apart()
+			o.Etcd.Members, o.Etcd.From, _ = Etcd(ctx, nil, f, nil, w.Policies) // reads nothing but where a quorum is required
+			o.Etcd.Lists = etcdLists(f, w.Policies)
+			return admission.NewPicture(o), nil
+		}
+	}
+	l, err := w.listed()
+	if err != nil {
+		return p, err
+	}
+	return l.Picture(ctx, w.from.Client, f)
+}
+
+// Policies are all FencePolicies: those that the ledger's census names, or a list of all
+// where nothing may be decided by the census.
+func Policies(ctx context.Context, c kube.Recent) ([]api.FencePolicy, error) {
+	led, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if admission.CensusLacks(led, c.Clock().Now()) != "" {
+		return c.Policies(ctx)
+	}
+	return c.PoliciesNamed(ctx, led.Status.Census.Policies)
+}
