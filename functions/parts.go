@@ -110,6 +110,8 @@ func (p Parts) known(name string, h run.Handler) run.Handler {
 		case events.Expired(e, p.Client.Clock().Now()):
 			why = "Expired"
 		default:
+			ctx, wait := p.Client.WithBeside(ctx)
+			defer wait()
 			return h(ctx, e)
 		}
 		p.Reporter.Ignored(ctx, name, e, why)

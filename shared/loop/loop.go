@@ -71,13 +71,14 @@ func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since ti
 	return inv.run(ctx, node)
 }
 
-// Open works on a fence whose status opens it and is not saved yet; before is the status that the
-// store has. Both are saved in one: what opens the fence, and what its first look makes of it. If
+// Open works on a fence whose status opens it and is not saved yet; before is the status
+// that the store has. Both are saved in one: what opens the fence, and what its first
+// look makes of it. resolved says that the devices and the policies in it were just read. If
 // that look fails, the fence is still opened, so that it can't be forgotten (S19). The store's
 // conflict means that somebody else wrote first, and is returned.
-func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, cause event.Event, since time.Duration) (*event.Event, error) {
+func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, resolved bool, cause event.Event, since time.Duration) (*event.Event, error) {
 	l.Records.take(f.Spec.NodeName, l.Now())
-	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before, resolved: resolved}
 	return inv.run(ctx, f.Spec.NodeName)
 }
 

@@ -36,7 +36,7 @@ func TestAFenceOpensInOneWrite(t *testing.T) {
 			f := w.record.DeepCopy()
 			before := f.Status
 			f.Status = fence.Opening(f, before.Decision, w.now)
-			_, err := w.loop(&RecordCache{}, api.Pending).Open(t.Context(), f, before, event.Event{}, 0)
+			_, err := w.loop(&RecordCache{}, api.Pending).Open(t.Context(), f, before, false, event.Event{}, 0)
 			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("%v, want %v", err, c.err)
 			}

@@ -143,10 +143,13 @@ func (p *Publisher) say(ctx context.Context, d Decision) {
 // and the end: its power was cut, and its work has gone.
 var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
 
+// post is beside the path of the fence: no decision waits for it.
 func (p *Publisher) post(ctx context.Context, e kube.Event) {
-	if err := p.Speaker.PostEvent(ctx, e); err != nil {
-		p.Log.Debug("event not posted", "node", e.Name, "reason", e.Reason, "error", err.Error())
-	}
+	kube.Beside(ctx, func() {
+		if err := p.Speaker.PostEvent(ctx, e); err != nil {
+			p.Log.Debug("event not posted", "node", e.Name, "reason", e.Reason, "error", err.Error())
+		}
+	})
 }
 
 // warnings are the reasons that need a person's attention.

@@ -30,6 +30,8 @@ type scenario struct {
 	apart time.Duration
 	// hazardIn: of this many steps of a random schedule one is something that goes wrong.
 	hazardIn int
+	// census: two sources write what they have seen into the ledger, at any time, and late.
+	census bool
 	// heals: this node comes back to life, at any time.
 	heals string
 	// alike: nodes that die alike begin only in the order of their names.
@@ -65,7 +67,7 @@ type state struct {
 }
 
 func (sc *scenario) begin() *state {
-	s := &state{world: newWorld(sc.nodes, sc.dead, sc.policy), left: left{
+	s := &state{world: newWorld(sc.nodes, sc.dead, sc.policy, sc.census), left: left{
 		crashes: sc.crashes, doubles: sc.doubles, losses: sc.losses, pauses: sc.pauses,
 	}}
 	s.watch.only = sc.only

@@ -129,16 +129,28 @@ func crowd() scenario {
 	}
 }
 
+// TestRandomSchedules decides by lists of everything, as where there is no source.
+func TestRandomSchedules(t *testing.T) { goThrough(t, crowd(), *schedules) }
+
+// TestRandomSchedulesByCensus: two sources write the census, each as far behind as it likes,
+// and over each other's.
+func TestRandomSchedulesByCensus(t *testing.T) {
+	sc := crowd()
+	sc.census, sc.hazardIn = true, 8
+	goThrough(t, sc, *schedules)
+}
+
 // A failing schedule is shrunk and printed; its seed runs it again.
-func TestRandomSchedules(t *testing.T) {
+func goThrough(t *testing.T, sc scenario, schedules int) {
+	t.Helper()
 	first, many := *seed, 1
 	if first == 0 {
-		first, many = uint64(time.Now().UnixNano()), *schedules
+		first, many = uint64(time.Now().UnixNano()), schedules
 	}
 	start, steps := time.Now(), 0
 	for i := range many {
 		at := first + uint64(i)
-		x := newExplorer(crowd())
+		x := newExplorer(sc)
 		s, schedule := x.random(at)
 		steps += x.moves
 		if s.watch.broken != "" {

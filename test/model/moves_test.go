@@ -57,6 +57,12 @@ func (x *explorer) options(s *state) []option {
 			s.heal(x.heals)
 		}})
 	}
+	if s.counts {
+		for i := range s.views {
+			ill = append(ill, option{fmt.Sprint("source ", i, " sees"), true, func(s *state) { s.see(i) }},
+				option{fmt.Sprint("source ", i, " writes"), true, func(s *state) { s.census(i) }})
+		}
+	}
 	if len(s.procs) == 0 && len(s.queue) == 0 {
 		well = append(well, option{id: "time", do: func(s *state) {
 			s.pass(s.due())

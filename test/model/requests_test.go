@@ -35,7 +35,7 @@ func TestRequestsOfAFence(t *testing.T) {
 	var b strings.Builder
 	for _, action := range []api.FenceAction{api.ActionReboot, api.ActionOff} {
 		for _, kept := range []bool{true, false} {
-			c := counted{world: newWorld(4, 1, roomForOne(action)), asked: map[string]map[string]int{}}
+			c := counted{world: newWorld(4, 1, roomForOne(action), false), asked: map[string]map[string]int{}}
 			took := c.fence(t, kept)
 			how := "each invocation a process of its own"
 			if kept {

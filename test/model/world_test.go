@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 const (
@@ -59,6 +62,14 @@ type world struct {
 	// memory is what the pod of a broken gate remembers.
 	memory string
 	watch  watch
+	// views are what two sources have seen of it, where they write censuses.
+	views [2]view
+}
+
+// view is what one source has seen.
+type view struct {
+	store
+	at time.Duration
 }
 
 // clone is a world of its own.
@@ -71,8 +82,8 @@ func (w *world) clone() *world {
 
 // newWorld has so many nodes, of which some die at the same moment, a minute
 // before it begins.
-func newWorld(total, dead int, policy api.FencePolicy) *world {
-	w := &world{store: store{ready: map[written]kept{}}}
+func newWorld(total, dead int, policy api.FencePolicy, census bool) *world {
+	w := &world{store: store{ready: map[written]kept{}, counts: census}}
 	w.watch.room = int(*policy.Spec.Limits.MaxConcurrent)
 	w.put(policies+policy.Name, decode(encode(policy)))
 	w.put(theLedger, fields{"metadata": fields{"name": "cluster", "uid": "uid-ledger"}})
@@ -168,6 +179,40 @@ func (w *world) observe() {
 		}
 	}
 	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"leases": p}})}.signed())
+	if w.counts {
+		w.see(0)
+		w.census(0)
+	}
+}
+
+// see is that a source's watches have come as far as now.
+func (w *world) see(i int) { w.views[i] = view{w.store.clone(), w.now} }
+
+// census is a source's census, by what it has seen; one whose watches were silent for too
+// long writes none.
+func (w *world) census(i int) {
+	v := &w.views[i]
+	if w.now-v.at > admission.CensusLag {
+		return
+	}
+	c := admission.Watched{FencesSeen: uint64(v.revision), Source: strconv.Itoa(i), Leases: w.ledger().Status.Leases}
+	for _, o := range v.objects {
+		switch {
+		case strings.HasPrefix(o.path, nodes):
+			c.Nodes = append(c.Nodes, look.ClusterNodes([]corev1.Node{*read[corev1.Node](&world{store: v.store}, o.path)})...)
+		case strings.HasPrefix(o.path, fences):
+			c.Fences = append(c.Fences, read[api.NodeFence](&world{store: v.store}, o.path))
+		case strings.HasPrefix(o.path, policies):
+			c.Policies = append(c.Policies, *read[api.FencePolicy](&world{store: v.store}, o.path))
+		}
+	}
+	drawn := decode(encode(admission.TakeCensus(c, epoch.Add(w.now))))
+	for _, list := range []string{"alike", "nodes", "fences"} {
+		if drawn[list] == nil {
+			drawn[list] = nil // a merge patch leaves what it does not name
+		}
+	}
+	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"census": drawn}})}.signed())
 }
 
 // notice is the source's other part: it sends the events of fences that are due, and of unhealthy
