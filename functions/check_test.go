@@ -61,7 +61,9 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 	part := func(function string) *readiness.Checker {
 		return &readiness.Checker{
 			Client: c.client, Reporter: c, Function: function, Me: invocationID, Source: events.SourceOf("c"), Cuts: function == isolate.Name,
-			Devices: func(context.Context, *corev1.Node) ([]api.Binding, error) { return c.bound, c.unfit },
+			Devices: func(context.Context, readiness.Asked) (readiness.Resolved, error) {
+				return readiness.Resolved{Devices: c.bound}, c.unfit
+			},
 			Open: func(_ context.Context, b *api.Binding, _ call.Claim) (device.Driver, error) {
 				d, err := c.rack.Kind().Open(b.Params)
 				return &asking{d, c, function}, err

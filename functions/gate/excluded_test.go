@@ -42,7 +42,7 @@ func TestAMissingNodeStaysExcluded(t *testing.T) {
 			}
 			p := `{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot",` + c.policy + `"missingNodes":{"nodeNames":["a"]}}}`
 			answers[policyPath+"/p"], answers[policyPath] = p, `{"items":[`+p+`]}`
-			answers["/api/v1/namespaces/own/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_name":"a"%s}}]}`, c.enrolled)
+			answers["/api/v1/namespaces/own/configmaps/fence-enrolled-a"] = fmt.Sprintf(`{"metadata":{"name":"fence-enrolled-a"},"data":{"node_name":"a"%s}}`, c.enrolled)
 			client, _ := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "own", Log: slog.New(slog.DiscardHandler)}
 			f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}}

@@ -54,9 +54,8 @@ func TestANodeThatIsStarting(t *testing.T) {
 				timeout = fmt.Sprintf(`"nodeStartupTimeout":%q,`, c.timeout)
 			}
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","earlyProbe":{"leaseStillDuration":"12s"},` + timeout + `"unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
-			answers["/api/v1/namespaces/ns/configmaps"] = `{"items":[]}`
 			if c.uid != "" {
-				answers["/api/v1/namespaces/ns/configmaps"] = fmt.Sprintf(`{"items":[{"metadata":{"name":"fence-enrolled-a"},"data":{"node_uid":%q}}]}`, c.uid)
+				answers["/api/v1/namespaces/ns/configmaps/fence-enrolled-a"] = fmt.Sprintf(`{"metadata":{"name":"fence-enrolled-a"},"data":{"node_uid":%q}}`, c.uid)
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}

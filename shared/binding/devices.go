@@ -4,32 +4,68 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Devices are the devices to which the gate would bind a node now. The gate runs the same
-// code.
-func (b Resolver) Devices(ctx context.Context, n *corev1.Node) ([]api.Binding, error) {
+// Devices are the devices to which the gate would bind a node now, with what a fence may
+// take instead of resolving them. The gate runs the same code.
+func (b Resolver) Devices(ctx context.Context, a readiness.Asked) (readiness.Resolved, error) {
+	still, err := b.stillKept(ctx, a)
+	if err != nil {
+		return readiness.Resolved{}, err
+	}
+	if still {
+		k := a.Target.Status.Binding
+		return readiness.Resolved{Devices: k.DeepCopy().Devices, Binding: k}, unfit(refusal(k))
+	}
 	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
 	if err != nil {
-		return nil, err
+		return readiness.Resolved{}, err
 	}
-	plan, _, err := b.plan(ctx, stored, n)
+	r, err := b.resolve(ctx, stored, a.Node)
+	out := readiness.Resolved{Binding: b.keep(a.Node, stored, r, err)}
+	if err == nil {
+		out.Devices = r.plan.Devices()
+	}
+	return out, unfit(err)
+}
+
+// stillKept reports whether the FenceTarget's binding still holds. The source has written
+// the version of the node's enrolment into the turn, so that it need not be read.
+func (b Resolver) stillKept(ctx context.Context, a readiness.Asked) (bool, error) {
+	k := a.Target.Status.Binding
+	if k == nil {
+		return false, nil
+	}
+	now := present{node: a.Node, configs: a.Ledger.Status.Configs, resolver: b.name(), at: b.Client.Clock().Now()}
+	if v := a.Ledger.Status.Enrolment(a.Node.Name); v != "" {
+		now.enrolment = &api.TargetSource{Name: kube.EnrolledName(a.Node.Name), ResourceVersion: v}
+		return holds(k, now), nil
+	}
+	cm, err := b.Client.Enrolment(ctx, b.Namespace, a.Node.Name)
+	if err != nil {
+		return false, err
+	}
+	if cm != nil {
+		now.enrolment = &api.TargetSource{Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
+	}
+	return holds(k, now), nil
+}
+
+// unfit is a refusal in a check's words.
+func unfit(err error) error {
 	var refused *config.Refused
 	switch {
 	case errors.Is(err, config.ErrNoBinding):
-		return nil, &readiness.Unfit{Reason: api.NoBinding, Err: err}
+		return &readiness.Unfit{Reason: api.NoBinding, Err: err}
 	case errors.As(err, &refused):
-		return nil, &readiness.Unfit{Reason: api.BindingInvalid, Err: err}
-	case err != nil:
-		return nil, err
+		return &readiness.Unfit{Reason: api.BindingInvalid, Err: err}
 	}
-	return plan.Devices(), nil
+	return err
 }
 
 // Whose is the node that was enrolled as this machine, for a person who looks for the other

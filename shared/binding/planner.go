@@ -28,7 +28,8 @@ func (b Resolver) Planner(ctx context.Context) (*Planner, error) {
 // Plan returns the binding that the gate would make for a node. A fault in the ConfigMaps
 // is a config.Refused.
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
-	return p.resolver.plan(ctx, p.stored, n)
+	r, err := p.resolver.resolve(ctx, p.stored, n)
+	return r.plan, r.cluster, err
 }
 
 // Credentials reads the secrets of a binding and opens its driver, as power does before a

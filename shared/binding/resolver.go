@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,78 +54,66 @@ func (b Resolver) inJobs(name string, r job.Runner) (device.Kind, error) {
 	return job.Kind(inner, b.JobImages, r), nil
 }
 
-// Bind finds the devices that fence a node, from its ConfigMaps and its enrolment. A fault
-// in them is a config.Refused; any other error is a failure to read them.
-func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	plan, cluster, err := b.plan(ctx, stored, n)
-	if err != nil {
-		return nil, err
-	}
-	bound := &config.Bound{Devices: plan.Devices(), Over: cluster.Over}
-	return bound, b.tell(ctx, n, bound)
+// resolution is what the ConfigMaps say of a node, and of the cluster, with what that was
+// made of.
+type resolution struct {
+	plan    config.Plan
+	cluster config.Cluster
+	node    config.Node
+	// maps are the ConfigMaps that are no enrolments; others are the other nodes'.
+	maps   []config.ConfigMap
+	others []enrolled
+	// outside says that something besides these objects and the Node was asked.
+	outside bool
 }
 
-// tell marks the devices that have told the machine's identity before, so that a fence
-// accepts no answer without an identity from them (S11: the device is the node's own).
-func (b Resolver) tell(ctx context.Context, n *corev1.Node, bound *config.Bound) error {
-	t, err := b.Client.Target(ctx, n.Name)
-	if err != nil || t == nil || n.UID != "" && t.Status.NodeUID != n.UID {
-		return err
+// resolve reads everything that the ConfigMaps say of a node. A fault in them is a
+// config.Refused; any other error is a failure to read them.
+func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (r resolution, err error) {
+	r.read(stored, n)
+	if n.UID == "" && r.node.Enrolment.Name == "" {
+		return r, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
-	told := func(d *api.Binding) bool {
-		return slices.ContainsFunc(t.Status.Devices, func(k api.TargetDevice) bool {
-			return k.Tells && k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Identity
-		})
-	}
-	for i := range bound.Devices {
-		bound.Devices[i].Tells = told(&bound.Devices[i])
-	}
-	return nil
-}
-
-// plan reads everything that the ConfigMaps say of a node, and of the cluster.
-func (b Resolver) plan(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (plan config.Plan, cluster config.Cluster, err error) {
-	node := config.Node{Name: n.Name}
-	maps := make([]config.ConfigMap, 0, len(stored))
-	var others []enrolled
-	for i := range stored {
-		switch e, ok := enrolment(&stored[i]); {
-		case !ok:
-			maps = append(maps, config.ConfigMap{Namespace: stored[i].Namespace, Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
-		case e.Name != n.Name:
-			others = append(others, e)
-		case e.uid == n.UID, n.UID == "" && e.worker:
-			node = e.Node
-		}
-	}
-	if n.UID == "" && node.Enrolment.Name == "" {
-		return plan, cluster, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
-	}
-	node.Type = n.Labels["type"]
-	plan, err = config.Resolve(maps, node, b.settings())
+	s := b.telling(&r.outside)
+	r.plan, err = config.Resolve(r.maps, r.node, s)
 	if err == nil {
-		err = config.Duplicates(maps, nodes(others), b.settings(), node, plan.Devices()...)
+		err = config.Duplicates(r.maps, nodes(r.others), s, r.node, r.plan.Devices()...)
 	}
 	if err == nil {
-		cluster, err = config.ClusterOf(maps)
+		r.cluster, err = config.ClusterOf(r.maps)
 	}
 	if errors.Is(err, config.ErrNoBinding) {
 		err = fmt.Errorf("%w; looked in namespace %s", err, b.Namespace)
 	}
 	if err != nil {
-		return plan, cluster, &config.Refused{Err: err}
+		return r, &config.Refused{Err: err}
 	}
-	for _, d := range plan.Devices() {
+	for _, d := range r.plan.Devices() {
 		if err == nil {
-			err = b.checkAlike(ctx, others, node, d)
+			err = b.checkAlike(ctx, r.others, r.node, d)
 		}
 	}
-	return plan, cluster, err
+	return r, err
 }
+
+// read sorts the ConfigMaps.
+func (r *resolution) read(stored []corev1.ConfigMap, n *corev1.Node) {
+	r.node = config.Node{Name: n.Name}
+	for i := range stored {
+		switch e, ok := enrolment(&stored[i]); {
+		case !ok:
+			r.maps = append(r.maps, config.ConfigMap{Namespace: stored[i].Namespace, Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
+		case e.Name != n.Name:
+			r.others = append(r.others, e)
+		case e.uid == n.UID, n.UID == "" && e.worker:
+			r.node = e.Node
+		}
+	}
+	r.node.Type = n.Labels[typeLabel]
+}
+
+// typeLabel is the one label of a Node that chooses its configuration.
+const typeLabel = "type"
 
 // Open reads the credentials of a binding and opens its driver. The credentials are kept
 // nowhere (S29: no secret is shown).

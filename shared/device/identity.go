@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // SameIdentity reports whether two machine identities name one machine. UUIDs are compared
@@ -33,6 +34,23 @@ func SameIdentity(a, b string) bool {
 		}
 	}
 	return false
+}
+
+// IdentityKey is equal for any two identities that SameIdentity takes for one machine, and
+// may be equal for others too: of a UUID it has the bytes in no order.
+func IdentityKey(id string) string {
+	id = strings.TrimSpace(id)
+	if raw, ok := uuidBytes(id); ok {
+		slices.Sort(raw)
+		return hex.EncodeToString(raw)
+	}
+	return strings.Map(func(r rune) rune {
+		first := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			first = min(first, f)
+		}
+		return first
+	}, id)
 }
 
 func uuidBytes(s string) ([]byte, bool) {

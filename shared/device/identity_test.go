@@ -1,6 +1,9 @@
 package device
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestSameIdentity(t *testing.T) {
 	const uuid = "00112233-4455-6677-8899-aabbccddeeff"
@@ -34,4 +37,39 @@ func TestSameIdentity(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestIdentityKey: two identities of one machine have one key, in whatever spelling.
+func TestIdentityKey(t *testing.T) {
+	all := []string{
+		"00112233-4455-6677-8899-aabbccddeeff", "00112233445566778899AABBCCDDEEFF", "33221100-5544-7766-8899-aabbccddeeff",
+		"ffeeddcc-bbaa-9988-7766-554433221100", "ccddeeff-aabb-8899-7766-554433221100", "00112233-4455-6677-8899-aabbccddeefe",
+		"SN-0011", " sn-0011", "SN-1100", "---", "--", "", " ", "i-0123456789abcdef0", "i-0123456789ABCDEF0", "node-k", "NODE-\u212a", "\u017fn-0011", "\u0345", "\u03b9", "\u24b6", "\u24d0",
+	}
+	same := 0
+	for _, a := range all {
+		for _, b := range all {
+			if SameIdentity(a, b) && a != b {
+				same++
+			}
+			if SameIdentity(a, b) && IdentityKey(a) != IdentityKey(b) {
+				t.Errorf("%q and %q are one machine, and have the keys %q and %q", a, b, IdentityKey(a), IdentityKey(b))
+			}
+		}
+	}
+	if same < 20 || IdentityKey(all[0]) == IdentityKey(all[5]) || IdentityKey("SN-0011") == IdentityKey("SN-1100") {
+		t.Error("too much is one, or too little:", same)
+	}
+}
+
+func FuzzIdentityKey(f *testing.F) {
+	f.Add("00112233-4455-6677-8899-aabbccddeeff", "33221100-5544-7766-8899-aabbccddeeff")
+	f.Add("SN-0011", "sn-0011")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, c := range []string{b, strings.ToUpper(a), strings.ToLower(a), strings.ToTitle(a)} {
+			if SameIdentity(a, c) && IdentityKey(a) != IdentityKey(c) {
+				t.Errorf("%q and %q: %q and %q", a, c, IdentityKey(a), IdentityKey(c))
+			}
+		}
+	})
 }

@@ -59,15 +59,9 @@ func (c *Client) DeleteConfigMap(ctx context.Context, namespace, name string, ui
 	return c.deleteAsSeen(ctx, "/api/v1/namespaces/"+namespace+"/configmaps/"+name, uid, version)
 }
 
-// Enrolment reads the ConfigMap in which a node's machine is enrolled; nil when there is none. It
-// asks for a list of one, because the account that binds devices has the right to list.
+// Enrolment reads the ConfigMap in which a node's machine is enrolled; nil when there is none.
 func (c *Client) Enrolment(ctx context.Context, namespace, node string) (*corev1.ConfigMap, error) {
-	l, err := list[corev1.ConfigMapList](ctx, c, "/api/v1/namespaces/"+namespace+"/configmaps",
-		"fieldSelector", "metadata.name="+EnrolledName(node))
-	if err != nil || len(l.Items) == 0 {
-		return nil, err
-	}
-	return &l.Items[0], nil
+	return c.ConfigMap(ctx, namespace, EnrolledName(node))
 }
 
 // Secret reads one; nil when there is none.

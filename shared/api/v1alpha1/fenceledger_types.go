@@ -158,6 +158,24 @@ type FenceLedgerStatus struct {
 	// where there is more than it can hold.
 	// +optional
 	Census *Census `json:"census,omitempty"`
+	// configs is the version of the ConfigMaps that bind nodes to devices, as the source
+	// sees them. None: nobody sees them, and each fence reads them.
+	// +optional
+	Configs *ConfigsSeen `json:"configs,omitempty"`
+}
+
+// ConfigsSeen is the version of all ConfigMaps of nodefence's namespace.
+type ConfigsSeen struct {
+	// version changes with every ConfigMap that is no enrolment, and with every enrolment
+	// that may be of the same machine as another one. It follows from what the ConfigMaps
+	// are, so that every source comes to the same.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Version string `json:"version"`
+	// observedAt is when the source saw that, by the API server's clock. A version that is
+	// older than 30s says nothing.
+	// +required
+	ObservedAt Time `json:"observedAt"`
 }
 
 // NodeTurn is a node's turn to have its devices read.
@@ -169,6 +187,11 @@ type NodeTurn struct {
 	// until is when the turn is over. No read begins in its last 20s.
 	// +required
 	Until Time `json:"until"`
+	// enrolment is the resourceVersion of the ConfigMap in which the node is enrolled, as the
+	// source saw it then. Empty: the source knows of none.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Enrolment string `json:"enrolment,omitempty"`
 }
 
 // MaxTurns bounds the turns that stand in the ledger. One lasts CheckTurn, and the source
@@ -183,6 +206,16 @@ func (s FenceLedgerStatus) Turn(node string) (until Time, is bool) {
 		}
 	}
 	return Time{}, false
+}
+
+// Enrolment is the version of a node's enrolment that stands in its turn; empty if none does.
+func (s FenceLedgerStatus) Enrolment(node string) string {
+	for _, t := range s.Checks {
+		if t.NodeName == node {
+			return t.Enrolment
+		}
+	}
+	return ""
 }
 
 // Restored is an answer of the API server that is older than one it gave before.

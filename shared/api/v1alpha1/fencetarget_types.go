@@ -9,7 +9,8 @@ import (
 
 // FenceTarget says whether a node could be fenced: how the devices that would do it were last
 // seen, while nothing had failed. It is not the target of a fence that is under way: that is a
-// NodeFence. No decision rests on it. It has the name of its Node and is deleted with it.
+// NodeFence. A fence takes status.binding while that is still what the configuration says; no
+// decision rests on anything else of it. It has the name of its Node and is deleted with it.
 // nodefence creates it and writes its status; people write its annotation nodefence.io/check-now.
 // One without a status was not checked yet.
 //
@@ -71,6 +72,12 @@ type FenceTargetStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// binding is the devices that the node's configuration comes to, or why it comes to none,
+	// with what it was made of. A fence takes it instead of reading all ConfigMaps where
+	// nothing of that has changed. None: the node's devices depend on something else too, and
+	// each fence resolves them anew.
+	// +optional
+	Binding *TargetBinding `json:"binding,omitempty"`
 }
 
 // HostHA is a host's state as CloudStack's Host HA has it.

@@ -33,9 +33,9 @@ type Checker struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
 	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
-	// Devices returns a node's devices: those of its levels, in order, and then those of
-	// its isolation. A fault in the configuration is an Unfit.
-	Devices func(ctx context.Context, n *corev1.Node) ([]api.Binding, error)
+	// Devices returns a node's devices. A fault in the configuration is an Unfit, with the
+	// binding that says so.
+	Devices func(ctx context.Context, a Asked) (Resolved, error)
 	// Whose is the node that was enrolled as this machine; empty if none was.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// DeniedRest is how long a device is left alone after it has refused the account, so
@@ -96,7 +96,7 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 	if t != nil && t.Status.Claim != nil && now.Before(t.Status.Claim.NotAfter.Time) {
 		return nil, nil // another process is reading
 	}
-	c := checking{Checker: k, node: n, target: targetOf(t, n), began: turn.Add(-api.CheckTurn - clocksDiffer), until: turn.Time, cause: e}
+	c := checking{Checker: k, node: n, ledger: led, target: targetOf(t, n), began: turn.Add(-api.CheckTurn - clocksDiffer), until: turn.Time, cause: e}
 	c.before = c.target.DeepCopy()
 	c.target.Status.Claim = nil
 	reply, err := c.run(ctx)
@@ -110,6 +110,7 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 type checking struct {
 	*Checker
 	node   *corev1.Node
+	ledger *api.FenceLedger
 	before *api.FenceTarget
 	target *api.FenceTarget
 	// began is the start of the turn; until is its end.
@@ -134,12 +135,13 @@ func targetOf(t *api.FenceTarget, n *corev1.Node) *api.FenceTarget {
 
 // run binds the node's devices, and reads the device whose turn it is.
 func (c *checking) run(ctx context.Context) (*event.Event, error) {
-	bound, err := c.Devices(ctx, c.node)
+	resolved, err := c.Devices(ctx, Asked{c.node, c.target, c.ledger})
 	var unfit *Unfit
 	if err != nil && !errors.As(err, &unfit) {
 		return nil, err
 	}
-	st := &c.target.Status
+	st, bound := &c.target.Status, resolved.Devices
+	st.Binding = resolved.Binding
 	if c.Cuts {
 		return nil, c.handed(ctx, bound)
 	}
@@ -226,7 +228,8 @@ func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
 	heeded(st, now)
 	was := c.before.Status.LastChecked
 	same := c.before.ResourceVersion == c.target.ResourceVersion && equality.Semantic.DeepEqual(c.before.Status.Devices, st.Devices) &&
-		equality.Semantic.DeepEqual(c.before.Status.Conditions, st.Conditions) && equality.Semantic.DeepEqual(c.before.Status.CheckNow, st.CheckNow)
+		equality.Semantic.DeepEqual(c.before.Status.Conditions, st.Conditions) && equality.Semantic.DeepEqual(c.before.Status.CheckNow, st.CheckNow) &&
+		equality.Semantic.DeepEqual(c.before.Status.Binding, st.Binding)
 	if same && was != nil && !was.Time.Before(c.began) {
 		return nil
 	}
