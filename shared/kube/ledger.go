@@ -63,19 +63,27 @@ func (c *Client) SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.Fence
 	return update(ctx, c, ledgerStatus, l)
 }
 
-// SaveLeasePicture replaces the source's picture and its census in the ledger, where nil is
-// none, and nothing else. Turns to be checked, where there are any, replace those in the
-// ledger. With the resourceVersion of the ledger as it was read, ErrConflict says that somebody
-// wrote since, perhaps another source, and that nothing was kept; without one the picture needs
-// no turn in the gates' compare-and-swap.
-func (c *Client) SaveLeasePicture(ctx context.Context, p api.LeasePicture, census *api.Census, turns []api.NodeTurn, read string) (*api.FenceLedger, error) {
-	status := map[string]any{"leases": fieldsOf(p), "census": nil}
-	if census != nil {
-		status["census"] = fieldsOf(*census)
+// SourceView is what the source writes into the ledger of what it has seen.
+type SourceView struct {
+	Leases api.LeasePicture
+	// Census and Configs are none where they are nil.
+	Census  *api.Census
+	Configs *api.ConfigsSeen
+	// Turns replace those in the ledger, if there are any.
+	Turns []api.NodeTurn
+}
+
+// SaveSourceView replaces that in the ledger, and nothing else. With the resourceVersion of the
+// ledger as it was read, ErrConflict says that somebody wrote since, perhaps another source, and
+// that nothing was saved. Without one it takes no part in the gates' compare-and-swap.
+func (c *Client) SaveSourceView(ctx context.Context, v SourceView, read string) (*api.FenceLedger, error) {
+	status := map[string]any{"leases": fieldsOf(v.Leases), "census": nil, "configs": v.Configs}
+	if v.Census != nil {
+		status["census"] = fieldsOf(*v.Census)
 	}
 	body := map[string]any{"status": status}
-	if turns != nil {
-		status["checks"] = turns
+	if v.Turns != nil {
+		status["checks"] = v.Turns
 	}
 	if read != "" {
 		body["metadata"] = map[string]any{"resourceVersion": read}

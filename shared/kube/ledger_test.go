@@ -102,7 +102,7 @@ func TestARestoreIsToldToAll(t *testing.T) {
 	}
 	f.rv = 50
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"}}`)
-	if _, err := f.SaveLeasePicture(t.Context(), api.LeasePicture{Total: 2}, nil, nil, ""); err != nil {
+	if _, err := f.SaveSourceView(t.Context(), SourceView{Leases: api.LeasePicture{Total: 2}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	seen := read(f.Client)

@@ -182,7 +182,7 @@ func TestCreatingWhatIsThereIsAConflict(t *testing.T) {
 func TestPatchesLeaveTheRest(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerPath, `{"metadata":{"name":"cluster"},"status":{"leases":{"since":"2026-05-01T12:00:00.000000Z","still":[{"nodeName":"a","renewed":"x","since":"2026-05-01T12:00:00.000000Z"}],"total":9},"reservations":[{"nodeName":"a","novel":1}]}}`)
-	if _, err := f.SaveLeasePicture(t.Context(), api.LeasePicture{Total: 2}, nil, nil, ""); err != nil {
+	if _, err := f.SaveSourceView(t.Context(), SourceView{Leases: api.LeasePicture{Total: 2}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"metadata":{"name":"cluster"},"status":{"leases":{"renewal":"0s","total":2},"reservations":[{"nodeName":"a","novel":1}]}}`

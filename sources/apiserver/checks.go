@@ -72,10 +72,21 @@ func (t *targetStore) candidatesLocked(free []freeNode) (all []candidate) {
 		c := candidate{node: n.name, uid: n.uid, devices: 1}
 		if v := t.byNode[n.name]; v != nil && v.nodeUID == n.uid {
 			c.devices, c.oldest, c.latest, c.now = max(1, v.devices), v.oldest, v.latest, v.asked
+			c.stale = v.configs != "" && v.configs != t.configs && v.latest.Before(t.configsSince.Add(clocksDiffer))
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// configured notes the version of the ConfigMaps. Each node whose devices were kept by
+// another one, and that was not looked at since, is urgent once.
+func (t *targetStore) configured(seen *api.ConfigsSeen, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if seen != nil && seen.Version != t.configs {
+		t.configs, t.configsSince = seen.Version, now
+	}
 }
 
 // hurries reports whether the picture is written early: no node had a turn yet, or a person

@@ -93,7 +93,7 @@ func TestNoCensusOfWhatIsNotWatched(t *testing.T) {
 func TestAnotherSourcesCensusStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
-	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: newCountStore()}
+	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: newCountStore(), configs: newConfigStore(), enrol: &enrolment{}}
 	at := func(source string, after time.Duration) *api.Census {
 		return &api.Census{Source: source, ObservedAt: *stamp(t0.Add(after))}
 	}

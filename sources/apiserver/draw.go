@@ -69,6 +69,7 @@ func (s *Source) draw(ctx context.Context) {
 		s.changed()
 	}
 	if l != nil {
+		s.configs.keep(d.configs)
 		s.targets.written(l.Status.Checks)
 	}
 }
@@ -89,7 +90,9 @@ func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
 				return nil, nil
 			}
 		}
-		saved, err := s.o.Client.SaveLeasePicture(ctx, d.LeasePicture, d.census, s.targets.toStand(l, s.now()), l.ResourceVersion)
+		saved, err := s.o.Client.SaveSourceView(ctx, kube.SourceView{
+			Leases: d.LeasePicture, Census: d.census, Configs: d.configs, Turns: s.enrol.versions(s.targets.toStand(l, s.now())),
+		}, l.ResourceVersion)
 		if err == nil {
 			s.counting.wrote(saved, d.census)
 			return saved, nil
@@ -100,7 +103,7 @@ func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
 		}
 		l = nil
 	}
-	saved, err := s.o.Client.SaveLeasePicture(ctx, d.LeasePicture, nil, nil, "")
+	saved, err := s.o.Client.SaveSourceView(ctx, kube.SourceView{Leases: d.LeasePicture, Configs: d.configs}, "")
 	s.counting.wrote(saved, nil)
 	return saved, err
 }
@@ -113,7 +116,8 @@ const writeTries = 6
 // drawn is what is to be written.
 type drawn struct {
 	api.LeasePicture
-	census *api.Census
+	census  *api.Census
+	configs *api.ConfigsSeen
 }
 
 // toKeep returns the picture and the census, and whether they are to be written now. If they
@@ -132,6 +136,11 @@ func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 		d.census, other = s.census(p.LeasePicture, now)
 		news = news || other
 	}
+	seen := s.configsSeen(now)
+	s.targets.configured(seen, now)
+	d.configs = s.configsSeen(now)
+	s.targets.configured(d.configs, now)
+	news = news || s.configs.differs(d.configs)
 	free := freeOf(here, s.due.open(), d.LeasePicture)
 	if !news && !s.targets.hurries(now, p.age, free) {
 		return d, false

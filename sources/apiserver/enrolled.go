@@ -14,14 +14,22 @@ import (
 const enrolments = "configmaps"
 
 // watchEnrolments watches the ConfigMaps that hold enrolments, so that an enrolment which
-// somebody deletes is written again at once. It returns when they have been listed.
+// somebody deletes is written again at once, and all others for their version. It returns
+// when they have been listed.
 func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) error {
-	seen := func(obj any) { s.enrol.saw(obj.(*corev1.ConfigMap)) }
+	seen := func(obj any) {
+		cm := obj.(*corev1.ConfigMap)
+		s.enrol.saw(cm)
+		s.configs.saw(cm)
+	}
 	synced, err := s.watch(ctx, scheme, watched{
 		corev1.SchemeGroupVersion, "/api", enrolments, enrolments, s.o.Namespace, fields.Everything(), &corev1.ConfigMap{}, slimEnrolment,
 		cache.ResourceEventHandlerFuncs{
 			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-			DeleteFunc: func(obj any) { s.enrolmentGone(nameOf(obj)) },
+			DeleteFunc: func(obj any) {
+				s.configs.gone(nameOf(obj))
+				s.enrolmentGone(nameOf(obj))
+			},
 		},
 	})
 	if err != nil {

@@ -34,6 +34,8 @@ type fakeAPI struct {
 	past     map[string][]line
 	writes   []string
 	pictures chan api.LeasePicture
+	// configs is the version of the ConfigMaps that was written last; empty if none was.
+	configs  string
 	restores []api.Restored
 	// between, if set, is what somebody else writes into the ledger just before the next
 	// turns are.
@@ -328,6 +330,10 @@ func (f *fakeAPI) patched(raw []byte) bool {
 		return false
 	}
 	f.merge(raw)
+	f.configs = ""
+	if seen := l.Status.Configs; seen != nil {
+		f.configs = seen.Version
+	}
 	f.pictures <- l.Status.Leases
 	return true
 }

@@ -50,8 +50,8 @@ type candidate struct {
 	// last looked at.
 	devices        int
 	oldest, latest time.Time
-	// now says that a person asks for a check.
-	now bool
+	// now says that a person asks for a check; stale, that other ConfigMaps were resolved.
+	now, stale bool
 }
 
 const (
@@ -113,9 +113,9 @@ func (p *pace) give(now time.Time, ahead time.Duration, all []candidate) {
 }
 
 // urgent reports whether a node has its turn at once: a person asks for a check, or the node
-// was not looked at within one interval before the lead began, or never. After a turn
-// without a result it is urgent again a while later, if nothing is known of it yet or a
-// person waits: the function may have been starting at that time.
+// was not looked at within one interval before the lead began, or never, or it is stale.
+// After a turn without a result it is urgent again a while later, if nothing is known of it
+// yet or a person waits: the function may have been starting at that time.
 func (p *pace) urgent(c candidate, now time.Time) bool {
 	given, had := p.given[c.node]
 	switch {
@@ -124,7 +124,7 @@ func (p *pace) urgent(c candidate, now time.Time) bool {
 	case c.now:
 		return true
 	}
-	return c.oldest.Before(p.began.Add(-p.every))
+	return c.stale || c.oldest.Before(p.began.Add(-p.every))
 }
 
 // first returns the next node: nodes that a person asks for come first, and then the node

@@ -72,12 +72,16 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 		func(int) {
 			cm := leftOf(name(), 0)
 			s.enrol.saw(cm)
+			s.configs.saw(cm)
+			s.configs.gone(cm.Name)
 			s.enrolmentGone(cm.Name)
 		},
 		func(int) { s.resync(); s.due.sendDue(s.now()); s.orphans(); s.leftovers() },
 		func(int) {
 			if p, keep := s.toKeep(false); keep {
 				s.leases.kept(p.LeasePicture)
+				s.configs.keep(s.configsSeen(s.now()))
+				s.enrol.versions([]api.NodeTurn{{NodeName: name()}})
 			}
 			s.suspects()
 			s.sendChecks()

@@ -121,6 +121,9 @@ func slimReport(obj any) (any, error) {
 func slimTarget(obj any) (any, error) {
 	if t, ok := obj.(*api.FenceTarget); ok {
 		t.ManagedFields = nil
+		if b := t.Status.Binding; b != nil {
+			t.Status.Binding = &api.TargetBinding{ConfigsVersion: b.ConfigsVersion}
+		}
 	}
 	return obj, nil
 }

@@ -33,7 +33,7 @@ func TestSlimOnceIsSlimTwice(t *testing.T) {
 		"policy":         {slimPolicy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"a"}}}}},
 		"node's problem": {slimReport, event.DeepCopy()},
 		"pod's problem":  {slimPodReport, event.DeepCopy()},
-		"target":         {slimTarget, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},
+		"target":         {slimTarget, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: api.FenceTargetStatus{Binding: &api.TargetBinding{ConfigsVersion: "v", Refused: "words"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			once, err := c.slim(c.of)

@@ -53,6 +53,7 @@ type Source struct {
 	targets  *targetStore
 	left     *leftovers
 	counting *countStore
+	configs  *configStore
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration
@@ -75,7 +76,8 @@ func New(o Options) (*Source, error) {
 	s := &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
 		nodes: newNodeStore(enrol), leases: newLeaseStore(o.Source, out, o.Logger), due: newDueStore(o.Source, out, o.Resync),
-		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(), counting: newCountStore(),
+		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
+		counting: newCountStore(), configs: newConfigStore(),
 	}
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.problems.counted, s.targets.unfenceable)
@@ -116,6 +118,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
 	s.left.begin()
 	s.counting.begin()
+	s.configs.begin()
 	s.outbox.empty()
 	s.wg.Go(func() { s.outbox.run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })

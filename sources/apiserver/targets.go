@@ -35,6 +35,9 @@ type targetView struct {
 	oldest, latest time.Time
 	// asked says that a person asks to have the node's devices read now.
 	asked bool
+	// configs is the version of the ConfigMaps by which the node's devices are kept; empty
+	// if none are.
+	configs string
 }
 
 // watchTargets begins the watch on FenceTargets, and gives turns once they are listed. A
@@ -77,6 +80,9 @@ func viewOfTarget(t *api.FenceTarget) *targetView {
 			v.unfit = c.Reason
 		}
 	}
+	if b := t.Status.Binding; b != nil {
+		v.configs = b.ConfigsVersion
+	}
 	if at := t.Status.LastChecked; at != nil {
 		v.latest, v.oldest = at.Time, at.Time
 	}
@@ -105,6 +111,9 @@ type targetStore struct {
 	pace   *pace
 	listed bool
 	hostHA *hostHA
+	// configs is the version of the ConfigMaps, and since when this source has seen it.
+	configs      string
+	configsSince time.Time
 }
 
 func newTargetStore() *targetStore {
@@ -120,6 +129,7 @@ func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.byNode, t.pace, t.listed, t.hostHA = map[string]*targetView{}, newPace(every, shown), false, newHostHA()
+	t.configs, t.configsSince = "", time.Time{}
 	t.unfenceable.Reset()
 }
 

@@ -176,7 +176,7 @@ func TestTurnsOfTomorrowStay(t *testing.T) {
 	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
 	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
 	c := f.client()
-	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore(), counting: newCountStore()}
+	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore(), counting: newCountStore(), configs: newConfigStore(), enrol: &enrolment{}}
 	s.targets.begin(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})
 	l, err := s.write(t.Context(), drawn{LeasePicture: api.LeasePicture{Total: 2}})
 	if err != nil || len(l.Status.Checks) != 1 || l.Status.Checks[0].NodeName != "b" {

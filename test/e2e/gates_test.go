@@ -68,9 +68,9 @@ func (g *gatesWorld) round(dead ...string) {
 	g.t.Helper()
 	g.rounds++
 	now, since := metav1.NewMicroTime(g.Fences.Clock().Now()), metav1.NewMicroTime(g.Fences.Clock().Now().Add(-time.Minute))
-	_, err := g.Fences.SaveLeasePicture(g.ctx, api.LeasePicture{
+	_, err := g.Fences.SaveSourceView(g.ctx, kube.SourceView{Leases: api.LeasePicture{
 		ObservedAt: &now, Since: &since, Renewal: metav1.Duration{Duration: 2 * time.Second}, Total: gateNodes,
-	}, nil, nil, "")
+	}}, "")
 	must(g.t, err)
 	must(g.t, atOnce(dead, func(node string) error { return g.says(node, corev1.ConditionUnknown) }))
 	all := g.fresh()

@@ -142,9 +142,9 @@ func (b *turns) recovers(step int) bool {
 	b.node, b.left, b.recovered, b.off, b.last = node(step), step, false, false, "its death"
 	b.mu.Unlock()
 	now, since := metav1.NewMicroTime(b.Fences.Clock().Now()), metav1.NewMicroTime(b.Fences.Clock().Now().Add(-time.Minute))
-	_, err := b.Fences.SaveLeasePicture(b.ctx, api.LeasePicture{
+	_, err := b.Fences.SaveSourceView(b.ctx, kube.SourceView{Leases: api.LeasePicture{
 		ObservedAt: &now, Since: &since, Renewal: metav1.Duration{Duration: 10 * time.Second}, Total: turnNodes,
-	}, nil, nil, "")
+	}}, "")
 	must(b.t, err)
 	must(b.t, b.says(b.node, corev1.ConditionUnknown))
 	if step == 0 {
