@@ -62,7 +62,7 @@ e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (roo
 	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
 
 .PHONY: bench
-bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one)
+bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one; BENCH=speed and BENCH=idle by SPEED="20 500", IDLE="20 500")
 	@go run ./test/bench $(BENCH)
 
 .PHONY: lab-up

@@ -41,6 +41,7 @@ func main() {
 		"memory":   func() error { return errors.Join(measureMemory(ctx, 0), measureMemory(ctx, 500)) },
 		"requests": func() error { return measureRequests(ctx) },
 		"chains":   func() error { return measureChains(ctx) },
+		"speed":    func() error { return measureSpeed(ctx) },
 	}
 	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
@@ -49,7 +50,7 @@ func main() {
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests and chains", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains and speed", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

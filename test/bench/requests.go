@@ -54,15 +54,7 @@ func kindOf(r *http.Request) asked {
 	if _, name, ok := strings.Cut(r.UserAgent(), "nodefence/"); ok {
 		a.function = name
 	}
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	skip := 2 // api/v1
-	if parts[0] == "apis" {
-		skip = 3
-	}
-	parts = parts[min(skip, len(parts)):]
-	if len(parts) > 2 && parts[0] == "namespaces" {
-		parts = parts[2:]
-	}
+	parts := pathOf(r)
 	if len(parts) > 0 {
 		a.resource = parts[0]
 	}
@@ -73,6 +65,20 @@ func kindOf(r *http.Request) asked {
 		a.resource += "/" + parts[2]
 	}
 	return a
+}
+
+// pathOf is the resource, the object's name and the subresource, as far as they are there.
+func pathOf(r *http.Request) []string {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	skip := 2 // api/v1
+	if parts[0] == "apis" {
+		skip = 3
+	}
+	parts = parts[min(skip, len(parts)):]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	return parts
 }
 
 // measureRequests counts what one fence asks of the API server, of the defaults,
