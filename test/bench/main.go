@@ -42,6 +42,7 @@ func main() {
 		"requests": func() error { return measureRequests(ctx) },
 		"chains":   func() error { return measureChains(ctx) },
 		"speed":    func() error { return measureSpeed(ctx) },
+		"idle":     func() error { return measureIdle(ctx) },
 	}
 	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
@@ -50,7 +51,7 @@ func main() {
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains and speed", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed and idle", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())
