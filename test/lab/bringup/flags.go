@@ -126,6 +126,7 @@ type MachinesConfig struct {
 	Zones        int    `json:"zones"`
 	LeasePeriod  string `json:"leasePeriod"`
 	StatusPeriod string `json:"statusPeriod"`
+	Outlets      bool   `json:"outlets"`
 	StateDir     string `json:"stateDir"`
 	Socket       string `json:"socket"`
 }
@@ -142,6 +143,7 @@ func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {
 		Zones:        options.Zones,
 		LeasePeriod:  options.Lease.String(),
 		StatusPeriod: options.Status.String(),
+		Outlets:      options.Outlets,
 		StateDir:     stateDir,
 		Socket:       dir.Socket(),
 	})

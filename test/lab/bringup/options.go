@@ -19,6 +19,9 @@ type Options struct {
 	// Eviction is how long pods stay on a node that is NotReady or
 	// unreachable, unless they say otherwise.
 	Eviction time.Duration
+	// Outlets gives each machine two supplies. Without them it needs two sockets and not four,
+	// which thousands of machines may not have.
+	Outlets bool
 	// Fsync makes etcd keep its data through a power loss of this machine.
 	Fsync bool
 }
@@ -34,6 +37,7 @@ func Defaults() Options {
 		Status:   10 * time.Second,
 		Grace:    8 * time.Second,
 		Eviction: 5 * time.Second,
+		Outlets:  true,
 	}
 }
 

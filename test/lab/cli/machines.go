@@ -53,6 +53,7 @@ func readMachinesConfig(path string) (machine.Config, error) {
 		LeasePeriod:  lease,
 		StatusPeriod: status,
 		Zones:        c.Zones,
+		Outlets:      c.Outlets,
 		StateDir:     c.StateDir,
 		Socket:       c.Socket,
 	}, nil

@@ -40,6 +40,7 @@ plane, which takes minutes (see "build").`,
 	f.DurationVar(&o.Status, "status-period", o.Status, "how often a node reports its status")
 	f.DurationVar(&o.Grace, "grace", o.Grace, "silence after which a node is NotReady (upstream: 50s)")
 	f.DurationVar(&o.Eviction, "eviction", o.Eviction, "how long pods stay on a node that is NotReady (upstream: 300s)")
+	f.BoolVar(&o.Outlets, "outlets", o.Outlets, "whether two outlets feed each machine (without: half the sockets, for thousands of nodes)")
 	f.BoolVar(&o.Fsync, "fsync", o.Fsync, "have etcd write through to the disk")
 	f.BoolVar(&attach, "attach", false, "stay, and end the lab on Ctrl-C")
 	return cmd

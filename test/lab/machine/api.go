@@ -81,7 +81,7 @@ func (l *lab) status() []simclient.Node {
 		all = append(all, simclient.Node{
 			Name: name, Power: power, State: seen.state, BootID: seen.bootID, SystemUUID: n.uuid.String(),
 			BMC: n.bmc.Addr(), Username: n.username, Password: n.password, Fault: n.bmc.Fault(),
-			Outlets: map[string]string{"a": n.outlets["a"].Addr(), "b": n.outlets["b"].Addr()},
+			Outlets: n.addresses(),
 		})
 	}
 	return all
@@ -97,6 +97,15 @@ func setFault(n *node, r *http.Request) (any, error) {
 	return struct{}{}, n.controller(r.PathValue("node")).SetFault(body.Fault)
 }
 
+// addresses are those of the machine's outlets.
+func (n *node) addresses() map[string]string {
+	all := map[string]string{}
+	for name, o := range n.outlets {
+		all[name] = o.Addr()
+	}
+	return all
+}
+
 // controller is a machine's BMC, NODE, or that of an outlet, NODE.a or NODE.b.
 func (n *node) controller(name string) *bmc.BMC {
 	if b := n.outlets[strings.TrimPrefix(name, n.name+".")]; b != nil {
@@ -108,7 +117,12 @@ func (n *node) controller(name string) *bmc.BMC {
 // find takes NODE, NODE.a and NODE.b.
 func (l *lab) find(name string) *node {
 	for _, o := range outlets {
-		name = strings.TrimSuffix(name, "."+o)
+		if machine, is := strings.CutSuffix(name, "."+o); is && l.nodes[machine] != nil {
+			if l.nodes[machine].outlets[o] == nil {
+				return nil // it was started without
+			}
+			return l.nodes[machine]
+		}
 	}
 	return l.nodes[name]
 }

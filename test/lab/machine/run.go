@@ -33,6 +33,8 @@ type Config struct {
 	StatusPeriod time.Duration
 	// Zones is the number of zones over which the nodes are spread, 1 if zero.
 	Zones int
+	// Outlets gives each machine two supplies, which are switched over IPMI too.
+	Outlets bool
 	// BootTime is how long a machine takes from power-on to its kubelet, 1s if
 	// zero.
 	BootTime time.Duration
@@ -185,8 +187,10 @@ func (l *lab) build(ctx context.Context, index int) error {
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
 	}
-	if err := n.plugIn(); err != nil {
-		return err
+	if l.config.Outlets {
+		if err := n.plugIn(); err != nil {
+			return err
+		}
 	}
 	l.names = append(l.names, name)
 	l.nodes[name] = n
