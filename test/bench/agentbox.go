@@ -71,6 +71,11 @@ func newAgentBox(dir string) (agentBox, error) {
 func (b agentBox) add(node string) error {
 	n := len(b.at)
 	b.at[node] = fmt.Sprintf("127.40.%d.%d", n/250, n%250+1)
+	return b.on(node)
+}
+
+// on has somebody switch the machine on.
+func (b agentBox) on(node string) error {
 	return os.WriteFile(filepath.Join(b.dir, b.at[node]), []byte("1\n"), 0o600)
 }
 

@@ -25,17 +25,21 @@ type idleSettings struct {
 	lease time.Duration
 	// checks is the interval in which each node's device is read; 0 is never.
 	checks time.Duration
+	// rest is what is waited for before it is measured, once all is watched; 0 is until each
+	// device was read once.
+	rest time.Duration
 }
 
 // idleOf reads the settings, and refuses them as a whole.
 func idleOf(lookup func(string) (string, bool)) (s idleSettings, err error) {
-	errs := make([]error, 4)
+	errs := make([]error, 5)
 	s.sizes, errs[0] = numbers("IDLE", setTo(lookup, "IDLE", "20 500"), 1, 5000)
 	s.length, errs[1] = long(lookup, "IDLE_FOR", time.Minute, 10*time.Second, 30*time.Minute)
 	if _, set := lookup("IDLE_LEASE"); set {
 		s.lease, errs[2] = long(lookup, "IDLE_LEASE", 10*time.Second, time.Second, 25*time.Second)
 	}
 	s.checks, errs[3] = long(lookup, "IDLE_CHECKS", 0, 0, 24*time.Hour)
+	s.rest, errs[4] = long(lookup, "IDLE_REST", 0, 0, time.Hour)
 	return s, errors.Join(errs...)
 }
 
@@ -49,6 +53,17 @@ func (s idleSettings) leaseAt(nodes int) time.Duration {
 		return 24 * time.Second
 	}
 	return 10 * time.Second
+}
+
+// restAt is how long is waited. Soon after the start each device is read once, 400 ms apart.
+func (s idleSettings) restAt(nodes int) time.Duration {
+	switch {
+	case s.rest > 0:
+		return s.rest
+	case s.checks > 0:
+		return 20*time.Second + time.Duration(nodes)*time.Second/2
+	}
+	return 20 * time.Second
 }
 
 // measureIdle measures what nodefence-local costs beside a cluster in which nothing happens.
@@ -66,7 +81,11 @@ func measureIdle(ctx context.Context) error {
 
 func (s idleSettings) at(ctx context.Context, nodes int) (err error) {
 	lease := s.leaseAt(nodes)
-	c, err := world(ctx, nodes, "--lease", lease.String(), "--grace", max(50*time.Second, 5*lease).String(), "--status-period", "5m")
+	flags := []string{"--lease", lease.String(), "--grace", max(50*time.Second, 5*lease).String(), "--status-period", "5m"}
+	if nodes > 1500 {
+		flags = append(flags, "--outlets=false") // there are not sockets enough for them
+	}
+	c, err := world(ctx, nodes, flags...)
 	if err != nil {
 		return err
 	}
@@ -92,11 +111,7 @@ func (s idleSettings) at(ctx context.Context, nodes int) (err error) {
 	if err := settled(ctx, c.Cluster, nodes); err != nil {
 		return err
 	}
-	rest := 20 * time.Second
-	if s.checks > 0 {
-		rest += time.Duration(nodes) * time.Second / 2 // each device is read once, soon after the start
-	}
-	if err := pause(ctx, rest); err != nil {
+	if err := pause(ctx, s.restAt(nodes)); err != nil {
 		return err
 	}
 	before, err := usage(p.PID())

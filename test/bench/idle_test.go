@@ -21,8 +21,8 @@ func TestIdleSettings(t *testing.T) {
 		set  []string
 		want string
 	}{
-		"none":          {nil, "[20 500] 1m0s 0s 0s"},
-		"all":           {[]string{"IDLE=1 5000", "IDLE_FOR=10s", "IDLE_LEASE=24s", "IDLE_CHECKS=10m"}, "[1 5000] 10s 24s 10m0s"},
+		"none":          {nil, "[20 500] 1m0s 0s 0s 0s"},
+		"all":           {[]string{"IDLE=1 5000", "IDLE_FOR=10s", "IDLE_LEASE=24s", "IDLE_CHECKS=10m", "IDLE_REST=5s"}, "[1 5000] 10s 24s 10m0s 5s"},
 		"too many":      {[]string{"IDLE=20 9000"}, "IDLE has 9000: write numbers from 1 to 5000"},
 		"too short":     {[]string{"IDLE_FOR=1s"}, `IDLE_FOR has "1s": write a time from 10s to 30m0s, such as 1m0s`},
 		"a slow Lease":  {[]string{"IDLE_LEASE=40s"}, `IDLE_LEASE has "40s": write a time from 1s to 25s, such as 10s`},
@@ -30,7 +30,7 @@ func TestIdleSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := idleOf(settings(c.set...))
-			got := fmt.Sprint(s.sizes, s.length, s.lease, s.checks)
+			got := fmt.Sprint(s.sizes, s.length, s.lease, s.checks, s.rest)
 			if err != nil {
 				got = err.Error()
 			}
@@ -38,6 +38,9 @@ func TestIdleSettings(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
+	}
+	if got := fmt.Sprint(idleSettings{}.restAt(500), idleSettings{checks: time.Minute}.restAt(500), idleSettings{rest: 1}.restAt(500)); got != "20s 4m30s 1ns" {
+		t.Error(got)
 	}
 	if got := fmt.Sprint(idleSettings{}.leaseAt(1500), idleSettings{}.leaseAt(5000), idleSettings{lease: time.Second}.leaseAt(5000)); got != "10s 24s 1s" {
 		t.Error(got)

@@ -153,7 +153,7 @@ type speedFence struct {
 }
 
 // together is how many nodes of each device are silent at once: never most of the Leases.
-func together(nodes int) int { return min(max(nodes/10, 1), 5) }
+func together(nodes int) int { return min(max(nodes/5, 1), 5) }
 
 // all has the fences follow each other, by turns of the devices. Some nodes are cut off
 // together, and their Leases stand still before the first of them counts as silent.
@@ -232,6 +232,11 @@ func (m *speed) fence(ctx context.Context, f *speedFence) (err error) {
 	}
 	if f.off.IsZero() {
 		return errors.New("its device was not told Off")
+	}
+	if f.device == agentDevice { // which nodefence does not switch on again
+		if err := m.agents.on(f.node); err != nil {
+			return err
+		}
 	}
 	if f.ready, err = markReady(ctx, m.Cluster, f.node); err != nil {
 		return err

@@ -53,7 +53,7 @@ func TestSpeedSettings(t *testing.T) {
 
 // TestTogether: never do most of the Leases stand still, which nodefence takes for its own fault.
 func TestTogether(t *testing.T) {
-	for _, n := range []int{8, 9, 20, 49, 500, 5000} {
+	for _, n := range []int{8, 9, 10, 14, 20, 24, 25, 49, 500, 5000} {
 		if silent := together(n) * len(speedDevices); 2*silent > n {
 			t.Errorf("%d of %d nodes", silent, n)
 		}
