@@ -152,7 +152,7 @@ type speedFence struct {
 	silent, off, ready, closed time.Time
 	// begun is when Ready=Unknown was sent: a watch may be quicker than the answer.
 	begun time.Time
-	told                       []mark
+	told  []mark
 }
 
 // together is how many nodes of each device are silent at once: never most of the Leases.
