@@ -315,7 +315,8 @@ func (m *speed) print(nodes int) error {
 		fmt.Printf("%s: Ready=True → fence closed: %s; %s\n", device, quantiles(closed), roundTrips(closed, one))
 		err := errors.Join(functionTable(os.Stdout, device+": requests before the Off, for each fence", before, len(all)),
 			functionTable(os.Stdout, device+": requests of a fence and its recovery", whole, len(all)))
-		if err != nil {
+		fmt.Printf("%s: what took longest before the Off, for each fence\n", device)
+		if err := errors.Join(err, costliest(os.Stdout, before, len(all), 12)); err != nil {
 			return err
 		}
 	}

@@ -154,6 +154,21 @@ func TestFunctionTable(t *testing.T) {
 	}
 }
 
+// TestCostliest: the longest first, each kind once, without those beside the chain.
+func TestCostliest(t *testing.T) {
+	zero := time.Now()
+	took := func(function, verb string, ms int) call {
+		return call{asked: asked{function, verb, "nodes"}, start: zero, end: zero.Add(time.Duration(ms) * time.Millisecond)}
+	}
+	var b strings.Builder
+	if err := costliest(&b, []call{took("gate", "GET", 4), took("power", "GET", 6), took("gate", "GET", 4), took("source", "GET", 99), took("gate", "LIST", 1)}, 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(strings.Fields(b.String()), " "); got != "4.0 ms in 1.0 gate GET nodes 3.0 ms in 0.5 power GET nodes" {
+		t.Error(got)
+	}
+}
+
 // TestAgentLog reads what the script writes, and nothing else.
 func TestAgentLog(t *testing.T) {
 	all, err := agentLog("1700000000000000001 status\n1700000000000000002 off\n")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -179,6 +181,25 @@ var (
 	chain  = []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter"}
 	beside = []string{"source", "resync", "policystatus"}
 )
+
+// costliest prints the kinds of request that took longest in all, per fence.
+func costliest(w io.Writer, calls []call, fences, most int) error {
+	took, n := map[asked]time.Duration{}, map[asked]int{}
+	for _, c := range calls {
+		if !ofBeside(c) {
+			took[c.asked] += c.end.Sub(c.start)
+			n[c.asked]++
+		}
+	}
+	kinds := slices.SortedFunc(maps.Keys(took), func(a, b asked) int {
+		return cmp.Or(cmp.Compare(took[b], took[a]), strings.Compare(a.function+a.verb+a.resource, b.function+b.verb+b.resource))
+	})
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, a := range kinds[:min(most, len(kinds))] {
+		fmt.Fprintf(t, "  %s ms\tin %s\t%s\t%s\t%s\n", ms(took[a]/time.Duration(max(fences, 1))), share(n[a], fences), a.function, a.verb, a.resource)
+	}
+	return t.Flush()
+}
 
 // busy is how much of a time at least one of these requests was under way in.
 func busy(calls []call, from, to time.Time) (sum time.Duration) {
