@@ -117,11 +117,21 @@ func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
 	var out []Node
 	for _, o := range enrolled {
 		p := (&resolver{node: o, s: s}).enrolled(k)
-		if o.Name != n.Name && device.SameIdentity(p[k.Identity], mine.Identity) {
+		if o.Name != n.Name && (device.SameIdentity(p[k.Identity], mine.Identity) || addressed(k, p, mine.Address)) {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// addressed tells whether a provider ID's parameters lead to this address: not every cloud's
+// ID has the name by which the instance tells who it is.
+func addressed(k device.Kind, enrolled map[string]string, address string) bool {
+	if enrolled == nil || k.Address == nil {
+		return false
+	}
+	is, err := k.Address(enrolled)
+	return err == nil && is == address
 }
 
 // quoted shortens and quotes a text that somebody else wrote.
