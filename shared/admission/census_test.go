@@ -29,6 +29,12 @@ func counted(r *rand.Rand) (s snapshot, ok bool) {
 	for i := range s.policies {
 		s.policies[i].Spec.ControlPlane.Fence = new(api.Never)
 	}
+	if r.IntN(3) == 0 {
+		st := &s.policies[r.IntN(len(s.policies))].Status
+		st.Missing = []api.MissingNode{{NodeName: "gone"}, {NodeName: fmt.Sprint("n", r.IntN(9))}}
+		st.FailedMachines = []api.FailedMachine{{MachineRef: api.MachineRef{Namespace: "m", Name: "x", UID: "x"}}, {NodeName: fmt.Sprint("n", r.IntN(9)), MachineRef: api.MachineRef{UID: "y"}}}
+		s.policies[0].Spec.Machines = &api.MachinesRule{WithoutNode: new(api.DeleteMachine)}
+	}
 	for i := range s.cluster.Budgets {
 		s.cluster.Budgets[i].Name = fmt.Sprint("b", i)
 	}
@@ -92,7 +98,8 @@ func TestACensusDecidesAsAListDoes(t *testing.T) {
 			t.Fatalf("the census lacks something: %s\n%+v\n%+v", lacks, s.ledger.Status, s.cluster)
 		}
 		byList, byCensus := s.ledger.DeepCopy(), s.ledger.DeepCopy()
-		want := admission.Admit(&s.fence, s.cluster, byList, fencetest.Start)
+		lists := admission.NewPicture(admission.Observed{Nodes: s.cluster.Nodes, Fences: s.cluster.Fences, Budgets: s.cluster.Budgets, Policies: s.policies})
+		want := admission.Admit(&s.fence, lists, byList, fencetest.Start)
 		got := admission.Admit(&s.fence, admission.NewPicture(o), byCensus, fencetest.Start)
 		order := cmpopts.SortSlices(func(a, b api.Reservation) bool { return a.NodeName < b.NodeName })
 		under := cmpopts.SortSlices(func(a, b api.UnderWay) bool { return a.NodeName < b.NodeName })

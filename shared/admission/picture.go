@@ -183,6 +183,7 @@ func (c Picture) withFailed(failed []api.FailedMachine) Picture {
 	for _, m := range failed {
 		bad[m.NodeName] = true
 	}
+	delete(bad, "") // a Machine without a node; nodes that are alike have no name either
 	if len(bad) == 0 {
 		return c
 	}

@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // observedWorld is a cluster that keeps what is written of policies, budgets and the ledger.
@@ -24,6 +26,8 @@ type observedWorld struct {
 	fences            []api.NodeFence
 	ledger            api.FenceLedger
 	pods, machineList any
+	// listed: somebody has listed the nodes.
+	listed bool
 }
 
 // forbidden is a list that may not be read.
@@ -129,6 +133,22 @@ func (w *observedWorld) runs(node string) {
 	w.ledger.Status.Reservations = append(w.ledger.Status.Reservations, api.Reservation{NodeName: node, FenceUID: f.UID, FenceNumber: 1, At: *f.Status.DecidedAt})
 }
 
+// counted has the ledger keep a census of all that is there, and what the slots count for.
+func (w *observedWorld) counted() {
+	c := admission.Watched{Nodes: look.ClusterNodes(w.nodes), Policies: w.policies, Budgets: w.budgets, Leases: w.ledger.Status.Leases, FencesSeen: 2}
+	for i := range w.fences {
+		f := &w.fences[i]
+		f.ResourceVersion = "2"
+		c.Fences = append(c.Fences, f)
+		w.ledger.Status.UnderWay = append(w.ledger.Status.UnderWay, api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: 1, Budgets: []string{"b"}})
+	}
+	for i := range w.ledger.Status.Reservations {
+		r := &w.ledger.Status.Reservations[i]
+		r.FenceVersion, r.CountedBy = "1", []api.CountedBy{{Policy: "p"}}
+	}
+	w.ledger.Status.Census = admission.TakeCensus(c, time.Now())
+}
+
 // cluster is the world as nodefence-plan is served it.
 func (w *observedWorld) cluster() cluster {
 	c := running(own(bmc))
@@ -177,6 +197,7 @@ func (w *observedWorld) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		w.written(to, r)
 		return
 	}
+	w.listed = w.listed || r.URL.Path == "/api/v1/nodes"
 	c := w.cluster()
 	body, ok := c[r.URL.Path]
 	if !ok {

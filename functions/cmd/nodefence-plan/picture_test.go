@@ -27,10 +27,12 @@ import (
 // unread is the gate's answer where it could not read all: it tries again.
 const unread = "could not be read"
 
-// TestOnePicture: the gate, nodefence-plan and policystatus count one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
+// TestOnePicture: the gate, by lists and by the census, nodefence-plan and policystatus count
+// one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
 // is on record whose cool-down is over: policystatus ends it where the gate would begin
 // under the policy's limits.
 func TestOnePicture(t *testing.T) {
+	byCensus := 0
 	for name, c := range map[string]struct {
 		change func(*observedWorld)
 		// gate and plan speak of the node a.
@@ -120,10 +122,22 @@ func TestOnePicture(t *testing.T) {
 				t.Errorf("the gate says %q, want %q; the plan says %q, want %q; the policy says %q, want %q (%s); a storm is left: %v, want %v; the budget allows %d, want %d",
 					got, c.gate, plan, c.plan, byPolicy, c.policy, allowed.Message, storm, c.storm, b.DisruptionsAllowed, c.budget)
 			}
+			w.ledger = *before.DeepCopy()
+			w.counted()
+			w.listed = false
+			if got := w.admitted(t, kubetest.Client(t, w)); got != c.gate {
+				t.Errorf("by the census the gate says %q, want %q", got, c.gate)
+			}
+			if !w.listed {
+				byCensus++
+			}
 			if (p.FencesAllowed > 0) != (byPolicy == "") {
 				t.Errorf("%d fences are allowed: %s", p.FencesAllowed, allowed.Message)
 			}
 		})
+	}
+	if byCensus < 10 {
+		t.Errorf("in %d worlds the census decided: nothing was shown", byCensus)
 	}
 }
 
