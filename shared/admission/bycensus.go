@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -8,13 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // A census is as old as the source's watches are behind. What it shows late is counted all
 // the same, and what it has not seen yet is not taken for gone:
 //   - the fence that asks, and its node, are as they were just read;
-//   - a slot is free again only by a look at its fence that is later than the slot (S14);
+//   - a slot is free again only by a look at its fence that is later than the slot, and never
+//     because its fence is not listed (S14);
 //   - what the ledger lacks beside the census is put back by listing, never by the census.
 
 // CensusLag is how long the source's watches may be silent before it writes no census:
@@ -52,7 +55,7 @@ func CensusLacks(l *api.FenceLedger, now time.Time) string {
 // ByCensus is what was observed of the cluster, by the ledger's census and by what was just
 // read: the fence that asks, its node, the policies and budgets that the census names, and
 // the fences that ask beside it. lacks says why the cluster must be listed instead.
-func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*api.NodeFence, policies []api.FencePolicy, budgets []api.FenceBudget) (o Observed, lacks string) {
+func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*api.NodeFence, policies []api.FencePolicy, budgets []api.FenceBudget, now time.Time) (o Observed, lacks string) {
 	c := l.Status.Census
 	if f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum {
 		return o, "etcd's members are not counted in it" // S13
@@ -61,7 +64,7 @@ func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*a
 		return o, lacks
 	}
 	o = Observed{Policies: policies, Budgets: budgets, AsOf: c.ObservedAt.Add(-CensusLag)}
-	if o.Fences, lacks = fencesBy(l, append(slices.Clone(beside), f)); lacks != "" {
+	if o.Fences, lacks = fencesBy(l, append(slices.Clone(beside), f), now); lacks != "" {
 		return o, lacks
 	}
 	if o.Nodes, lacks = nodesBy(c, f.Spec.NodeName, n); lacks == "" {
@@ -137,7 +140,7 @@ func nodesBy(c *api.Census, name string, n observed.Node) (all []Node, lacks str
 
 // fencesBy are the open fences: those of the census, those that ask now as they were read,
 // and those that have a slot which the census has not seen yet.
-func fencesBy(l *api.FenceLedger, asking []*api.NodeFence) (all []api.NodeFence, lacks string) {
+func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all []api.NodeFence, lacks string) {
 	byNode, c := map[string]api.NodeFence{}, l.Status.Census
 	for i := range c.Fences {
 		byNode[c.Fences[i].NodeName] = fenceOf(&c.Fences[i])
@@ -146,7 +149,11 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence) (all []api.NodeFence,
 		if r.FenceVersion == "" || r.CountedBy == nil {
 			return nil, "the slot of node " + r.NodeName + " is an older version's"
 		}
-		byNode[r.NodeName] = withSlot(byNode[r.NodeName], r, versionOf(c.FencesSeen))
+		f, known := withSlot(byNode[r.NodeName], r)
+		if !known && now.Sub(r.At.Time) > facts.ReservationKept {
+			return nil, "it does not know what became of the slot of node " + r.NodeName
+		}
+		byNode[r.NodeName] = f
 	}
 	for _, f := range asking {
 		byNode[f.Spec.NodeName] = *f
@@ -156,7 +163,7 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence) (all []api.NodeFence,
 			all = append(all, f)
 		}
 	}
-	slices.SortFunc(all, func(a, b api.NodeFence) int { return compareNames(a, b) })
+	slices.SortFunc(all, func(a, b api.NodeFence) int { return cmp.Compare(a.Spec.NodeName, b.Spec.NodeName) })
 	for i := range all {
 		f := &all[i]
 		if _, has := reservationOf(l.Status.Reservations, f); f.HoldsSlot() && !has {
@@ -169,29 +176,22 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence) (all []api.NodeFence,
 	return all, ""
 }
 
-func compareNames(a, b api.NodeFence) int {
+// withSlot is a node's fence as the census has it, where that was seen later than its slot
+// was reserved. A fence that was seen earlier waits to go on with its slot, or has gone on
+// since. Of one that is not known the same is true, or its record is gone.
+func withSlot(is api.NodeFence, r api.Reservation) (f api.NodeFence, known bool) {
+	mine, later := is.UID == r.FenceUID, versionOf(is.ResourceVersion) > versionOf(r.FenceVersion)
 	switch {
-	case a.Spec.NodeName < b.Spec.NodeName:
-		return -1
-	case a.Spec.NodeName > b.Spec.NodeName:
-		return 1
-	}
-	return 0
-}
-
-// withSlot is a node's fence as the census has it, or as its slot has it, where the slot was
-// reserved by a later look: that fence waits to go on with its slot, or has gone on since.
-func withSlot(is api.NodeFence, r api.Reservation, seen uint64) api.NodeFence {
-	same := is.UID == r.FenceUID && is.Status.FenceNumber == r.FenceNumber
-	switch {
-	case same && versionOf(is.ResourceVersion) <= versionOf(r.FenceVersion) && !is.HoldsSlot():
+	case mine && is.Status.FenceNumber > r.FenceNumber, mine && is.Status.FenceNumber == r.FenceNumber && (later || is.HoldsSlot()):
+		return is, true
+	case mine && is.Status.FenceNumber == r.FenceNumber:
 		is.Status.Phase, is.Status.GivenBack = api.Pending, nil
-	case !same && seen <= versionOf(r.FenceVersion):
-		is = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: r.NodeName, UID: r.FenceUID, ResourceVersion: r.FenceVersion}}
-		is.Spec.NodeName = r.NodeName
-		is.Status.FenceNumber, is.Status.Phase, is.Status.Decision.NodeUID = r.FenceNumber, api.Pending, unknownUID
+		return is, true
 	}
-	return is
+	f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: r.NodeName, UID: r.FenceUID, ResourceVersion: r.FenceVersion}}
+	f.Spec.NodeName = r.NodeName
+	f.Status.FenceNumber, f.Status.Phase, f.Status.Decision.NodeUID = r.FenceNumber, api.Pending, unknownUID
+	return f, false
 }
 
 // unknownUID stands for the UID of a Node that the census does not say.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +22,8 @@ type Watched struct {
 	Leases api.LeasePicture
 	// Admitted are the fences that the ledger keeps for rates.
 	Admitted []api.Reservation
-	// FencesSeen is the highest resourceVersion among the fences, those that are gone too.
-	FencesSeen uint64
+	// Closed are fences that are closed, of nodes that have a slot in the ledger.
+	Closed []api.CountedFence
 	// Source is the name of who watches.
 	Source string
 }
@@ -37,7 +36,7 @@ func TakeCensus(w Watched, now time.Time) *api.Census {
 		return nil
 	}
 	c := &api.Census{
-		ObservedAt: observed.StampOf(now), Source: w.Source, LabelKeys: keys, FencesSeen: strconv.FormatUint(w.FencesSeen, 10),
+		ObservedAt: observed.StampOf(now), Source: w.Source, LabelKeys: keys,
 	}
 	for i := range w.Policies {
 		c.Policies = append(c.Policies, w.Policies[i].Name)
@@ -50,7 +49,12 @@ func TakeCensus(w Watched, now time.Time) *api.Census {
 	named := toName(w)
 	for _, f := range w.Fences {
 		if f.Open() {
-			c.Fences = append(c.Fences, countedFence(f))
+			c.Fences = append(c.Fences, CountedFence(f))
+		}
+	}
+	for _, f := range w.Closed {
+		if !slices.ContainsFunc(c.Fences, func(open api.CountedFence) bool { return open.NodeName == f.NodeName }) {
+			c.Fences = append(c.Fences, f)
 		}
 	}
 	slices.SortFunc(c.Fences, func(a, b api.CountedFence) int { return cmp.Compare(a.NodeName, b.NodeName) })
@@ -215,8 +219,8 @@ func marksOf(f *api.NodeFence) (all []api.FenceMark) {
 	return all
 }
 
-// countedFence is an open fence as the census has it.
-func countedFence(f *api.NodeFence) api.CountedFence {
+// CountedFence is a fence as the census has it.
+func CountedFence(f *api.NodeFence) api.CountedFence {
 	st := &f.Status
 	c := api.CountedFence{
 		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: st.FenceNumber, Version: f.ResourceVersion, Phase: f.CurrentPhase(),

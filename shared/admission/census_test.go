@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -60,7 +61,7 @@ func counted(r *rand.Rand) (s snapshot, ok bool) {
 	}
 	admission.PlaceUnderWay(&s.ledger, s.cluster)
 	s.ledger.Status.Census = admission.TakeCensus(admission.Watched{
-		Nodes: s.cluster.Nodes, Fences: fences, Policies: s.policies, Budgets: s.cluster.Budgets, Leases: s.ledger.Status.Leases, Admitted: s.ledger.Status.Admitted, FencesSeen: 200,
+		Nodes: s.cluster.Nodes, Fences: fences, Policies: s.policies, Budgets: s.cluster.Budgets, Leases: s.ledger.Status.Leases, Admitted: s.ledger.Status.Admitted,
 	}, fencetest.Start)
 	return s, true
 }
@@ -93,7 +94,7 @@ func TestACensusDecidesAsAListDoes(t *testing.T) {
 		if lacks := admission.CensusLacks(&s.ledger, fencetest.Start); lacks != "" {
 			t.Fatalf("the census lacks something: %s\n%+v", lacks, s.ledger.Status)
 		}
-		o, lacks := admission.ByCensus(&s.ledger, &s.fence, nodeOf(s.cluster, "n0"), nil, s.policies, s.cluster.Budgets)
+		o, lacks := admission.ByCensus(&s.ledger, &s.fence, nodeOf(s.cluster, "n0"), nil, s.policies, s.cluster.Budgets, fencetest.Start)
 		if lacks != "" {
 			t.Fatalf("the census lacks something: %s\n%+v\n%+v", lacks, s.ledger.Status, s.cluster)
 		}
@@ -141,6 +142,9 @@ func TestWhatACensusLacks(t *testing.T) {
 		"what node n1 counts for, whose fence": func(s *snapshot, _ *observed.Node) {
 			s.ledger.Status.Census.Fences = append(s.ledger.Status.Census.Fences, api.CountedFence{NodeName: "n1", FenceUID: "u", FenceNumber: 1, Version: "5", Phase: api.Recovering})
 		},
+		"what became of the slot of node n1": func(s *snapshot, _ *observed.Node) {
+			s.ledger.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "u", FenceNumber: 1, FenceVersion: "5", CountedBy: []api.CountedBy{{}}, At: *ago(now, facts.ReservationKept+time.Second)}}
+		},
 		"etcd's members are not counted": func(s *snapshot, _ *observed.Node) {
 			s.fence.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		},
@@ -148,12 +152,12 @@ func TestWhatACensusLacks(t *testing.T) {
 		f, c, l := fencetest.World(now)
 		f.ResourceVersion = "7"
 		s := snapshot{policies: []api.FencePolicy{fencetest.LivePolicy()}, fence: *f, cluster: c, ledger: *l}
-		s.ledger.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Fences: []*api.NodeFence{f}, Policies: s.policies, Leases: l.Status.Leases, FencesSeen: 7}, now)
+		s.ledger.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Fences: []*api.NodeFence{f}, Policies: s.policies, Leases: l.Status.Leases}, now)
 		n := nodeOf(c, "n0")
 		change(&s, &n)
 		lacks := admission.CensusLacks(&s.ledger, now)
 		if lacks == "" {
-			_, lacks = admission.ByCensus(&s.ledger, &s.fence, n, nil, s.policies, nil)
+			_, lacks = admission.ByCensus(&s.ledger, &s.fence, n, nil, s.policies, nil, now)
 		}
 		if !strings.Contains(lacks, want) || (want == "") != (lacks == "") {
 			t.Errorf("%q: %q", want, lacks)

@@ -52,7 +52,7 @@ func (w *World) At(led *api.FenceLedger) *World {
 // just read. The fences beside it ask for a slot in the same moment.
 func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
 	if admission.CensusLacks(w.ledger, w.from.Clock().Now()) == "" {
-		o, lacks := admission.ByCensus(w.ledger, f, node, beside, w.Policies, w.budgets)
+		o, lacks := admission.ByCensus(w.ledger, f, node, beside, w.Policies, w.budgets, w.from.Clock().Now())
 		if lacks == "" {
 			o.Apart = w.from.Clock().Apart()
 			o.Etcd.Members, o.Etcd.From, _ = Etcd(ctx, nil, f, nil, w.Policies) // reads nothing but where a quorum is required

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -16,8 +15,8 @@ type countStore struct {
 	mu       sync.Mutex
 	policies map[string]api.FencePolicy
 	budgets  map[string]api.FenceBudget
-	// fencesSeen is the highest resourceVersion of a NodeFence that was handled.
-	fencesSeen uint64
+	// closed are the fences that are closed, by node.
+	closed map[string]api.CountedFence
 	// drawn is the census that the ledger has, and ledger is the ledger as it was written
 	// or read last; nil where that is not known.
 	drawn  *api.Census
@@ -46,7 +45,7 @@ func (c *countStore) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.policies, c.budgets = map[string]api.FencePolicy{}, map[string]api.FenceBudget{}
-	c.fencesSeen, c.drawn, c.ledger, c.taken = 0, nil, nil, 0
+	c.closed, c.drawn, c.ledger, c.taken = map[string]api.CountedFence{}, nil, nil, 0
 	c.changes++
 }
 
@@ -65,16 +64,22 @@ func (c *countStore) changed() <-chan struct{} {
 	return w.there
 }
 
-// fence notes how a NodeFence was seen. The next census has it, and no census is hurried
-// for it: it takes a slot by its reservation.
-func (c *countStore) fence(version string) {
-	n, err := strconv.ParseUint(version, 10, 64)
+// fence notes a NodeFence as it was seen. The next census has it, and no census is hurried for
+// it: it takes a slot by its reservation.
+func (c *countStore) fence(f *api.NodeFence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
-	if err == nil {
-		c.fencesSeen = max(c.fencesSeen, n)
+	if delete(c.closed, f.Spec.NodeName); !f.Open() {
+		c.closed[f.Spec.NodeName] = admission.CountedFence(f)
 	}
+}
+
+// forget drops a NodeFence that is deleted.
+func (c *countStore) forget(node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.closed, node)
 }
 
 func (c *countStore) policy(name string, p *api.FencePolicy) {
@@ -116,8 +121,14 @@ func (c *countStore) into(w *admission.Watched) {
 	for _, b := range c.budgets {
 		w.Budgets = append(w.Budgets, b)
 	}
-	if w.FencesSeen = c.fencesSeen; c.ledger != nil {
-		w.Admitted = c.ledger.Status.Admitted
+	if c.ledger == nil {
+		return
+	}
+	w.Admitted = c.ledger.Status.Admitted
+	for _, r := range c.ledger.Status.Reservations {
+		if f, is := c.closed[r.NodeName]; is {
+			w.Closed = append(w.Closed, f)
+		}
 	}
 }
 

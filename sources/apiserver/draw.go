@@ -136,8 +136,6 @@ func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 		d.census, other = s.census(p.LeasePicture, now)
 		news = news || other
 	}
-	seen := s.configsSeen(now)
-	s.targets.configured(seen, now)
 	d.configs = s.configsSeen(now)
 	s.targets.configured(d.configs, now)
 	news = news || s.configs.differs(d.configs)

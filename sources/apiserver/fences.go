@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -10,7 +9,7 @@ import (
 func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.fence(f.Name), s.now()
 	s.due.put(f, now)
-	s.counting.fence(f.ResourceVersion)
+	s.counting.fence(f)
 	if old != nil && old.HoldsSlot() && !f.HoldsSlot() {
 		s.counting.changed() // its slot is free
 	}
@@ -27,6 +26,7 @@ func (s *Source) fenceGone(node string) {
 	// first.
 	s.problems.forget(node)
 	s.due.remove(node)
+	s.counting.forget(node)
 	s.counting.changed()
 	s.left.gone(node)
 	s.targets.changed(node)
@@ -36,19 +36,6 @@ func (s *Source) fenceHandler() cache.ResourceEventHandler {
 	seen := func(obj any) { s.fence(obj.(*api.NodeFence)) }
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-		DeleteFunc: func(obj any) {
-			s.counting.fence(versionOf(obj))
-			s.fenceGone(nameOf(obj))
-		},
+		DeleteFunc: func(obj any) { s.fenceGone(nameOf(obj)) },
 	}
-}
-
-// versionOf is the resourceVersion of a deletion; empty for one that was missed, whose
-// version nobody told.
-func versionOf(obj any) string {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return ""
-	}
-	return m.GetResourceVersion()
 }

@@ -54,10 +54,6 @@ type store struct {
 	objects []*object
 	// ready are the answers to writes that were already made.
 	ready map[written]kept
-	// counts: resourceVersions count the writes of all objects, as a census needs it, and
-	// not each object's own; revision is the last one.
-	counts   bool
-	revision int
 }
 
 // written is a write of one content over another; kept is its result.
@@ -73,7 +69,7 @@ type kept struct {
 }
 
 func (s *store) clone() store {
-	return store{objects: slices.Clone(s.objects), ready: s.ready, counts: s.counts, revision: s.revision}
+	return store{objects: slices.Clone(s.objects), ready: s.ready}
 }
 
 func (s *store) find(path string) (int, bool) {
@@ -99,10 +95,6 @@ func (s *store) put(path string, m fields) *object {
 			return old
 		}
 		rv = old.rv + 1
-	}
-	if s.counts {
-		s.revision++
-		rv = s.revision
 	}
 	meta["resourceVersion"] = strconv.Itoa(rv)
 	raw := encode(m)
@@ -185,7 +177,7 @@ func (s *store) serve(r request) answer {
 	}
 	w := written{o, r.path, r.sum}
 	done, again := s.ready[w]
-	if !again || s.counts {
+	if !again {
 		if r.method == http.MethodPut {
 			done.answer = s.update(o, r, sub, k.status)
 		} else {

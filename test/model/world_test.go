@@ -62,8 +62,9 @@ type world struct {
 	// memory is what the pod of a broken gate remembers.
 	memory string
 	watch  watch
-	// views are what two sources have seen of it, where they write censuses.
-	views [2]view
+	// counts: two sources write censuses. views are what they have seen of it.
+	counts bool
+	views  [2]view
 }
 
 // view is what one source has seen.
@@ -83,7 +84,7 @@ func (w *world) clone() *world {
 // newWorld has so many nodes, of which some die at the same moment, a minute
 // before it begins.
 func newWorld(total, dead int, policy api.FencePolicy, census bool) *world {
-	w := &world{store: store{ready: map[written]kept{}, counts: census}}
+	w := &world{store: store{ready: map[written]kept{}}, counts: census}
 	w.watch.room = int(*policy.Spec.Limits.MaxConcurrent)
 	w.put(policies+policy.Name, decode(encode(policy)))
 	w.put(theLedger, fields{"metadata": fields{"name": "cluster", "uid": "uid-ledger"}})
@@ -195,13 +196,16 @@ func (w *world) census(i int) {
 	if w.now-v.at > admission.CensusLag {
 		return
 	}
-	c := admission.Watched{FencesSeen: uint64(v.revision), Source: strconv.Itoa(i), Leases: w.ledger().Status.Leases}
+	c := admission.Watched{Source: strconv.Itoa(i), Leases: w.ledger().Status.Leases}
 	for _, o := range v.objects {
 		switch {
 		case strings.HasPrefix(o.path, nodes):
 			c.Nodes = append(c.Nodes, look.ClusterNodes([]corev1.Node{*read[corev1.Node](&world{store: v.store}, o.path)})...)
 		case strings.HasPrefix(o.path, fences):
-			c.Fences = append(c.Fences, read[api.NodeFence](&world{store: v.store}, o.path))
+			f := read[api.NodeFence](&world{store: v.store}, o.path)
+			if c.Fences = append(c.Fences, f); !f.Open() {
+				c.Closed = append(c.Closed, admission.CountedFence(f))
+			}
 		case strings.HasPrefix(o.path, policies):
 			c.Policies = append(c.Policies, *read[api.FencePolicy](&world{store: v.store}, o.path))
 		}

@@ -135,7 +135,7 @@ func (w *observedWorld) runs(node string) {
 
 // counted has the ledger keep a census of all that is there, and what the slots count for.
 func (w *observedWorld) counted() {
-	c := admission.Watched{Nodes: look.ClusterNodes(w.nodes), Policies: w.policies, Budgets: w.budgets, Leases: w.ledger.Status.Leases, FencesSeen: 2}
+	c := admission.Watched{Nodes: look.ClusterNodes(w.nodes), Policies: w.policies, Budgets: w.budgets, Leases: w.ledger.Status.Leases}
 	for i := range w.fences {
 		f := &w.fences[i]
 		f.ResourceVersion = "2"

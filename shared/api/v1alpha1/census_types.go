@@ -15,11 +15,6 @@ type Census struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Source string `json:"source,omitempty"`
-	// fencesSeen is the highest resourceVersion of a NodeFence that is counted here. A
-	// reservation whose fence was written later than that is kept, whatever stands here.
-	// +kubebuilder:validation:MaxLength=64
-	// +optional
-	FencesSeen string `json:"fencesSeen,omitempty"`
 	// labelKeys are the keys of all labels by which policies and budgets tell nodes apart.
 	// Other labels of nodes are not kept here.
 	// +kubebuilder:validation:MaxItems=32
@@ -40,7 +35,9 @@ type Census struct {
 	// +listMapKey=nodeName
 	// +optional
 	Nodes []CountedNode `json:"nodes,omitempty"`
-	// fences are those that are open.
+	// fences are those that are open, and those that are closed and still have a slot in the
+	// ledger. A slot is free by a fence that was seen later than the slot was reserved; by one
+	// that is not listed here it is not.
 	// +kubebuilder:validation:MaxItems=512
 	// +listType=map
 	// +listMapKey=nodeName
@@ -103,7 +100,7 @@ type CountedNode struct {
 	ControlPlane bool `json:"controlPlane,omitempty"`
 }
 
-// CountedFence is an open NodeFence, as far as others are decided on by it.
+// CountedFence is a NodeFence, as far as others are decided on by it.
 type CountedFence struct {
 	// nodeName is the name of the node that is fenced.
 	// +kubebuilder:validation:MaxLength=253
