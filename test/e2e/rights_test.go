@@ -147,11 +147,19 @@ func TestRights(t *testing.T) {
 	}
 	w.oneWriter()
 	granted := slices.DeleteFunc(grants(t, file), func(r right) bool {
-		return r.account == "nodefence-isolate" && r.resource == "events" // it speaks only of a storm or a pause that came after the reservation
+		return r.account == "nodefence-isolate" && r.resource == "events" || // it speaks only of a storm or a pause that came after the reservation
+			listedOnlyWithoutCensus(r)
 	})
 	o.allUsed(granted)
 	o.ledgerIsPeoples()
 	o.bindingsArePeoples()
+}
+
+// listedOnlyWithoutCensus: the functions of a fence list these where the ledger has no census,
+// or nothing is resolved ahead. Whether that happens here depends on who is quicker.
+func listedOnlyWithoutCensus(r right) bool {
+	return r.verb == "list" && slices.Contains([]string{"nodefence-gate", "nodefence-isolate", "nodefence-power", "nodefence-cleanup"}, r.account) &&
+		slices.Contains([]string{"nodes", "nodefences", "fencepolicies", "fencebudgets", "configmaps"}, r.resource)
 }
 
 // allUsed waits for what is still under way, and says which of these were never used.

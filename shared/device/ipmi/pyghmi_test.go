@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -125,6 +126,7 @@ func newNursery(t testing.TB) *nursery {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +137,22 @@ func newNursery(t testing.TB) *nursery {
 	return &nursery{in, bufio.NewReader(out)}
 }
 
-// start is a BMC that ends with t.
+// start is a BMC that ends with t. Where one ends before it listens, as when another program
+// has just tried its port, another port is taken.
 func (n *nursery) start(t testing.TB) *sim {
+	t.Helper()
+	for range 3 {
+		if s := n.try(t); s.listens() {
+			s.await()
+			return s
+		}
+		t.Log("the BMC ended before it listened: see its words on stderr")
+	}
+	t.Fatal("no BMC came to listen")
+	return nil
+}
+
+func (n *nursery) try(t testing.TB) *sim {
 	t.Helper()
 	s := newSim(t)
 	s.write("password", password)
@@ -146,6 +162,15 @@ func (n *nursery) start(t testing.TB) *sim {
 	}
 	t.Cleanup(func() { _ = syscall.Kill(s.pid, syscall.SIGKILL) })
 	s.Driver = dial(t, s.port, password, nil)
-	s.await()
 	return s
+}
+
+// listens waits until its port is open; false if its process ends before.
+func (s *sim) listens() bool {
+	for s.refused() {
+		if err := syscall.Kill(s.pid, 0); err != nil {
+			return false
+		}
+	}
+	return true
 }
