@@ -136,7 +136,10 @@ func (s *sim) await() {
 	for ctx.Err() == nil && s.refused() {
 	}
 	for {
-		_, err := s.State(ctx)
+		// A login whose messages all came too early waits for answers to the end of its time.
+		try, stop := context.WithTimeout(ctx, 5*time.Second)
+		_, err := s.State(try)
+		stop()
 		if err == nil {
 			return
 		}
