@@ -61,9 +61,6 @@ func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 
 // PoliciesNamed are those of these FencePolicies that exist, each as a quorum read has it.
 func (r Recent) PoliciesNamed(ctx context.Context, names []string) ([]api.FencePolicy, error) {
-	if raw := r.seen(policiesPath); raw != nil {
-		return r.Policies(ctx)
-	}
 	return eachNamed(r.Client, names, func(name string) (*api.FencePolicy, error) {
 		return getRecent[api.FencePolicy](ctx, r, policiesPath+"/"+name)
 	})
@@ -126,6 +123,9 @@ func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
 		}
 	}
 	k.all[path] = cachedObject{raw, at}
+	if strings.HasPrefix(path, policiesPath+"/") && k.all[policiesPath].at < at {
+		delete(k.all, policiesPath) // the list has this policy as it was before
+	}
 }
 
 // isCached tells whether a path is one of the objects that are looked at again and again. Nothing

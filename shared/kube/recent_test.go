@@ -2,12 +2,16 @@ package kube
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // TestAProcessLooksOnce: an object that it has seen or written less than a second ago is not read
@@ -132,5 +136,39 @@ func TestTheFunctionIsNamed(t *testing.T) {
 	_, _ = api.Node(t.Context(), "a")
 	if d := cmp.Diff("nodefence/gate nodefence", strings.Join(agents, " ")); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestAPolicyIsNotOlderThanItWasSeen: of a policy that was written or read by itself, an older
+// list of all is not what a look goes by, and neither is the list that named it.
+func TestAPolicyIsNotOlderThanItWasSeen(t *testing.T) {
+	status := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one := `{"metadata":{"name":"p","resourceVersion":"1"},"status":{` + status + `}}`
+		if r.URL.Path == policiesPath {
+			one = `{"items":[` + one + `]}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(one))
+	}))
+	t.Cleanup(s.Close)
+	f, err := New(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Policies(t.Context()); err != nil { // as policystatus does before it writes
+		t.Fatal(err)
+	}
+	status = `"failedMachines":[{"name":"m"}]`
+	for name, read := range map[string]func() ([]api.FencePolicy, error){
+		"by name": func() ([]api.FencePolicy, error) { return f.Since(0).PoliciesNamed(t.Context(), []string{"p"}) },
+		"listed":  func() ([]api.FencePolicy, error) { return f.Since(0).Policies(t.Context()) },
+	} {
+		if _, err := f.Policy(t.Context(), "p"); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := read(); err != nil || len(all) != 1 || len(all[0].Status.FailedMachines) != 1 {
+			t.Errorf("%s: %+v, %v", name, all, err)
+		}
 	}
 }
