@@ -73,15 +73,42 @@ func (c *Client) WithBeside(ctx context.Context) (_ context.Context, wait func()
 	if c.inTurn {
 		return ctx, func() {}
 	}
-	under := &sync.WaitGroup{}
-	return context.WithValue(ctx, besideKey{}, under), under.Wait
+	b := &beside{}
+	return context.WithValue(ctx, besideKey{}, b), b.wait
+}
+
+// beside is what is under way beside an invocation.
+type beside struct {
+	under    sync.WaitGroup
+	mu       sync.Mutex
+	panicked any
+}
+
+// wait ends with a panic where one of them did, so that the caller's handler treats it as one
+// bad event.
+func (b *beside) wait() {
+	b.under.Wait()
+	if b.panicked != nil {
+		panic(b.panicked)
+	}
+}
+
+func (b *beside) do(do func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
+		}
+	}()
+	do()
 }
 
 // Beside does what nobody waits for: beside the rest in a context of WithBeside, and at once
 // in any other.
 func Beside(ctx context.Context, do func()) {
-	if under, ok := ctx.Value(besideKey{}).(*sync.WaitGroup); ok {
-		under.Go(do)
+	if b, ok := ctx.Value(besideKey{}).(*beside); ok {
+		b.under.Go(func() { b.do(do) })
 		return
 	}
 	do()

@@ -45,3 +45,21 @@ func TestTogether(t *testing.T) {
 		t.Error(order, err)
 	}
 }
+
+// TestWhatIsDoneBeside is waited for, and its panic is the caller's and ends no process.
+func TestWhatIsDoneBeside(t *testing.T) {
+	ctx, wait := (&Client{}).WithBeside(t.Context())
+	done, go1 := false, make(chan struct{})
+	Beside(ctx, func() { <-go1; done = true })
+	close(go1)
+	if wait(); !done {
+		t.Error("not waited for")
+	}
+	Beside(ctx, func() { panic("smoke") })
+	defer func() {
+		if v := recover(); v == nil {
+			t.Error("the panic is lost")
+		}
+	}()
+	wait()
+}
