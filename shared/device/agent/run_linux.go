@@ -3,10 +3,10 @@ package agent
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -34,17 +34,15 @@ func run(ctx context.Context, j job) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	var err error
-	if j.Until, err = until(ctx); err != nil {
-		return outcome{}, err
-	}
-	words, err := json.Marshal(j)
+	timer, err := alarm(ctx)
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, fmt.Errorf("set a timer: %w", err)
 	}
+	defer func() { _ = timer.Close() }()
 	cmd := exec.Command("/proc/self/exe") // the program that runs, even if its file was replaced
 	cmd.Args, cmd.Env, cmd.Dir = []string{supervisor.Name}, []string{}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that a terminal's Ctrl-C does not reach it
+	cmd.ExtraFiles = []*os.File{timer}                   // the first of them is supervisor.Timer
 	var said bytes.Buffer
 	cmd.Stdout = &said
 	line, err := cmd.StdinPipe()
@@ -56,12 +54,12 @@ func run(ctx context.Context, j job) (outcome, error) {
 	}
 	hangUp := context.AfterFunc(ctx, func() { _ = line.Close() })
 	defer hangUp()
-	_, _ = io.Copy(line, bytes.NewReader(words)) // if it is not there to read them, its end shows that
+	_, _ = io.Copy(line, bytes.NewReader(j.Encode())) // if it is not there to read them, its end shows that
 	if err := wait(ctx, cmd); err != nil {
 		return outcome{}, err
 	}
-	var o outcome
-	if err := json.Unmarshal(said.Bytes(), &o); err != nil {
+	o, err := supervisor.ReadOutcome(&said)
+	if err != nil {
 		return outcome{}, fmt.Errorf("read what the supervisor says: %w", err)
 	}
 	return o, nil
@@ -89,16 +87,23 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// until is when the agent must be gone, by the clock that also runs while the machine sleeps.
-func until(ctx context.Context) (int64, error) {
+// alarm is a timer that rings when the agent must be gone, by the clock that also runs while the
+// machine sleeps.
+func alarm(ctx context.Context) (*os.File, error) {
 	left := longest
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
 	}
 	left -= min(farewell, left/4)
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return 0, fmt.Errorf("read the clock: %w", err)
+	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, err
 	}
-	return now.Nano() + left.Nanoseconds(), nil
+	timer := os.NewFile(uintptr(fd), "timer")
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(left.Nanoseconds(), 1))} // 0 would be never
+	if err := unix.TimerfdSettime(fd, 0, &spec, nil); err != nil {
+		_ = timer.Close()
+		return nil, err
+	}
+	return timer, nil
 }

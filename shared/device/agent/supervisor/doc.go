@@ -5,7 +5,14 @@
 // supervises and ends before its main begins. That happens in an init, as the program may be
 // large: initialising all of it takes ten times as long as an agent that has little to do.
 //
-// What a reader must not get wrong: Go initialises packages in the order of their paths, each
-// after what it imports. So this one imports little, and nothing of ours: what it does not
-// need is not initialised before it.
+// What a reader must not get wrong: Go initialises a package as soon as all that it imports is
+// initialised, and of several in the order of their paths. So this one imports little, and
+// nothing that needs reflect or unicode: not encoding/json, fmt, bytes, strings or x/sys/unix.
+// With these it would wait for most of what crypto, encoding and github.com have to initialise.
+// So its words are in a form of their own, and its timer is set by the one who starts it.
+//
+// What a call takes, with an agent that does nothing, as the median of 200 on two cores: 16 ms
+// in nodefence (33 MB) and 18 in nodefence-local (88 MB), where it was 23 and 27 before. The
+// agent alone takes 2. The same supervisor as a program of its own (2 MB) would take 12: the
+// rest is what Go needs to start a program that is large.
 package supervisor

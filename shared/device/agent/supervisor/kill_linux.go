@@ -1,12 +1,10 @@
 package supervisor
 
 import (
-	"bytes"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // killAll kills the children of this process until there are none: the children of a killed
@@ -20,7 +18,7 @@ func killAll(none <-chan struct{}) {
 		default:
 		}
 		for _, pid := range children() {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 		}
 		select {
 		case <-none:
@@ -45,11 +43,36 @@ func children() []int {
 		if err != nil {
 			continue
 		}
-		// pid (name) state parent: the name may hold blanks and brackets.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+		if parent(stat) == os.Getpid() {
 			out = append(out, pid)
 		}
 	}
 	return out
+}
+
+// parent is the parent in a process's stat, which is: pid (name) state parent and more. The name
+// may hold blanks and brackets. It is 0 if there is none to read.
+func parent(stat []byte) int {
+	blanks, from, to := 0, 0, 0
+	for i, c := range stat {
+		switch {
+		case c == ')':
+			blanks, from, to = 0, 0, 0
+		case c == ' ':
+			switch blanks++; blanks {
+			case 2:
+				from = i + 1
+			case 3:
+				to = i
+			}
+		}
+	}
+	if from == 0 || to == 0 {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(stat[from:to]))
+	if err != nil {
+		return 0
+	}
+	return pid
 }

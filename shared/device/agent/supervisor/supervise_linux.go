@@ -1,14 +1,11 @@
 package supervisor
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // A process that was started to supervise does so and ends. Any other continues.
@@ -24,32 +21,34 @@ func supervise(in io.Reader, out io.Writer) int {
 	runtime.LockOSThread()
 	// A supervisor that gets these signals continues until there is nothing to supervise. It
 	// catches and does not ignore them, because the agent would inherit that they are ignored.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	var j Job
-	words := json.NewDecoder(in)
-	if words.Decode(&j) != nil {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	j, err := ReadJob(in)
+	if err != nil {
 		return 1 // nobody is there any more
 	}
 	// Children whose parents have ended become children of this process instead of init's, and
 	// are found.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return tell(out, Outcome{Err: "become the subreaper: " + err.Error()})
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0); e != 0 {
+		return tell(out, Outcome{Err: "become the subreaper: " + e.Error()})
 	}
 	// A core dump would have the secrets.
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return tell(out, Outcome{Err: "forbid core dumps: " + err.Error()})
 	}
-	late, err := alarm(j.Until)
+	late, err := alarm()
 	if err != nil {
-		return tell(out, Outcome{Err: "set a timer: " + err.Error()})
+		return tell(out, Outcome{Err: "take the timer: " + err.Error()})
 	}
 	alone := make(chan struct{})
 	go func() { defer close(alone); _, _ = io.Copy(io.Discard, in) }()
 	return tell(out, watch(j, late, alone))
 }
 
+// setChildSubreaper is PR_SET_CHILD_SUBREAPER, which package syscall does not name.
+const setChildSubreaper = 36
+
 func tell(out io.Writer, o Outcome) int {
-	if json.NewEncoder(out).Encode(o) != nil {
+	if _, err := out.Write(o.Encode()); err != nil {
 		return 1
 	}
 	return 0
@@ -133,10 +132,10 @@ func read(f *os.File, most int64) Text {
 func (p *process) reap(agent int) {
 	defer close(p.none)
 	for {
-		var w unix.WaitStatus
-		pid, err := unix.Wait4(-1, &w, unix.WALL, nil)
+		var w syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &w, syscall.WALL, nil)
 		switch {
-		case err == unix.EINTR:
+		case err == syscall.EINTR:
 		case err != nil:
 			return
 		case pid == agent && w.Exited():
@@ -147,21 +146,18 @@ func (p *process) reap(agent int) {
 	}
 }
 
-// alarm rings at a time of the clock that does not stop when the machine sleeps.
-func alarm(at int64) (<-chan struct{}, error) {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
-	if err != nil {
-		return nil, err
-	}
-	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(at, 1))} // 0 would be never
-	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
+// alarm rings when the timer does that this process was started with. The agent does not get
+// the timer.
+func alarm() (<-chan struct{}, error) {
+	syscall.CloseOnExec(Timer)
+	if err := syscall.SetNonblock(Timer, true); err != nil { // so that no thread waits for it
 		return nil, err
 	}
 	rang := make(chan struct{})
 	go func() {
 		defer close(rang)
 		var times [8]byte
-		_, _ = os.NewFile(uintptr(fd), "timer").Read(times[:])
+		_, _ = os.NewFile(Timer, "timer").Read(times[:])
 	}()
 	return rang, nil
 }

@@ -4,6 +4,11 @@ package supervisor
 // programs that it runs would inherit a variable.
 const Name = "nodefence: agent supervisor"
 
+// Timer is the file by which a supervisor gets its timer, a timerfd of the clock that also runs
+// while the machine sleeps (S8). It rings when the agent must have ended. Whoever starts the
+// supervisor sets it, so it runs before the supervisor does.
+const Timer = 3
+
 // Job is what a supervisor gets on its standard input, which stays open for as long as the
 // process that started it lives.
 type Job struct {
@@ -11,9 +16,6 @@ type Job struct {
 	Args []string
 	// Input has the agent's secrets, which are in nothing else (S29).
 	Input []byte
-	// Until is when the agent must have ended, by the clock that also runs while the machine
-	// sleeps (S8).
-	Until int64
 }
 
 // Outcome is what a supervisor writes to its standard output, when nothing runs any more that the
