@@ -39,7 +39,10 @@ type Parts struct {
 	Sender run.Sender
 	// Call calls the other functions directly, for resync. Without it resync sends through
 	// the broker.
-	Call   run.Call
+	Call run.Call
+	// Hands may be set only where every function runs in this process, and each gets the events
+	// that the others send here.
+	Hands  *loop.Hands
 	kept   *loop.RecordCache
 	resync *resync.Resyncer
 }
@@ -92,7 +95,8 @@ func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
 func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: p.Client, Does: w, Reporter: p.Reporter, Source: p.Source,
-		Now: p.Client.Clock().Now, Elapsed: p.Client.Clock().Elapsed, Me: invocationID, Conflict: kube.ErrConflict, Records: p.kept,
+		Now: p.Client.Clock().Now, Elapsed: p.Client.Clock().Elapsed, Me: invocationID, Conflict: kube.ErrConflict,
+		Records: p.kept, Hands: p.Hands,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
@@ -83,6 +84,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if o.Drivers != nil {
 		parts.Drivers = o.Drivers
 	}
+	parts.Hands = &loop.Hands{}
 	if err := installed(ctx, parts.Client); err != nil {
 		return nil, err
 	}

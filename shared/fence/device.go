@@ -201,9 +201,10 @@ func (dev device) slower() time.Duration {
 	return wait
 }
 
-// calledAlready: this invocation has made its one device call; the next one goes on (S7).
+// calledAlready: this invocation has made its one device call; the next one goes on (S7: one
+// call an invocation). In Fencing that one may be handed its call, which is claimed now.
 func (d *decision) calledAlready() outcome {
-	if d.Seen.Call == nil {
+	if d.Seen.Call == nil || d.Seen.HandsOver && d.Record.Phase == api.Fencing {
 		return goOn
 	}
 	d.lookAfter(0)

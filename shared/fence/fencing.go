@@ -111,8 +111,7 @@ func (d *decision) seenOnInFencing() outcome {
 		return d.onAfterAll()
 	case d.Record.Power.OffAt == nil:
 		d.tell(api.MachineReadOn, "the machine is on")
-		d.lookAfter(0)
-		return settled
+		return d.readOrOff()
 	case d.power().shows(d.Record.Power.OffAt):
 		return d.power().wait(facts.Poll)
 	}

@@ -39,10 +39,12 @@ func (d *decision) yesTooOld() outcome {
 }
 
 // mark places taint and cordon. What was there before is written down before it is changed
-// (S22).
+// (S22). Where that was done, and the marks were not placed yet, somebody else may have cordoned
+// the node since.
 func (d *decision) mark() outcome {
-	if !d.Record.Placed.Taint {
-		d.Record.Placed.Cordon = !d.Seen.Node.Cordoned
+	n := d.Seen.Node
+	if !d.Record.Placed.Taint || n.Cordoned && !n.CordonOurs {
+		d.Record.Placed.Cordon = !n.Cordoned
 	}
 	d.Record.Placed.Taint = true
 	return d.carryOut(Isolate)
@@ -86,7 +88,20 @@ func (d *decision) cutOff(msg string) outcome {
 	case facts.CutOnly(d.Decision):
 		return d.provenByCut()
 	}
-	return d.enter(api.Fencing, api.Isolated, msg+d.NotCut())
+	d.enter(api.Fencing, api.Isolated, msg+d.NotCut())
+	return d.readNext()
+}
+
+// readNext has the next invocation read the machine at once, where it is handed that. Anything
+// that may speak against a read is left to it.
+func (d *decision) readNext() outcome {
+	p := &d.Record.Power
+	plain := d.Decision.Settings.Action.Device() && d.Decision.Power(0) != nil && !d.MachineWithoutNode() && d.Record.ActivityChecks == nil
+	if !d.Seen.HandsOver || !plain || d.Begun() || d.Record.Awaited != nil || p.OffAt != nil || d.Seen.Call != nil {
+		return settled
+	}
+	d.Record.BootIDBefore = d.Seen.Node.BootID
+	return d.power().next(false, nil, nil)
 }
 
 // uncut: a device of the isolation has still to be spoken with.

@@ -35,8 +35,9 @@ type Needed struct {
 	Anew bool
 }
 
-// Needs says what of the world the next Decide may use for this record.
-func Needs(f *api.NodeFence) Needed {
+// Needs says what of the world the next Decide may use for this record; handsOver is that of the
+// look.
+func Needs(f *api.NodeFence, handsOver bool) Needed {
 	begun, dump := f.Status.Begun(), facts.Kdump(&f.Status.Decision) != nil && !f.Status.Power.SwitchedByUs
 	switch f.CurrentPhase() {
 	case api.Pending:
@@ -44,9 +45,9 @@ func Needs(f *api.NodeFence) Needed {
 	case api.Probing:
 		return Needed{Lease: true, Brakes: true, Deletion: !begun, Dump: dump}
 	case api.Isolating:
-		return needsToIsolate(f, dump)
+		return needsToIsolate(f, handsOver, dump)
 	case api.Fencing:
-		off, stops := maySwitchOff(f), brakesStop(f)
+		off, stops := maySwitchOff(f) || handsOver && reads(f), brakesStop(f)
 		return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
 	case api.Releasing:
 		p := f.Status.Proof
@@ -57,10 +58,10 @@ func Needs(f *api.NodeFence) Needed {
 	return Needed{LeaseIfReady: true} // booting takes many looks
 }
 
-func needsToIsolate(f *api.NodeFence, dump bool) Needed {
+func needsToIsolate(f *api.NodeFence, handsOver, dump bool) Needed {
 	cut, proves := mayCutAccess(f), dumpMayRelease(f)
 	return Needed{
-		Lease:  proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
+		Lease:  handsOver || proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
 		Brakes: true, Recount: cut, Anew: cut,
 		Dump: dump && (proves || len(f.Status.Decision.Isolation()) > 0),
 	}
@@ -87,6 +88,13 @@ func brakesStop(f *api.NodeFence) bool {
 func maySwitchOff(f *api.NodeFence) bool {
 	r := f.Status.Power.LastRead
 	return f.Status.Decision.Trigger.OnlyMachine() || f.Status.Power.OffAt == nil && r != nil && r.State == api.PoweredOn
+}
+
+// reads tells whether the machine is being read before its first Off: an Off may be decided on
+// by what it reads.
+func reads(f *api.NodeFence) bool {
+	c := f.Status.Claim
+	return c != nil && c.Call == api.CallRead && f.Status.Power.OffAt == nil
 }
 
 // mayCutAccess tells whether what comes next in Isolating may cut off storage or network.

@@ -33,7 +33,11 @@ func (d *decision) reserve() outcome {
 			return d.toProbe()
 		}
 		d.cutAnew()
-		return d.enter(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
+		d.enter(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
+		if d.Seen.HandsOver && !d.Missing() && !d.Seen.Node.Taint {
+			return d.mark()
+		}
+		return settled
 	}
 	if v := d.Seen.Verdict; v != nil {
 		return d.stay(v.Reason, v.Message, v.Again)

@@ -44,22 +44,32 @@ type invocation struct {
 	opens *api.NodeFenceStatus
 	// spoke says that a device was called and that the end of the call is not saved yet
 	spoke bool
+	// hands is what the next invocation carries out.
+	hands *handed
 }
 
-func (inv *invocation) run(ctx context.Context, node string) (*event.Event, error) {
-	l := inv.Loop
-	for range rounds {
-		more, err := inv.turn(ctx, node)
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			e := inv.announce()
-			l.Records.put(inv.fence, l.Now())
-			return e, nil
-		}
+// run takes turns until there is nothing more to do now. The first one is begin, if that is set.
+func (inv *invocation) run(ctx context.Context, node string, begin func() (more bool, err error)) (*event.Event, error) {
+	if begin == nil {
+		begin = func() (bool, error) { return inv.turn(ctx, node) }
 	}
-	return nil, fmt.Errorf("fence of %s: no end after %d rounds", node, rounds)
+	more, err := begin()
+	for n := 1; more && err == nil; n++ {
+		if n == rounds {
+			return nil, fmt.Errorf("fence of %s: no end after %d rounds", node, rounds)
+		}
+		more, err = inv.turn(ctx, node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := inv.announce()
+	if inv.hands != nil {
+		inv.Hands.put(inv.hands)
+	} else {
+		inv.Records.put(inv.fence, inv.Now())
+	}
+	return e, nil
 }
 
 // turn is look, decide, save, act.
@@ -75,7 +85,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		return false, nil
 	}
 	foreign := fence.Foreign(f.Status)
-	mine := !foreign && slices.Contains(inv.Owns, f.CurrentPhase())
+	mine := !foreign && inv.owns(f.CurrentPhase())
 	if !mine && !inv.sure {
 		return inv.again()
 	}
@@ -108,7 +118,7 @@ func (inv *invocation) start() {
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
 	return observed.Look{
-		Me: inv.me, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
+		Me: inv.me, HandsOver: inv.Hands != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
 		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
@@ -157,10 +167,15 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 	}
 	inv.fence, inv.sure, inv.opens = f, true, nil
 	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
+	if inv.handsOver(f, act) {
+		d.Action, inv.hands = fence.None, &handed{fence: f, me: inv.me, action: act, seen: *seen, at: inv.Elapsed()}
+		inv.Reporter.Decided(ctx, d)
+		return false, nil
+	}
 	if act == fence.None || inv.spoke {
 		inv.Reporter.Decided(ctx, d)
 		// If the next phase is ours too, it continues here, without an event in between.
-		return f.Status.Phase != before.Phase && !inv.spoke && slices.Contains(inv.Owns, f.Status.Phase), nil
+		return f.Status.Phase != before.Phase && !inv.spoke && inv.owns(f.Status.Phase), nil
 	}
 	return inv.act(ctx, d, seen)
 }
@@ -220,8 +235,8 @@ func (inv *invocation) announce() *event.Event {
 	now := inv.Now()
 	due := f.Status.NextLook != nil && !f.Status.NextLook.After(now)
 	// A new phase of our own was worked on already, unless a device call ended the invocation.
-	moved := f.Status.Phase != inv.from && (inv.spoke || !slices.Contains(inv.Owns, f.Status.Phase))
-	if !moved && !due {
+	moved := f.Status.Phase != inv.from && (inv.spoke || !inv.owns(f.Status.Phase))
+	if !moved && !due && inv.hands == nil {
 		return nil
 	}
 	e := inv.Source.Phase(f, now, now)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -48,6 +49,9 @@ type Loop struct {
 	Conflict error
 	// Records, if set, has the records that this process wrote last.
 	Records *RecordCache
+	// Hands, if set, has what one invocation decides and the next one carries out. It may be set
+	// only where every function of a fence runs in this process.
+	Hands *Hands
 }
 
 // rounds bounds one invocation: conflicts and actions on Kubernetes together.
@@ -67,8 +71,12 @@ func (l *Loop) Since(cause event.Event) time.Duration {
 // Run works on the fence of one node until there is nothing more to do now, and returns the event
 // that hands it on, if it must be handed on. Reads from before since do not count (Since).
 func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since time.Duration) (*event.Event, error) {
+	if a := l.Hands.take(node, l.owns, l.Elapsed); a != nil {
+		inv := invocation{Loop: l, cause: cause, since: since}
+		return inv.run(ctx, node, func() (bool, error) { return inv.carryOn(ctx, a) })
+	}
 	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: l.Records.take(node, l.Now())}
-	return inv.run(ctx, node)
+	return inv.run(ctx, node, nil)
 }
 
 // Open works on a fence whose status opens it and is not saved yet; before is the status
@@ -79,8 +87,11 @@ func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since ti
 func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, resolved bool, cause event.Event, since time.Duration) (*event.Event, error) {
 	l.Records.take(f.Spec.NodeName, l.Now())
 	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before, resolved: resolved}
-	return inv.run(ctx, f.Spec.NodeName)
+	return inv.run(ctx, f.Spec.NodeName, nil)
 }
+
+// owns tells whether this function works on the fences of a phase.
+func (l *Loop) owns(p api.Phase) bool { return slices.Contains(l.Owns, p) }
 
 // Keep makes the next Run begin with a record that its caller has just read or written; nil keeps
 // nothing.

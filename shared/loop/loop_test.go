@@ -35,8 +35,10 @@ type world struct {
 	before func(*world)
 	// blind is the error of each look.
 	blind error
-	// stopped says that a brake is on.
-	stopped bool
+	// stopped says that a brake is on, counted that storm, budgets and quorum were asked again.
+	stopped, counted bool
+	// reserved is when the fence's slot was reserved.
+	reserved *time.Time
 	// elapsed goes on by a second each time it is asked; since is what each look was told.
 	elapsed time.Duration
 	since   []time.Duration
@@ -73,7 +75,8 @@ func (w *world) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, s
 		return w.blind
 	}
 	seen.Node = observed.Node{Exists: true, UID: "node", BootID: "a", Taint: w.taint, Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}}
-	seen.Brakes.Looked, seen.Brakes.Stopped = true, w.stopped
+	seen.Brakes.Looked, seen.Brakes.Stopped, seen.Brakes.Counted = true, w.stopped, w.counted
+	seen.Reserved = w.reserved
 	return nil
 }
 

@@ -30,6 +30,8 @@ type scenario struct {
 	apart time.Duration
 	// hazardIn: of this many steps of a random schedule one is something that goes wrong.
 	hazardIn int
+	// chains: an invocation is a chain of those of several functions, each of which may hold claims.
+	chains bool
 	// census: two sources write what they have seen into the ledger, at any time, and late.
 	census bool
 	// heals: this node comes back to life, at any time.

@@ -140,6 +140,14 @@ func TestRandomSchedulesByCensus(t *testing.T) {
 	goThrough(t, sc, *schedules)
 }
 
+// TestRandomSchedulesInOneProcess: what one function decides is handed to the next one, with the
+// claim of its call.
+func TestRandomSchedulesInOneProcess(t *testing.T) {
+	sc := with(crowd(), inOneProcess)
+	sc.chains, sc.hazardIn = true, 8
+	goThrough(t, sc, *schedules)
+}
+
 // A failing schedule is shrunk and printed; its seed runs it again.
 func goThrough(t *testing.T, sc scenario, schedules int) {
 	t.Helper()

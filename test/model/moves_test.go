@@ -131,10 +131,11 @@ func (x *explorer) inTurn(s *state, node string) bool {
 // event is as good as still on its way.
 func (x *explorer) start(s *state, d delivery) {
 	me, m := d.owner(), s.machine(d.node)
-	if me == power.Name || m.invoked == 0 {
+	claims := me == power.Name || x.chains
+	if claims || m.invoked == 0 {
 		m.invoked++
 	}
-	if me == power.Name {
+	if claims {
 		me = fmt.Sprint(me, " ", d.node, m.invoked) // this tells who holds a claim
 	}
 	s.procs = append(s.procs, proc{delivery: d, me: me, at: x.code.begin(d, me, s.now), ahead: x.apart * time.Duration(s.begun%2)})

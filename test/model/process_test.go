@@ -48,6 +48,8 @@ type process struct {
 	now func() time.Duration
 	// records, if set, are those that this process wrote last.
 	records *loop.RecordCache
+	// hands, if set, has what one invocation of this process hands to the next.
+	hands *loop.Hands
 	// me identifies this invocation.
 	me string
 }
@@ -85,6 +87,28 @@ type code func(p process, name string) run.Handler
 // shipped is the code as it ships.
 func shipped(p process, name string) run.Handler { return p.function(p.client(), name) }
 
+// inOneProcess is the code as the local runner has it: the event that one function replies goes to
+// the next function of the same process, which carries out what it is handed.
+func inOneProcess(p process, name string) run.Handler {
+	p.hands, p.records = &loop.Hands{}, &loop.RecordCache{}
+	c := p.client()
+	return func(ctx context.Context, e event.Event) (reply *event.Event, err error) {
+		for range hops {
+			if reply, err = p.function(c, name)(ctx, e); err != nil || reply == nil {
+				return nil, err
+			}
+			d := delivery{reply.Type(), reply.Subject()}
+			if e, name = d.event(), d.owner(); name == "" {
+				return nil, nil
+			}
+		}
+		return reply, nil
+	}
+}
+
+// hops is how many invocations of one process follow each other: from the gate past the Off.
+const hops = 6
+
 // function is a function as it ships, with a client that others may also use.
 func (p process) function(c *kube.Client, name string) run.Handler {
 	switch name {
@@ -119,7 +143,8 @@ func (p process) gate(c *kube.Client) *gate.Gate {
 func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: c, Does: w, Reporter: silent{}, Source: source,
-		Now: c.Clock().Now, Elapsed: c.Clock().Elapsed, Me: func() string { return p.me }, Conflict: kube.ErrConflict, Records: p.records,
+		Now: c.Clock().Now, Elapsed: c.Clock().Elapsed, Me: func() string { return p.me }, Conflict: kube.ErrConflict,
+		Records: p.records, Hands: p.hands,
 	}
 }
 

@@ -44,8 +44,12 @@ func (c *watch) found(p promise, format string, a ...any) {
 // called checks the world before each call to a device.
 func (c *watch) called(w *world, m *machine, r request) {
 	f := w.fence(m.node)
-	if f == nil || f.Status.Claim == nil || f.Status.Claim.Holder != r.by {
-		c.found(claimed, "%s speaks with the device of %s and holds no claim", r.by, m.node)
+	call := api.CallRead
+	if r.writes() {
+		call = api.Call(r.body)
+	}
+	if f == nil || f.Status.Claim == nil || f.Status.Claim.Holder != r.by || f.Status.Claim.Call != call {
+		c.found(claimed, "%s speaks with the device of %s and holds no claim for this %s", r.by, m.node, call)
 	}
 	if r.method == http.MethodGet || string(r.body) != "Off" {
 		return

@@ -14,9 +14,12 @@ import (
 // zero value for good news.
 type Look struct {
 	// Me names this invocation; a claim with another holder is another's (S7).
-	Me    string
-	Node  Node
-	Lease Lease
+	Me string
+	// HandsOver: what is decided now is handed to the next invocation, which carries it out
+	// without another look.
+	HandsOver bool
+	Node      Node
+	Lease     Lease
 	// Call is the device call that this invocation has just ended, if it made one.
 	Call *CallResult
 	// Brakes say what stops new Offs.

@@ -38,6 +38,10 @@ func looks(s *State) []look {
 				seen := base
 				seen.Me, seen.Call = who.me, who.call
 				all = append(all, look{dt: dt, seen: seen})
+				if seen.Call != nil && s.st.Phase == api.Fencing {
+					seen.HandsOver = true
+					all = append(all, look{dt: dt, seen: seen})
+				}
 			}
 		}
 		all = append(all, asking(s, dt, now)...)
@@ -150,6 +154,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	case "", api.Pending:
 		checkedLooks(s, with)
 		old := now.Add(-2 * facts.DecisionValidity)
+		with(func(y *observed.Look) { y.HandsOver = true })
 		with(func(y *observed.Look) { y.Reserved = nil })
 		with(func(y *observed.Look) { y.Reserved, y.Resolved = nil, false })
 		with(func(y *observed.Look) { y.Brakes.Changed = true })
@@ -159,6 +164,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 		})
 	case api.Isolating:
 		with(func(y *observed.Look) { y.Node.Taint = !y.Node.Taint })
+		with(func(y *observed.Look) { y.HandsOver = true })
 		if len(s.spec.Decision.Isolation()) == 0 {
 			with(func(y *observed.Look) { y.Node.Cordoned, y.Node.CordonOurs = true, false })
 		}

@@ -41,8 +41,9 @@ func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceS
 }
 
 // switched: whether the machine is cut, by whose word, and whether it may yet be.
-func (sh *shadow) switched(s *State, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
-	if act == fence.Off && s.readOn() {
+func (sh *shadow) switched(s *State, seen *observed.Look, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
+	justOn := seen.Call != nil && seen.Call.Call == api.CallRead && seen.Call.Power == "On" && !seen.Call.Wrong
+	if act == fence.Off && (s.readOn() || seen.HandsOver && justOn) {
 		sh.cut = true
 	}
 	if after.Phase == api.Recovering || after.Phase == api.Fenced || sh.readsOn(s, after) {

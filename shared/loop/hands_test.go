@@ -1,0 +1,100 @@
+package loop
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestWhatIsHandedOver: the claim of the Off is saved with what was read, and the next invocation
+// makes the call at once. It is made once, by power, and soon, or by nobody (S7, S8). G reads the
+// record, S saves it, L looks.
+func TestWhatIsHandedOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		// meanwhile is what happens before the events come that the test has sent.
+		meanwhile func(w *world)
+		// comes are the phases of the functions to which they come.
+		comes []api.Phase
+		want  string
+	}{
+		"the Off":                 {nil, []api.Phase{api.Fencing}, "(Off)LS"},
+		"to one invocation alone": {nil, []api.Phase{api.Fencing, api.Pending, api.Fencing}, "(Off)LSG(Read)LS"},
+		"not to another function": {nil, []api.Phase{api.Recovering}, "G"},
+		"nor later":               {func(w *world) { w.elapsed += handedFor }, []api.Phase{api.Fencing}, "GL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, h := newWorld(api.Fencing), &Hands{}
+			w.counted = true
+			invoked := 0
+			run := func(p api.Phase) *event.Event {
+				l := w.loop(&RecordCache{}, p)
+				invoked++
+				l.Hands, l.Me = h, func() string { return strconv.Itoa(invoked) }
+				e, err := l.Run(t.Context(), "n", event.New(), 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			if e := run(api.Fencing); e == nil || w.asked.String() != "GLS(Read)LS" {
+				t.Fatalf("%s, and %v comes", &w.asked, e)
+			}
+			if c := w.record.Status.Claim; c == nil || c.Call != api.CallOff {
+				t.Fatalf("claimed is %v", c)
+			}
+			w.asked.Reset()
+			if c.meanwhile != nil {
+				c.meanwhile(w)
+			}
+			for _, p := range c.comes {
+				run(p)
+			}
+			if d := cmp.Diff(c.want, w.asked.String()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestMarksAreHandedOver: the gate writes down what was on the node before, and isolate places the
+// marks at once (S22).
+func TestMarksAreHandedOver(t *testing.T) {
+	w, h := newWorld(api.Pending), &Hands{}
+	at := metav1.NewMicroTime(w.now)
+	w.reserved = &at.Time
+	for _, p := range []api.Phase{api.Pending, api.Isolating} {
+		l := w.loop(&RecordCache{}, p)
+		l.Hands = h
+		if e, err := l.Run(t.Context(), "n", event.New(), 0); err != nil || e == nil {
+			t.Fatal(e, err)
+		}
+		if !w.record.Status.Placed.Taint {
+			t.Errorf("not written down: %+v", w.record.Status.Placed)
+		}
+	}
+	if d := cmp.Diff("GLS(Isolate)LS", w.asked.String()); d != "" {
+		t.Error(d)
+	}
+	if c := w.record.Status.Claim; c == nil || c.Call != api.CallRead || w.record.Status.Phase != api.Fencing {
+		t.Errorf("%s, claimed is %v", w.record.Status.Phase, c)
+	}
+}
+
+// TestWhatIsLeftInHandIsForgotten, as soon as another action is handed over.
+func TestWhatIsLeftInHandIsForgotten(t *testing.T) {
+	h := &Hands{}
+	for i, node := range []string{"a", "b"} {
+		f := newWorld(api.Fencing).record
+		f.Spec.NodeName = node
+		h.put(&handed{fence: f, at: time.Duration(i) * (handedFor + 1)})
+	}
+	if len(h.actions) != 1 {
+		t.Errorf("it has %d", len(h.actions))
+	}
+}
