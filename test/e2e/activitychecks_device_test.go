@@ -18,9 +18,9 @@ activityChecks:
   recheckInterval: 2s
 `
 
-// TestActivityChecksByDevice: the machine's BMC is the only other witness. A node
-// that has crashed and whose machine is on is DEGRADED, and gets no command; when
-// its machine has lost its power it counts as dead, and its work moves.
+// TestActivityChecksByDevice: the machine's BMC is the only other witness. If a node has
+// crashed and its machine is on, the node is DEGRADED, and its BMC gets no command. After the
+// machine has lost its power, the node counts as dead, and its work moves.
 func TestActivityChecksByDevice(t *testing.T) {
 	w := newWorld(t, 3, strings.ReplaceAll(byDevice, "CHECKS", "{type: Device}"))
 	w.start(func(o *local.Options) { o.CheckEvery = time.Hour })

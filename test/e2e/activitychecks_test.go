@@ -29,8 +29,8 @@ activityChecks:
   recheckInterval: 2s
 `
 
-// TestActivityChecksByPort: a node that is cut off from the API server and answers on its
-// kubelet's port is left alone; a node that has died is silent, and is fenced.
+// TestActivityChecksByPort: a node that is cut off from the API server, and answers on its
+// kubelet's port, is left alone. A node that has died is silent, and is fenced.
 func TestActivityChecksByPort(t *testing.T) {
 	w := newWorld(t, 3, byPort)
 	w.start(nil)
@@ -62,8 +62,8 @@ func TestActivityChecksByPort(t *testing.T) {
 }
 
 // TestStorageUnreachable: while the storage is unreachable for everyone no fence begins.
-// In the same lab, because they need none: the example's objects, and policies that
-// make no sense.
+// Two tests that need no lab of their own run here too: the example's objects, and policies
+// that make no sense.
 func TestStorageUnreachable(t *testing.T) {
 	storage, err := port.NewClosed()
 	must(t, err)
@@ -135,8 +135,8 @@ template:
 `
 
 // TestActivityChecksByJobs: neighbors and a Job of the user's own. The lab has no
-// container runtime, so that the test says with what code each container ends;
-// Jobs, scheduling, admission and the Jobs' own end are real.
+// container runtime, so the test sets the exit code of each container. Jobs, scheduling,
+// admission and the end of the Jobs are real.
 func TestActivityChecksByJobs(t *testing.T) {
 	w := newWorld(t, 5, byJobs, "--zones", "2")
 	w.start(nil)
@@ -224,7 +224,7 @@ func (w *world) play(code map[string]int32) {
 	w.t.Cleanup(func() { stop(); <-done })
 }
 
-// checkPods: none ran on the node, neighbors in its zone none, and none has rights.
+// checkPods: no pod ran on the node, no neighbor was in its zone, and no pod has rights.
 func (w *world) checkPods(victim string, seen map[string]corev1.Pod) {
 	w.t.Helper()
 	zone := func(node string) string {
@@ -254,7 +254,7 @@ func (w *world) checkPods(victim string, seen map[string]corev1.Pod) {
 	}
 }
 
-// checkJobs: each tries once, has a deadline, and goes with its record.
+// checkJobs: each Job tries once, has a deadline, and is deleted with its record.
 func (w *world) checkJobs(victim string) {
 	w.t.Helper()
 	var jobs *batchv1.JobList

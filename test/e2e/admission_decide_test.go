@@ -85,7 +85,7 @@ func (w *world) guarded() {
 	})
 }
 
-// TestOnlyTheGateDecides: with the roles that nodefence gives to people a person may ask.
+// TestOnlyTheGateDecides: with the roles that nodefence gives to people, a person may ask.
 // Only the gate's account writes decisions; the other functions, which write the rest of
 // the status, may not (S11, S20).
 func TestOnlyTheGateDecides(t *testing.T) {
@@ -132,7 +132,7 @@ func TestOnlyTheGateDecides(t *testing.T) {
 	}
 }
 
-// more has a device besides those that are there.
+// more has one more device.
 func more(s *api.NodeFenceStatus, role api.Role) []api.Binding {
 	b := bound("10.6.6.6")
 	b.Role = role
@@ -172,7 +172,7 @@ func (w *world) decide(who, node string, write func(*api.NodeFenceStatus)) refus
 	return w.refused(err)
 }
 
-// change writes the record as that user; the one that stands is read as it is.
+// change writes the record as that user, after a read of the present record.
 func (w *world) change(who, node string, write func(*api.NodeFenceSpec)) refusal {
 	w.t.Helper()
 	f, err := w.Fences.Fence(w.ctx, node)

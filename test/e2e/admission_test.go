@@ -21,8 +21,8 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// people may all write NodeFences, and all of them. Beyond that anna may ask for everything, ben
-// for nothing, cleo abort and retry, and dan only abort the fence of one node.
+// people may all write all NodeFences. In addition anna may make every request, ben none, cleo may
+// abort and retry, and dan may abort only the fence of one node.
 const people = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -69,7 +69,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: abort-on
 subjects: [{kind: User, name: dan}]
 `
 
-// thisFence is the number of each fence that people ask something of.
+// thisFence is the number of each fence to which people make requests.
 const thisFence = 4
 
 func wish(by string) *api.Request { return about(thisFence, by) }
@@ -78,7 +78,7 @@ func about(number int64, by string) *api.Request {
 	return &api.Request{FenceNumber: number, By: by, At: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 }
 
-// aborts is a wish to abort, which need not name its fence.
+// aborts is a request to abort, which need not name its fence.
 func aborts(by string, number ...int64) *api.AbortRequest {
 	a := &api.AbortRequest{By: by, At: wish(by).At}
 	for _, n := range number {
@@ -93,7 +93,7 @@ func because(r *api.AbortRequest, reason string) *api.AbortRequest {
 }
 
 // asks are what people try. Before, if set, is what anna has asked for already;
-// without it the record is created with the wish.
+// without it the record is created with the request.
 var asks = map[string]struct {
 	who, node      string
 	before, wanted *api.Requests
@@ -153,8 +153,8 @@ var asks = map[string]struct {
 	"all wishes are, as the gate does when it opens the record anew": {who: "ben", before: &api.Requests{Abort: aborts("anna")}, wanted: &api.Requests{}},
 }
 
-// TestRequestsAreHeldToTheirAuthors: the admission policy of infra/crd lets nobody ask
-// without the verb, or in another's name (S20: Kubernetes says who may ask).
+// TestRequestsAreHeldToTheirAuthors: by the admission policy of infra/crd nobody may ask
+// without the verb, or in another person's name (S20: Kubernetes says who may ask).
 func TestRequestsAreHeldToTheirAuthors(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	must(t, w.Apply(w.ctx, people))
@@ -222,7 +222,7 @@ func (w *world) may(user, verb, name string) bool {
 	return ok
 }
 
-// refusal is what the API server says; empty if it takes the write.
+// refusal is the API server's message; empty if it accepts the write.
 type refusal struct {
 	code int32
 	says string
@@ -254,7 +254,7 @@ func (w *world) ask(who, node string, before, wanted *api.Requests, over bool) r
 	return w.refused(err)
 }
 
-// record is a node's first one, as the gate opens it.
+// record is a node's first record, as the gate opens it.
 func (w *world) record(node string) *api.NodeFence {
 	w.t.Helper()
 	policies, err := w.Fences.Policies(w.ctx)
@@ -265,7 +265,7 @@ func (w *world) record(node string) *api.NodeFence {
 	}}}
 }
 
-// refused is what the API server's no says.
+// refused is the message of the API server's refusal.
 func (w *world) refused(err error) refusal {
 	w.t.Helper()
 	var status apierrors.APIStatus

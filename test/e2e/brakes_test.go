@@ -22,12 +22,12 @@ import (
 // its Off and another one waits for its slot, and why both are then held or ended.
 type brake struct {
 	name string
-	// spec is the policy's spec from then on; before is what it has until then besides the usual.
+	// spec is the policy's spec from then on; before is its spec until then, in addition to the usual.
 	spec, before string
 	also         func(w *world, nodes []string)
 	why          api.Reason
 	ends         bool
-	// nodes is how many nodes the policy has, if not two, of which only the first is to be
+	// nodes is how many nodes the policy has, if not two. Only the first of them must be
 	// fenced.
 	nodes int
 }
@@ -65,7 +65,7 @@ var brakes = []brake{
 	{name: "stop", why: api.Stopped, also: func(w *world, _ []string) { w.stop(true) }},
 }
 
-// asked are the nodes of a row that are to be fenced.
+// asked are the nodes of a row that must be fenced.
 func (b brake) asked(nodes []string) []string {
 	if b.nodes > 0 {
 		return nodes[:1]
@@ -190,7 +190,7 @@ func (w *world) standStill(nodes []string) {
 	})
 }
 
-// standsStill waits until a fence is held as it is to be, or is over.
+// standsStill waits until a fence is held as expected, or is over.
 func (w *world) standsStill(b brake, node string) {
 	w.t.Helper()
 	if b.ends {

@@ -21,7 +21,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestAStreamThatRefusesEveryWrite in mid-fence: the fence ends, /healthz reports the fault, and
+// TestAStreamThatRefusesEveryWrite during a fence: the fence ends, /healthz reports the fault, and
 // another broker runs afterwards (S19).
 func TestAStreamThatRefusesEveryWrite(t *testing.T) {
 	w := newWorld(t, 3, patient)

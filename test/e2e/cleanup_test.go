@@ -33,7 +33,7 @@ type removal struct {
 	status int
 }
 
-// startWatched runs nodefence, and keeps its deletions.
+// startWatched runs nodefence, and records its deletions.
 func (w *world) startWatched() *removals {
 	w.t.Helper()
 	r := &removals{}
@@ -57,7 +57,7 @@ func (r *removals) watch(o *local.Options) {
 	})
 }
 
-// of are the removals that were granted, of objects of this kind.
+// of are the accepted deletions of objects of this kind.
 func (r *removals) of(kind string) (all []removal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *removals) of(kind string) (all []removal) {
 	return all
 }
 
-// forget what was before.
+// forget drops what was recorded before.
 func (r *removals) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *world) taints(node string) (ever func() bool) {
 	return func() bool { watch.Stop(); <-done; return seen }
 }
 
-// cleanup has the policy release so from the next fence on.
+// cleanup sets how the policy releases, from the next fence on.
 func (w *world) cleanup(how string) {
 	w.t.Helper()
 	must(w.t, w.Apply(w.ctx, rig.Policy("default", quick+"release: "+how+"\n")))
@@ -111,7 +111,7 @@ func (w *world) finished(node string, number int64) *api.NodeFence {
 	return f
 }
 
-// TestCleanupStrategies fences a node under each strategy: who sets the taint, who
+// TestCleanupStrategies fences a node under each strategy, and checks who sets the taint, who
 // deletes, who detaches, and where the work comes back.
 func TestCleanupStrategies(t *testing.T) { // S24
 	w := newWorld(t, 3, quick)
@@ -281,9 +281,9 @@ func TestPodsPerMinute(t *testing.T) { // S24
 		t.Fatalf("%d pods were deleted, %d counted\n%s", len(got), f.Status.Release.Pods, rig.Story(f))
 	}
 	slices.SortFunc(got, func(a, b removal) int { return a.at.Compare(b.at) })
-	// A minute of the API server's clock, which is known to half a second at first, lies
-	// between two decisions. A request leaves when its decision is saved, no later than
-	// ActWithin, which a busy machine needs.
+	// Between two decisions there is a minute of the API server's clock, which is first known to
+	// half a second. A request is sent after its decision is saved, at most ActWithin later; a busy
+	// machine needs that time.
 	begun := f.Status.History[slices.IndexFunc(f.Status.History, func(h api.HistoryEntry) bool { return h.Reason == api.ReleaseStarted })].At.Time
 	if apart := got[rate].at.Sub(begun); apart < time.Minute-time.Second {
 		t.Errorf("the release began at %s, and %s later there were %d deletions", begun, apart, rate+1)
@@ -296,9 +296,9 @@ func TestPodsPerMinute(t *testing.T) { // S24
 	}
 }
 
-// TestDisruptionBudgetsAreRespected: a pod that its budget holds is not deleted,
-// the record says so with numbers, and after the deadline it comes back with its
-// machine; where the budget lets unready pods go it moves.
+// TestDisruptionBudgetsAreRespected: a pod that its budget holds is not deleted, the record says
+// so with numbers, and after the deadline the pod comes back with its machine. If the budget lets
+// unready pods go, the pod moves.
 func TestDisruptionBudgetsAreRespected(t *testing.T) { // S24, S28
 	held := quick + "release: {timeout: 15s, strategy: ResourceDeletion, resourceDeletion: {respectDisruptionBudgets: true}}\n"
 	w := newWorld(t, 3, held)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestDeleteNode: a machine that never comes back is switched off, its work starts
-// elsewhere, and only then its Node object goes, and with it the fence.
+// elsewhere, and only then its Node object is deleted, and the fence with it.
 func TestDeleteNode(t *testing.T) {
 	w := newWorld(t, 3, quick+"action: PowerOff\nrelease: {deleteNode: true}\n")
 	db := w.database(1)

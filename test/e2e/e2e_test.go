@@ -1,5 +1,5 @@
-// Package e2e tells whole stories on a real control plane with simulated
-// machines: what a user would do, and what they would look at afterwards.
+// Package e2e runs whole incidents on a real control plane with simulated machines. Its tests
+// do what a user would do, and check what a user would look at afterwards.
 package e2e
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// quick makes a fence's own waits short; what is proven stays the same.
-// What bounds a step is wide: on a busy machine nothing that goes well may count as failed.
+// quick makes a fence's own waits short; the proof stays the same. The limits of each step are
+// long: on a busy machine a step that is only slow must not count as failed.
 const quick = `
 power: {offTimeout: 1m, retryInterval: 1s}
 recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
 `
 
-// patient does not give up while a device fails for as long as a test takes.
+// patient tries for longer than any test lasts, so a fence does not give up while a device fails.
 var patient = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1)
 
 // labs numbers the labs of this process.
@@ -100,7 +100,7 @@ func (w *world) moved(pod, from string) string {
 	return node
 }
 
-// words checks the commands that a BMC accepted.
+// words checks which commands a BMC accepted.
 func (w *world) words(node, want string) {
 	w.t.Helper()
 	got, err := w.Lab.Words(node)
@@ -110,7 +110,7 @@ func (w *world) words(node, want string) {
 	}
 }
 
-// oneWriter checks that no volume ever had two.
+// oneWriter checks that no volume ever had two writers.
 func (w *world) oneWriter() {
 	w.t.Helper()
 	if wrote, err := w.Lab.OneWriter(); err != nil || !wrote {

@@ -14,8 +14,8 @@ import (
 
 const soon = quick + "earlyProbe: {leaseStillDuration: 5s}\n"
 
-// TestEarlyPowerLoss: the pod of a machine that is seen off moves before
-// Kubernetes has lost the node, and no command is needed.
+// TestEarlyPowerLoss: if a machine is seen off, its pod moves before Kubernetes has lost the
+// node, and the BMC gets no command.
 func TestEarlyPowerLoss(t *testing.T) {
 	w := newWorld(t, 3, soon, "--grace", "2m")
 	w.fields()
@@ -27,7 +27,7 @@ func TestEarlyPowerLoss(t *testing.T) {
 	if !f.Status.Decision.Trigger.Suspicion() {
 		t.Errorf("opened for %+v", f.Status.Decision.Trigger)
 	}
-	// Kubernetes had not lost it: it was nodefence that set Ready to Unknown.
+	// Kubernetes had not lost the node: nodefence set Ready to Unknown.
 	if c := w.readiness(victim); c.Status != corev1.ConditionUnknown || c.Reason != api.NotReadyReason {
 		t.Errorf("Ready is %s: %s", c.Status, c.Reason)
 	}
@@ -40,7 +40,7 @@ func TestEarlyPowerLoss(t *testing.T) {
 	w.unmarked(victim)
 }
 
-// fields checks what the policy's field takes, and its default.
+// fields checks which values the policy's field accepts, and its default.
 func (w *world) fields() {
 	w.t.Helper()
 	err := w.Apply(w.ctx, rig.Policy("bad", "earlyProbe: {leaseStillDuration: 1s}\n"))
@@ -68,9 +68,9 @@ func (w *world) readiness(node string) corev1.NodeCondition {
 	return corev1.NodeCondition{}
 }
 
-// TestEarlyButAlive: one machine's Lease stands still and moves again, another node is cut
-// off from the API server. Neither is touched or marked while only its Lease stands still;
-// the second is fenced once Kubernetes has lost it, as usual.
+// TestEarlyButAlive: one machine's Lease stands still and moves again; another node is cut
+// off from the API server. Neither is touched or marked while only its Lease stands still.
+// The second is fenced after Kubernetes has lost it, as usual.
 func TestEarlyButAlive(t *testing.T) {
 	w := newWorld(t, 5, soon, "--grace", "1m") // until then nothing is done about the second
 	w.start(nil)
@@ -106,11 +106,11 @@ func TestEarlyButAlive(t *testing.T) {
 	w.unmarked("node-2")
 }
 
-// TestEarlyStorm: five of ten machines lose their power at once, allowed are
-// four: none of the nodes is marked. Two come back, and the others' work is
-// released, without a command.
+// TestEarlyStorm: five of ten machines lose their power at once, and four are allowed: none of
+// the nodes is marked. Two come back, and the work of the others is released, without a command
+// (S15).
 func TestEarlyStorm(t *testing.T) {
-	// When the first of them may be looked at the last one must have missed a renewal.
+	// When the first may be read, the last must have missed a renewal already.
 	w := newWorld(t, 10, stormPolicy+"earlyProbe: {leaseStillDuration: 8s}\n", "--grace", "2m")
 	w.start(nil)
 	dead := []string{"node-0", "node-1", "node-2", "node-3", "node-4"}

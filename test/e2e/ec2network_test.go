@@ -129,8 +129,8 @@ func (w *world) cutBy(node, name, method string) {
 	must(w.t, err)
 }
 
-// TestFenceCutsTheNetwork: a node hangs; its instance's security groups are swapped before its
-// power is cut, and are again as its user made them before its recovery is done.
+// TestFenceCutsTheNetwork: a node hangs. The security groups of its instance are replaced before
+// its power is cut, and are the user's own again before its recovery is over.
 func TestFenceCutsTheNetwork(t *testing.T) {
 	// Each change of a group is held up until the test has asked the lab and the API server.
 	w := newWorld(t, 3, quick)
@@ -181,8 +181,8 @@ func (c *cloudNetwork) inOrder(f *api.NodeFence) {
 			way = append(way, h.Reason)
 		}
 	}
-	// The device may tell that the machine is on, or its node that it is Ready: whichever is
-	// first moves the fence on, so neither is part of the way.
+	// Either the device shows that the machine is on, or its node becomes Ready. The first of the
+	// two moves the fence on, so the expected phases have neither.
 	want := []api.Reason{api.AccessCutSent, api.SeenCutOff, api.PowerOffSent, api.SeenOff, api.AccessRestoreSent, api.AccessRestored, api.Recovered}
 	if d := cmp.Diff(want, slices.Compact(way)); d != "" {
 		c.t.Errorf("the way of the fence:\n%s", d)
@@ -267,7 +267,7 @@ func (c *cloudNetwork) password(i int, secret string) {
 	must(c.t, err)
 }
 
-// method is that of a node, changed.
+// method is a node's method, changed.
 func (c *cloudNetwork) method(i int, change ...string) string {
 	c.t.Helper()
 	own, err := c.Kube.CoreV1().ConfigMaps("nodefence-system").Get(c.ctx, "fence-config-node-"+node(i), metav1.GetOptions{})
@@ -275,7 +275,7 @@ func (c *cloudNetwork) method(i int, change ...string) string {
 	return strings.NewReplacer(change...).Replace(own.Data["fence-method-net"])
 }
 
-// storageAlone leaves a node without a device that switches it.
+// storageAlone leaves a node with no device for its power, only one for its storage.
 func (w *world) storageAlone(i int) {
 	w.t.Helper()
 	all := w.Kube.CoreV1().ConfigMaps("nodefence-system")

@@ -20,9 +20,9 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s}
 `
 
-// TestBMCFaults makes each BMC fail in another way, crashes all those nodes, and checks which end
-// in a release by themselves, which only once the fault is gone, and which never (infra/README.md
-// has the table).
+// TestBMCFaults makes each BMC fail in another way, crashes all those nodes, and checks which
+// fences release by themselves, which only after the fault is gone, and which never
+// (infra/README.md has the table).
 func TestBMCFaults(t *testing.T) {
 	w := newWorld(t, 22, faultPolicy)
 	for i, c := range faults {
@@ -120,8 +120,8 @@ func (w *world) oneWriterIfAny() {
 	}
 }
 
-// TestLyingBMCIsCaughtByTheLease: the BMC says off, and the kubelet goes on
-// renewing its Lease: nothing is released (S5).
+// TestLyingBMCIsCaughtByTheLease: the BMC says off, and the kubelet continues to renew its
+// Lease. Nothing is released (S5: a machine that was just switched off gets time to be off).
 func TestLyingBMCIsCaughtByTheLease(t *testing.T) {
 	w := newWorld(t, 3, `
 unhealthyConditions: [{type: KernelDeadlock, status: "True"}]

@@ -117,7 +117,7 @@ func TestReplayedEventsDoNothing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(round), 7))
 		rng.Shuffle(len(log), func(i, j int) { log[i], log[j] = log[j], log[i] })
 		for _, e := range log {
-			e.SetID(e.ID() + ".again" + string(rune('a'+round))) // past the broker's own dedup
+			e.SetID(e.ID() + ".again" + string(rune('a'+round))) // so that the broker does not drop it as a duplicate
 			body, err := json.Marshal(e)
 			must(t, err)
 			r, err := http.Post(server.URL, "application/cloudevents+json", bytes.NewReader(body))

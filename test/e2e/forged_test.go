@@ -150,7 +150,7 @@ func (r report) event(group string) map[string]any {
 	return body
 }
 
-// reporter is a user, whose Pod runs where he says.
+// reporter is a user, with the node that his Pod runs on.
 func (w *world) reporter(who string) rest.Interface {
 	w.t.Helper()
 	cfg := rest.CopyConfig(w.Config)
@@ -167,7 +167,7 @@ func (w *world) reporter(who string) rest.Interface {
 	return client.CoreV1().RESTClient()
 }
 
-// reports writes one Event as a user and answers with the refusal. It is not kept.
+// reports writes one Event as a user and returns the refusal. The Event is not kept.
 func (w *world) reports(who, group, kind, of, component, host string) string {
 	w.t.Helper()
 	path := "/api/v1"
@@ -180,8 +180,8 @@ func (w *world) reports(who, group, kind, of, component, host string) string {
 		SetHeader("Content-Type", "application/json").Body(raw).Do(w.ctx).Error())
 }
 
-// rewrites makes another Event, as a user, of one that is there, by whoever may report it,
-// and answers with the refusal. It is not kept.
+// rewrites changes an Event, as a user, into another Event, and returns the refusal. The first
+// Event is by a user who may report it. Nothing is kept.
 func (w *world) rewrites(who string, was, now report) string {
 	w.t.Helper()
 	const path = "/api/v1/namespaces/default/events"

@@ -30,11 +30,11 @@ const (
 	gates      = 8
 )
 
-// TestEightGates: ten nodes, room for one fence, three die at the same moment, and
-// eight gates with a client each get the events of all three, fifty times: never
-// do two hold a slot, and all three are served. Of one that dies there is one
-// fence (S14). There is no kubelet: the test says which node is Ready, and gives a
-// slot back as the functions after the gate do.
+// TestEightGates: of ten nodes three die at the same moment, and one fence is allowed. Eight
+// gates, each with a client of its own, get the events of all three, fifty times. Two fences never
+// hold a slot at the same time, all three nodes get one, and each node has one fence (S14: the
+// limits hold under every interleaving). There is no kubelet: the test says which node is Ready,
+// and gives a slot back as the functions after the gate do.
 func TestEightGates(t *testing.T) {
 	w := newWorld(t, 0, "action: Isolate\nlimits: {maxUnhealthy: \"40%\", maxConcurrent: 1, stormCoolDown: 0s}\n", "--nodes", "0", "--grace", "10m")
 	g := &gatesWorld{world: w}
@@ -63,7 +63,7 @@ type gatesWorld struct {
 	rounds, ledgers, records int
 }
 
-// round kills nodes at once, and ends when all were served.
+// round kills nodes at once, and ends when each had its slot.
 func (g *gatesWorld) round(dead ...string) {
 	g.t.Helper()
 	g.rounds++

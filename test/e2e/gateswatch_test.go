@@ -17,16 +17,15 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// slotWatch sees every version of the ledger and of the records. The API server
-// tells them in order, each once; versions of both come from one etcd, so that
-// together they have one order, too.
+// slotWatch sees every version of the ledger and of the records. The API server sends them in
+// order, each once. Both are in one etcd, so their versions have one common order.
 type slotWatch struct {
 	seen chan version
 	// begun are the nodes whose fences have a slot, each when it gets one.
 	begun chan string
 }
 
-// version is the ledger, or a record, as it was from this revision on.
+// version is the ledger, or a record, from this revision on.
 type version struct {
 	at     uint64
 	gone   bool
@@ -97,8 +96,8 @@ type seenRound struct {
 	overlaps []string
 }
 
-// round goes through all versions up to the end of a round: so many records are
-// gone, and the ledger is empty.
+// round goes through all versions up to the end of a round: this many records are deleted, and
+// the ledger is empty.
 func (s *slotWatch) round(ctx context.Context, records int) (seenRound, error) {
 	var all []version
 	for gone, empty := 0, false; gone < records || !empty; {

@@ -125,7 +125,7 @@ func (w *world) untouched(zone, n int) []string {
 	return all
 }
 
-// told has the commands that the BMC of each node got until now.
+// told has the commands that each node's BMC got so far.
 func (w *world) told(nodes []string) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}

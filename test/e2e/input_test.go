@@ -32,7 +32,7 @@ func get(t *testing.T, url string) []byte {
 	return b
 }
 
-// TestBadInput: invalid input is refused whole, in words, and no device is touched.
+// TestBadInput: invalid input is refused as a whole, with a message, and no device is touched.
 func TestBadInput(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	t.Run("the shipped ledger", func(t *testing.T) { shippedLedger(t, w) })
@@ -111,7 +111,7 @@ func badEvents(t *testing.T, w *world, url string) {
 	w.words("node-1", "")
 }
 
-// warned: a user who writes a limit that limits nothing is told at once.
+// warned: a user who writes a limit without effect gets a warning at once.
 func warned(t *testing.T, w *world) {
 	t.Helper()
 	heard := &warnings{}
@@ -134,8 +134,8 @@ type warnings struct{ all string }
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all += text }
 
-// badTimes: one person's request that no program could read would keep all NodeFences from
-// being read.
+// badTimes: if one person's request could not be read by the programs, they could read no NodeFence
+// at all.
 func badTimes(t *testing.T, w *world) {
 	for name, o := range map[string]string{
 		"requests.abort.at": `
@@ -178,8 +178,8 @@ func badBinding(t *testing.T, w *world) {
 	w.words("node-2", "")
 }
 
-// TestUninstallLeavesNoMark: deleting the records undoes what they placed, with
-// a device that does not answer too (S22, S27).
+// TestUninstallLeavesNoMark: deleting the records undoes the marks that they placed, also if a
+// device does not answer (S22, S27).
 func TestUninstallLeavesNoMark(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	w.start(nil)

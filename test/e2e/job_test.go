@@ -28,11 +28,10 @@ const (
 	jobImage      = "example.invalid/agents"
 )
 
-// TestFenceByJobs: a fence whose device is spoken to by Debian's fence_ipmilan in
-// Jobs, with the accounts and rights of infra/knative. At first no node has room
-// for the pod; then a pod takes its call and is not seen to end. The lab has no
-// container runtime: what a pod's container would run, this test runs, and tells
-// its end. Jobs, scheduling, admission, and Secrets are real.
+// TestFenceByJobs: Debian's fence_ipmilan calls a fence's device in Jobs, with the accounts and
+// rights of infra/knative. At first no node has room for the pod; then a pod takes its call and is
+// not seen to end. The lab has no container runtime: this test runs what a pod's container would
+// run, and reports its end. Jobs, scheduling, admission, and Secrets are real.
 func TestFenceByJobs(t *testing.T) {
 	if _, err := exec.LookPath("/usr/sbin/fence_ipmilan"); err != nil {
 		t.Skip("fence_ipmilan is missing: apt-get install fence-agents")
@@ -86,14 +85,14 @@ func TestFenceByJobs(t *testing.T) {
 	}
 }
 
-// untilUsed waits for a right to be used: on a busy machine somebody else, such as
-// the Job's own deadline, is faster sometimes.
+// untilUsed waits until a right is used: on a busy machine something else, such as the Job's own
+// deadline, is sometimes faster.
 func (o *office) untilUsed(r right) {
 	o.t.Helper()
 	o.until(r.String(), func() (bool, error) { return len(o.unused([]right{r})) == 0, nil })
 }
 
-// inJobs configures that an agent in pods speaks with a machine's BMC.
+// inJobs configures that an agent in pods calls a machine's BMC.
 func (w *world) inJobs(m rig.Machine) {
 	w.t.Helper()
 	host, port, err := net.SplitHostPort(m.BMC)
@@ -133,7 +132,7 @@ func (w *world) untilFence(node, what string, ok func(*api.NodeFence) bool) {
 	})
 }
 
-// containers run what the pods of agents are to run, as processes here.
+// containers run what the pods of agents should run, as processes of this machine.
 type containers struct {
 	*world
 	mu    sync.Mutex
@@ -232,8 +231,8 @@ func (k *containers) run(ctx context.Context, bin string, p corev1.Pod, call []b
 	return err
 }
 
-// check: each pod of this fence ran elsewhere, was named in its record, and had
-// neither rights nor a secret in what everyone may read.
+// check: each pod of this fence ran on another node, was named in the fence's record, and had no
+// rights, and no secret in anything that everyone may read (S29).
 func (k *containers) check(victim string, jobs []string) {
 	k.t.Helper()
 	k.mu.Lock()

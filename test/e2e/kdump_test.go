@@ -25,14 +25,14 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// debianSend is where Debian's package fence-agents has its sender. Where it is not
-// installed its bytes, as they are documented, are sent by the test itself.
+// debianSend is where Debian's package fence-agents has its sender. If it is not installed, the
+// test itself sends the documented bytes.
 const debianSend = "/usr/libexec/fence-agents/fence_kdump_send"
 
 // onTheWire is what it sends, in the order of most machines.
 var onTheWire = []byte{0x40, 0x2a, 0x30, 0x1b, 1, 0, 0, 0}
 
-// crashKernels are those of machines that dump, and the listener that hears them.
+// crashKernels are the kernels of machines that dump, and the listener that hears them.
 type crashKernels struct {
 	*world
 	listener *net.UDPAddr
@@ -77,8 +77,8 @@ func (w *world) address(node string) string {
 }
 
 // send sends messages from an address each second, until stop is called. fence_kdump_send has no
-// way to choose its source address, and all machines of a lab are this one: what it sends is
-// passed on, byte for byte, from that address.
+// way to choose its source address, and all machines of a lab are this machine. So what it sends
+// is passed on, byte for byte, from that address.
 func (k *crashKernels) send(from string) (stop func()) {
 	k.t.Helper()
 	out, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.ParseIP(from)}, k.listener)
@@ -141,7 +141,7 @@ func (k *crashKernels) untilHeard(node string, messages int32) {
 	})
 }
 
-// aside is a node other than this.
+// aside is another node than this.
 func (w *world) aside(node string) string {
 	if node == "node-0" {
 		return "node-1"
@@ -169,7 +169,7 @@ func TestKdumpHoldsThePower(t *testing.T) {
 		stop()
 	}
 
-	// From its own one it holds.
+	// A message from the node's own address holds the fence.
 	stop := k.send(w.address(victim))
 	w.untilFence(victim, "the dump to hold the fence", func(f *api.NodeFence) bool {
 		return f.Status.Reason == api.KdumpUnderWay && f.Status.Kdump != nil && f.Status.Kdump.Count >= 3

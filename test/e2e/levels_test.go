@@ -11,12 +11,12 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// twoLevels counts a level's tries: a call that a busy machine cuts short would be one.
+// twoLevels allows few tries for each level. A call that a busy machine ends early would be a try.
 var twoLevels = strings.Replace(quick, "offTimeout: 1m", "offTimeout: 4s, attempts: 2, maxLevels: 2", 1)
 
 // TestOutletsAndLevels: a machine with two supplies is off when both outlets are off. If a
 // BMC refuses or does nothing, the outlets are tried, and every level that was used is
-// undone. Without an outlet a machine's own BMC is dark too.
+// undone. If both outlets are off, the machine's BMC does not answer.
 func TestOutletsAndLevels(t *testing.T) {
 	w := newWorld(t, 8, twoLevels)
 	machines, err := w.Lab.Machines()

@@ -63,7 +63,7 @@ func instanceOf(o *unstructured.Unstructured) string {
 	return id[strings.LastIndex(id, "/")+1:]
 }
 
-// instances makes each machine of the lab one at EC2 with a Machine.
+// instances makes each machine of the lab an EC2 instance with a Machine.
 func (w *world) instances() (*machines, string) {
 	w.t.Helper()
 	dyn, err := dynamic.NewForConfig(w.Config)
@@ -106,8 +106,8 @@ func (w *world) instances() (*machines, string) {
 	return m, server.URL
 }
 
-// TestDeleteMachine: a node's Machine is deleted, its controller ends the instance,
-// and only when the cloud says so its work starts elsewhere.
+// TestDeleteMachine: a node's Machine is deleted, and its controller ends the instance. The
+// node's work starts elsewhere only after the cloud says that the instance has ended.
 func TestDeleteMachine(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	m, endpoint := w.instances()
@@ -155,8 +155,8 @@ func TestDeleteMachine(t *testing.T) {
 	}
 }
 
-// endsWithTheComponentsRights ends one more machine as the account of power, by the
-// driver alone.
+// endsWithTheComponentsRights ends one more machine as the account of power, by the driver
+// itself, without a fence.
 func (w *world) endsWithTheComponentsRights(m *machines, endpoint, node string) {
 	w.t.Helper()
 	if node == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// TestMissingNode: a machine hangs, and somebody deletes its Node object. It is expected, so its
-// machine is switched off and on, except while the label counts that its Node object had last; it
-// registers again.
+// TestMissingNode: a machine hangs, and somebody deletes its Node object. The policy expects the
+// node, so its machine is switched off and on, and it registers again. While the label that the
+// Node object had last says so, the machine is left alone.
 func TestMissingNode(t *testing.T) {
 	w := newWorld(t, 3, quick+"missingNodes: {nodeNames: [node-1], duration: 1m}\n")
 	p := w.start(nil)

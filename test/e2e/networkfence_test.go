@@ -118,7 +118,7 @@ func (c *csiAddons) holds(t *testing.T, want ...string) {
 	}
 }
 
-// notServed checks that all that the driver does is refused, and not read as anything.
+// notServed checks that each call of the driver is refused, and that no state is read.
 func (w *world) notServed(d device.Driver) { // S2
 	w.t.Helper()
 	r, err := d.State(w.ctx)
@@ -144,8 +144,7 @@ func (w *world) siblingOfNetworkFence() {
 	})
 }
 
-// TestNetworkFence: the driver on a real API server, with the rights of the
-// component and no more.
+// TestNetworkFence: the driver on a real API server, with only the rights of the component.
 func TestNetworkFence(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	root, err := rig.Root()
@@ -163,9 +162,9 @@ func TestNetworkFence(t *testing.T) {
 		_, err := d.State(w.ctx)
 		return !errors.Is(err, device.ErrDenied), nil
 	})
-	w.notServed(d) // its group is not
+	w.notServed(d) // its group is not served
 	w.siblingOfNetworkFence()
-	w.notServed(d) // its group is, by another kind
+	w.notServed(d) // its group is served, with another kind
 	storage := w.csiAddons()
 	_, err = d.State(w.ctx)
 	must(t, err)
@@ -185,9 +184,9 @@ func TestNetworkFence(t *testing.T) {
 			return err
 		}))
 	}
-	// Nobody carries it out yet: it is neither cut off nor has it access.
+	// Nobody carries it out yet: the machine neither is cut off nor has access.
 	must(t, within(d.Off))
-	brief, end := context.WithTimeout(w.ctx, 6*time.Second) // it is waited for while there is time
+	brief, end := context.WithTimeout(w.ctx, 6*time.Second) // the call waits for the result until its time ends
 	defer end()
 	if r, err := d.State(brief); !errors.Is(err, device.ErrStopping) {
 		t.Errorf("%v, %v", r, err)
@@ -224,10 +223,10 @@ func TestNetworkFence(t *testing.T) {
 // networkFence is a method that cuts a machine off from Ceph.
 const networkFence = "agent_name=networkfence\naction=off\nmust_success=yes\ndriver=rbd.csi.example\ncidrs=10.0.0.7\ncluster_id=rook\n"
 
-// TestFenceCutsStorage: a node hangs; it is cut off from Ceph before its power is,
-// and let in again when it is back.
+// TestFenceCutsStorage: a node hangs. It is cut off from Ceph before its power is cut, and has
+// access again when it is back.
 func TestFenceCutsStorage(t *testing.T) {
-	// Access is given back, and the object taken away, in one call, of which most is kept back.
+	// One call gives access back and deletes the object. The test delays most of that call.
 	w := newWorld(t, 3, quick)
 	storage := w.csiAddons()
 	storage.start(w)

@@ -10,11 +10,11 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestPlanAndADeadOutlet: what nodefence-plan says of a machine with two supplies
-// is what its fence does. One outlet that does not answer keeps the machine from
-// being proven off, and the other is cut all the same.
+// TestPlanAndADeadOutlet: the fence of a machine with two supplies does what nodefence-plan says.
+// If one outlet does not answer, the machine can't be proven off, and the other outlet is cut
+// nevertheless.
 func TestPlanAndADeadOutlet(t *testing.T) {
-	// The outlet that is mended reads on: it is cut once that has been read for so long.
+	// The repaired outlet reads on: it is cut after it has read on for this time.
 	w := newWorld(t, 4, strings.Replace(patient, "powerOff: 1m", "powerOff: 15s", 1))
 	machines, err := w.Lab.Machines()
 	must(t, err)
@@ -50,7 +50,7 @@ func TestPlanAndADeadOutlet(t *testing.T) {
 	w.oneWriter()
 }
 
-// plan runs the program and sees its exit code, and these pieces of its answer.
+// plan runs the program, and checks its exit code and that its output has these texts.
 func (w *world) plan(code int, node string, pieces ...string) {
 	w.t.Helper()
 	bin, err := rig.Bin("nodefence-plan")

@@ -67,8 +67,8 @@ func TestProblems(t *testing.T) {
 	w.words("node-2", "")
 }
 
-// TestProblemsOfPods: what is reported of the Pods on a node counts for it, by where
-// they are bound and by how many they are.
+// TestProblemsOfPods: reports about Pods count for the node that the Pods are bound to, by the
+// number of Pods.
 func TestProblemsOfPods(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	must(t, w.Apply(w.ctx, problems))
@@ -129,7 +129,7 @@ func TestPodsAreMovedOffALiveNode(t *testing.T) {
 		select {
 		case <-w.ctx.Done():
 			t.Fatal("it was never moved")
-		case <-time.After(500 * time.Millisecond): // the pace at which they come
+		case <-time.After(500 * time.Millisecond): // how often reports come
 		}
 	}
 	must(t, w.Kube.PolicyV1().PodDisruptionBudgets(metav1.NamespaceDefault).Delete(w.ctx, "db", metav1.DeleteOptions{}))
@@ -159,7 +159,7 @@ func (w *world) reportPod(pod, reason, name string) {
 	w.reportOf(p, reason, name)
 }
 
-// reportOf is one Event about this very Pod, by a controller that is on no node.
+// reportOf is one Event about exactly this Pod, by a controller that runs on no node.
 func (w *world) reportOf(p *corev1.Pod, reason, name string) {
 	w.t.Helper()
 	now := metav1.Now()
@@ -182,7 +182,7 @@ func (w *world) pinned(name, node string) {
 	must(w.t, err)
 }
 
-// report is one Event as node-problem-detector writes it, with words of its own.
+// report is one Event as node-problem-detector writes it, with a message of its own.
 func (w *world) report(node, reason, name string) {
 	w.t.Helper()
 	now := metav1.Now()

@@ -53,8 +53,8 @@ var trusting = rig.Problems("trusting",
 	"{name: west, cloudEvent: {source: /racks/west, brokerIsClosed: true}, action: Fence}",
 	"{name: smart, cloudEvent: {source: /smart, brokerIsClosed: true}, threshold: {count: 2}, action: Fence}")
 
-// TestRequests: who may start a fence of a healthy node by an event, and who
-// may not (S18, S20, S29).
+// TestRequests: who may start a fence of a healthy node by an event, and who may not (S18: no
+// event is believed, S20: Kubernetes says who may ask, S29: no secret is shown).
 func TestRequests(t *testing.T) {
 	w := newWorld(t, 6, quick)
 	a, p := w.asks()
@@ -105,7 +105,7 @@ type asking struct {
 	dir string
 }
 
-// asks runs nodefence where asker may ask, and is who does.
+// asks runs nodefence in a lab where asker may ask, and is asker.
 func (w *world) asks() (asking, *rig.InProcess) {
 	w.t.Helper()
 	must(w.t, w.Apply(w.ctx, trusting))
@@ -157,15 +157,15 @@ func (a asking) again(p *rig.InProcess, name, node, source, id, token string) {
 	f, err := a.Fences.Fence(a.ctx, node)
 	must(a.t, err)
 	reply, err := p.Handlers()["gate"](a.ctx, a.request(node, source, id, token))
-	// A fence that is open and due is handed on, as on any event of its node.
+	// A fence that is open and due is handed on, as by any event of its node.
 	if err != nil || reply != nil && !(f.Open() && strings.HasPrefix(reply.ID(), fmt.Sprintf("%s.%d.", f.UID, f.Status.FenceNumber))) {
 		a.t.Errorf("%s: %v %v", name, reply, err)
 	}
 	a.said(name, node, id, api.RequestServedAlready)
 }
 
-// refused posts a request and waits for the three places that say no: the log,
-// the metric and an Event on the Node.
+// refused posts a request and waits for the three places that report a refusal: the log, the
+// metric and an Event on the Node.
 func (a asking) refused(name, node, source, id, token string, why api.Reason) {
 	a.t.Helper()
 	metric := `nodefence_requests_refused_total{reason="` + string(why) + `"}`
@@ -177,7 +177,7 @@ func (a asking) refused(name, node, source, id, token string, why api.Reason) {
 	a.said(name, node, id, why)
 }
 
-// said: an Event on the Node and the log name the reason. The Event is posted last.
+// said checks that an Event on the Node and the log name the reason. The Event is posted last.
 func (a asking) said(name, node, id string, why api.Reason) {
 	a.t.Helper()
 	a.until("an Event on "+node+" that says "+string(why)+" of the request "+name, func() (bool, error) {
@@ -238,7 +238,7 @@ func value(metrics, name string) string {
 	return ""
 }
 
-// token is of the service account, for one event about one node.
+// token is a token of the service account, for one event about one node.
 func (a asking) token(node, id string, seconds int64) string {
 	a.t.Helper()
 	r, err := a.Kube.CoreV1().ServiceAccounts("default").CreateToken(a.ctx, "rack-watch", &authenticationv1.TokenRequest{
@@ -248,7 +248,7 @@ func (a asking) token(node, id string, seconds int64) string {
 	return r.Status.Token
 }
 
-// expired is such a token, signed by the cluster's own key, that ended an hour ago.
+// expired is such a token, signed with the cluster's own key, which expired an hour ago.
 func (a asking) expired(node, id string) string {
 	a.t.Helper()
 	live := strings.Split(a.token(node, id, 600), ".")

@@ -80,8 +80,8 @@ func (w *world) patchWords(node, requests string) error {
 		Body([]byte(`{"spec":{"requests":` + requests + `}}`)).Do(w.ctx).Error()
 }
 
-// waits until a node's fence of this number is held for a person. From its opening on it
-// has not succeeded, whatever the one before it did.
+// waits waits until a node's fence of this number is held for a person. It must not have
+// condition Succeeded since its opening, whatever the previous fence had.
 func (w *world) waits(node string, number int64) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("fence %d of %s to wait for a person", number, node), func() (bool, error) {

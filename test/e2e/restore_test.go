@@ -61,7 +61,7 @@ func TestARestoreSendsNoFurtherOff(t *testing.T) {
 	w.start(nil)
 	victim := w.database(1)
 	must(t, w.Apply(w.ctx, confirmers))
-	must(t, w.Lab.Fault(victim, "slow=15s")) // for so long the snapshot is of the middle
+	must(t, w.Lab.Fault(victim, "slow=15s")) // during this time the snapshot is from the middle of the fence
 	w.node(victim, "crash")
 	w.until("the power-off to be accepted", func() (bool, error) {
 		words, err := w.Lab.Words(victim)

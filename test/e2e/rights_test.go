@@ -43,8 +43,8 @@ import (
 )
 
 // TestRights runs every function as its own account, with the rights of
-// infra/knative/base/rights.yaml: nothing that it needs is forbidden, and
-// nothing that is granted is left unused.
+// infra/knative/base/rights.yaml. It checks that each function has all the rights that it needs,
+// and that every granted right is used.
 func TestRights(t *testing.T) {
 	resolved := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
 	w := newWorld(t, 5, resolved)
@@ -65,8 +65,8 @@ func TestRights(t *testing.T) {
 	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second}
 	o.open()
 
-	// A node dies, whose BMC's password a person left in the ConfigMap. No kind of
-	// Machine is served here.
+	// A node dies. A person left its BMC's password in the ConfigMap. No kind of Machine is
+	// served here.
 	first := w.database(1)
 	o.literal(first)
 	o.port(first, "password=x")
@@ -76,7 +76,7 @@ func TestRights(t *testing.T) {
 	o.givenBack(first)
 	second := w.moved("db-0", first)
 
-	// Somebody asks for the fence of a healthy node; then of the first one again.
+	// Somebody asks for the fence of a healthy node, and then of the first node again.
 	a := asking{world: w}
 	must(t, o.publish(a.request(second, "/me", "1", a.token(second, "1", 600))))
 	w.phase(second, api.Finished)
@@ -119,7 +119,7 @@ func TestRights(t *testing.T) {
 		return bytes.Contains(w.log.Bytes(), []byte("PodMoved")), nil
 	})
 
-	// What is kept of a node that is gone is deleted too.
+	// The objects of a node that is gone are deleted too.
 	w.until("the FenceTarget of a node that is gone to go", func() (bool, error) {
 		ft, err := w.Fences.Target(w.ctx, "gone")
 		return ft == nil && err == nil, nil
@@ -147,7 +147,7 @@ func TestRights(t *testing.T) {
 	}
 	w.oneWriter()
 	granted := slices.DeleteFunc(grants(t, file), func(r right) bool {
-		return r.account == "nodefence-isolate" && r.resource == "events" || // it speaks only of a storm or a pause that came after the reservation
+		return r.account == "nodefence-isolate" && r.resource == "events" || // it reports only a storm or a pause that came after the reservation
 			listedOnlyWithoutCensus(r)
 	})
 	o.allUsed(granted)
@@ -155,14 +155,14 @@ func TestRights(t *testing.T) {
 	o.bindingsArePeoples()
 }
 
-// listedOnlyWithoutCensus: the functions of a fence list these where the ledger has no census,
-// or nothing is resolved ahead. Whether that happens here depends on who is quicker.
+// listedOnlyWithoutCensus: the functions of a fence list these if the ledger has no census, or if
+// no binding is resolved ahead. Whether that happens here depends on who is faster.
 func listedOnlyWithoutCensus(r right) bool {
 	return r.verb == "list" && slices.Contains([]string{"nodefence-gate", "nodefence-isolate", "nodefence-power", "nodefence-cleanup"}, r.account) &&
 		slices.Contains([]string{"nodes", "nodefences", "fencepolicies", "fencebudgets", "configmaps"}, r.resource)
 }
 
-// allUsed waits for what is still under way, and says which of these were never used.
+// allUsed waits for calls that are still under way, and says which rights were never used.
 func (o *office) allUsed(granted []right) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.ctx, time.Minute)
@@ -210,11 +210,11 @@ type office struct {
 	*world
 	broker   *broker.Broker
 	handlers map[string]run.Handler
-	// images are what agents' Jobs may be made of.
+	// images are the images that agents' Jobs may run.
 	images []string
 	// checks is how often each node's devices are read while nothing has failed.
 	checks time.Duration
-	// ports are what cuts machines off from a network that this lab doesn't have.
+	// ports are devices that cut machines off from a network; this lab has no such network.
 	ports *mem.Rack
 	mu    sync.Mutex
 	used  map[right]bool
@@ -315,7 +315,7 @@ func (o *office) givenBack(node string) {
 // Send lets the source and resync reach the broker.
 func (o *office) Send(_ context.Context, e event.Event) error { return o.publish(e) }
 
-// as is the configuration of one account, which notes what it is used for.
+// as is the configuration of one account, which records the rights that it uses.
 func (o *office) as(name string) *rest.Config {
 	o.t.Helper()
 	day := int64(86400)
@@ -357,7 +357,7 @@ func (o *office) unused(granted []right) (never []right) {
 	return never
 }
 
-// covers: a grant everywhere covers each namespace, one without a name each name. An account that
+// covers: a grant without a namespace covers each namespace, and one without a name each name. An account that
 // watches must also be able to list, for API servers that do not stream lists. The admission
 // policy of infra/crd, and not this test, judges which account that writes a NodeFence may
 // decide, and which one may remove its finalizer.
@@ -418,7 +418,7 @@ func (w *world) granted(all []right) {
 	}
 }
 
-// grants is what the manifest allows, one by one.
+// grants are the rights in the manifest, one by one.
 func grants(t *testing.T, file string) (all []right) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -24,9 +24,9 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "40%", maxConcurrent: 1, stormCoolDown: 2s}
 `
 
-// TestStorm: five of ten nodes die at once, allowed are four: no device is
-// touched. Two come back: the other three are fenced, one at a time, with four
-// gates that get the same events (S14, S15).
+// TestStorm: five of ten nodes die at once, and four are allowed. So no device is touched. After
+// two come back, the other three are fenced, one at a time, by four gates that get the same events
+// (S14: the limits hold under every interleaving, S15: a storm is seen as one).
 func TestStorm(t *testing.T) {
 	w := newWorld(t, 10, stormPolicy)
 	p := w.start(nil)
@@ -70,8 +70,8 @@ func (w *world) allAtOnce(nodes []string, verb string) {
 	must(w.t, w.Lab.AtOnce(nodes, verb))
 }
 
-// fourGates hands each node's fence to four gates at the same moment, again and
-// again, until it is stopped.
+// fourGates hands each node's fence to four gates at the same moment, repeatedly, until it is
+// stopped.
 func (w *world) fourGates(p *rig.InProcess, nodes []string) (stop func()) {
 	w.t.Helper()
 	var gates []run.Handler
@@ -104,8 +104,8 @@ func (w *world) fourGates(p *rig.InProcess, nodes []string) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// atMost checks, from the BMCs' logs and the records, that never more than so
-// many nodes were between power-off and release.
+// atMost checks, from the BMCs' logs and the records, that there were never more than this many
+// nodes between power-off and release.
 func (w *world) atMost(most int, nodes []string) {
 	w.t.Helper()
 	type span struct {
@@ -133,7 +133,7 @@ func (w *world) atMost(most int, nodes []string) {
 	}
 }
 
-// TestPausedAndStopped: in neither state a fence starts; what was held continues afterwards.
+// TestPausedAndStopped: under a pause or a stop no fence starts. Held fences continue afterwards.
 func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w := newWorld(t, 3, quick+"pauseRequests: [me]\n")
 	w.start(nil)
@@ -149,8 +149,8 @@ func TestPausedAndStopped(t *testing.T) { // S25, S27
 	w.words("node-1", "off on")
 }
 
-// held waits until a fence is held with this reason, and returns the record as it then was: the
-// next look may find another.
+// held waits until a fence is held with this reason, and returns the record of that moment: the
+// next look may give another reason.
 func (w *world) held(node string, why api.Reason) (f *api.NodeFence) {
 	w.t.Helper()
 	w.until(node+" to be held: "+string(why), func() (bool, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/test/apitable"
 )
 
-// tables checks that each row of testdata/api is taken or refused as it says, and that an unknown
-// field is named.
+// tables checks that each row of testdata/api is accepted or refused as the row says, and that an
+// unknown field is named.
 func tables(t *testing.T, w *world) {
 	for _, table := range apitable.Read(t, "testdata/api") {
 		for _, r := range table.Rows {
@@ -53,7 +53,7 @@ func leftOut(t *testing.T, w *world) {
 	})
 }
 
-// dryRun writes an object as strictly as kubectl does, and lets it be or not.
+// dryRun sends an object as strictly as kubectl does, as a dry run or for real.
 func (w *world) dryRun(object map[string]any, dry bool) (*unstructured.Unstructured, error) {
 	w.t.Helper()
 	var u unstructured.Unstructured
@@ -77,7 +77,7 @@ func (w *world) remove(object map[string]any) error {
 	return w.kind(u.GetKind()).Delete(w.ctx, u.GetName(), metav1.DeleteOptions{})
 }
 
-// kind is the objects of one.
+// kind is a client for the objects of one kind.
 func (w *world) kind(kind string) dynamic.ResourceInterface {
 	w.t.Helper()
 	c, err := dynamic.NewForConfig(w.Config)

@@ -58,7 +58,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	must(t, w.BindOne(w.ctx, machines["node-1"]))
 	must(t, w.Lab.Fault("node-2", "none"))
 	must(t, w.Lab.Fault("node-3", "none"))
-	_, err = w.Fences.RequestCheck(w.ctx, "node-3", "mended") // else it is left alone for an hour
+	_, err = w.Fences.RequestCheck(w.ctx, "node-3", "mended") // otherwise the device is left alone for an hour
 	must(t, err)
 	w.cable("node-4", machines["node-4"])
 	w.cable("node-5", machines["node-5"])
@@ -72,7 +72,7 @@ func TestNodesThatCouldNotBeFencedAreReported(t *testing.T) {
 	w.unfenceable(p, nil)
 	w.said("node-1", api.DeviceAnswers, "this node can be fenced again: ")
 	for i, words := range []string{4: "off on", 5: ""} {
-		w.words(node(i), words) // the others were read, and nothing else
+		w.words(node(i), words) // the other devices were only read
 	}
 }
 

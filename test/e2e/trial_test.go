@@ -15,7 +15,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// trial is the README's block for new users, which they paste as it is.
+// trial is the README's block for new users, which they paste unchanged.
 func trial(t *testing.T) (root, script string) {
 	t.Helper()
 	root, err := rig.Root()
@@ -63,7 +63,7 @@ func nothingLeft(t *testing.T, root, lab string) {
 	}
 }
 
-// TestTheTrial runs the README's block as it is.
+// TestTheTrial runs the README's block unchanged.
 func TestTheTrial(t *testing.T) {
 	root, script := trial(t)
 	said, lab, err := runTrial(t, root, script)
@@ -79,7 +79,7 @@ func TestTheTrial(t *testing.T) {
 	nothingLeft(t, root, lab)
 }
 
-// TestATrialThatFails ends its lab, gives no verdict, and does not pass for one that succeeded.
+// TestATrialThatFails: a trial that fails ends its lab, gives no verdict, and exits with an error.
 func TestATrialThatFails(t *testing.T) {
 	root, script := trial(t)
 	const step = "kubectl apply -k infra/namespaces\n"

@@ -35,11 +35,12 @@ const (
 	turnSteps = 40
 )
 
-// TestTurnsBack: a node of five hundred recovers, in turn, before anything is done
-// about it and after each write on the way to the Off: its device gets no command,
-// and nothing of ours is left on the node (S17, S22). Where it does not recover, the
-// same chain sends the Off. There is no kubelet: the test says which node is Ready
-// and moves its Lease; the machines are in memory.
+// TestTurnsBack: one of five hundred nodes recovers before anything is done about it; then
+// another one recovers after the first write on the way to the Off, another after the second, and
+// so on. Its device gets no command, and no mark of nodefence is left on the node (S17: the reason
+// must still hold, S22: we take away only what we placed). If a node does not recover, the same
+// chain sends the Off. There is no kubelet: the test says which node is Ready, and moves its Lease.
+// The machines are in memory.
 func TestTurnsBack(t *testing.T) {
 	w := newWorld(t, 0, quick, "--nodes", "0", "--grace", "10m")
 	b := newTurns(w)
@@ -83,7 +84,7 @@ func newTurns(w *world) *turns {
 	must(w.t, err)
 	parts, err := functions.NewParts(w.ctx, rig.Settings(), rest.CopyConfig(w.Config), quiet(), freshRegistry())
 	must(w.t, err)
-	// ConfigMaps have no word for machines in memory: they take the place of IPMI's.
+	// ConfigMaps can't name machines in memory, so these replace the driver ipmi.
 	parts.Client, parts.Drivers = client, map[string]device.Kind{"ipmi": b.rack.Kind(), "mem": b.rack.Kind()}
 	b.handlers = functions.Handlers(parts)
 	return b
@@ -107,7 +108,7 @@ func (b *turns) populate() error {
 func (b *turns) birth(name string) error {
 	now, valid := metav1.NowMicro(), int32(40)
 	_, err := b.Kube.CoreV1().Nodes().Create(b.ctx, &corev1.Node{
-		// Without any label the API server would not keep who set which field.
+		// Without a label the API server would not record who set which field.
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
 		Status: corev1.NodeStatus{
 			NodeInfo:   corev1.NodeSystemInfo{BootID: "boot-" + name},
@@ -244,11 +245,11 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// wrote counts one write. The one that saves that an Off is about to be sent is the
-// last: nobody looks between that and the call (S8).
+// wrote counts one write. The write that saves the intent of an Off is the last one: between it
+// and the call nobody looks (S8).
 func (b *turns) wrote(what string, body []byte) {
 	var record api.NodeFence
-	_ = json.Unmarshal(body, &record) // whatever is no record has none of this
+	_ = json.Unmarshal(body, &record) // an object that is no record has none of these fields
 	intent := record.Status.Claim != nil && record.Status.Claim.Call == api.CallOff
 	b.mu.Lock()
 	b.off = b.off || intent

@@ -38,7 +38,7 @@ subjects: [{kind: User, name: anna}]
 `
 
 // TestAPersonGivesTheNodeBack: under recovery.uncordon: Manual a node that was fenced is healthy
-// again and gets no work, until somebody who may uncordon it does.
+// again and gets no work, until a person who has the right uncordons it.
 func TestAPersonGivesTheNodeBack(t *testing.T) {
 	w := newWorld(t, 3, strings.Replace(quick, "bootTimeout: 5m", "bootTimeout: 5m, uncordon: Manual", 1))
 	must(t, w.Apply(w.ctx, uncordoners))
@@ -86,7 +86,7 @@ func (w *world) uncordons(who, node string) (no refusal) {
 		f.Spec.Requests.Uncordon = about(f.Status.FenceNumber, who)
 		_, err = w.replace(who, f)
 		if no = w.refused(err); no.code == 409 {
-			return false, nil // it was written meanwhile
+			return false, nil // somebody has written it meanwhile
 		}
 		return true, nil
 	})

@@ -13,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestPauseWindow: a node that dies while a window is open is held, all are told until when,
-// and it is fenced once the window is over. A window that begins in the middle of a fence does
-// not change that fence, and holds the next one (S25, S27, S28).
+// TestPauseWindow: if a node dies while a window is open, its fence is held, and all reports say
+// until when. It is fenced after the window is over. A window that begins during a fence does not
+// change that fence, and holds the next one (S25, S27, S28).
 func TestPauseWindow(t *testing.T) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	open := window(hour.Add(-2*time.Hour), 8*time.Hour)
@@ -68,7 +68,7 @@ func window(from time.Time, lasts time.Duration) string {
 	return fmt.Sprintf("pauseWindows: [{start: %q, duration: %s, reason: new firmware}]\n", from.Format("15:04"), lasts)
 }
 
-// besides is a node of so many that is none of these.
+// besides is one of this many nodes that is not among these.
 func (w *world) besides(n int, not ...string) string {
 	w.t.Helper()
 	taken := map[string]bool{}
