@@ -107,8 +107,7 @@ func TestEarlyButAlive(t *testing.T) {
 }
 
 // TestEarlyStorm: five of ten machines lose their power at once, and four are allowed: none of
-// the nodes is marked. Two come back, and the work of the others is released, without a command
-// (S15).
+// the nodes is marked. Two come back, and the work of the others is released, without a command.
 func TestEarlyStorm(t *testing.T) {
 	// When the first may be read, the last must have missed a renewal already.
 	w := newWorld(t, 10, stormPolicy+"earlyProbe: {leaseStillDuration: 8s}\n", "--grace", "2m")
