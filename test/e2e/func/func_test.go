@@ -22,15 +22,15 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// policy fences what a test says is broken, without a wait.
+// policy fences a node that a test reports as broken, without a wait.
 const policy = `
 unhealthyConditions: [{type: DiskBroken, status: "True", duration: 0s}]
 limits: {maxUnhealthy: "100%", maxConcurrent: 3}
 `
 
-// TestFuncAnswersAsOurOwnProgramDoes: what Knative's func builds of this
-// repository gives the same answers as bin/nodefence, but for those that its
-// server gives before a function is asked; infra/knative/README.md lists them.
+// TestFuncAnswersAsOurOwnProgramDoes: the program that Knative's func builds of this
+// repository gives the same answers as bin/nodefence, except the answers that its server
+// gives before a function is called; infra/knative/README.md lists those.
 func TestFuncAnswersAsOurOwnProgramDoes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	defer cancel()
@@ -93,8 +93,8 @@ func ask(t *testing.T, own, fn program) {
 	}
 }
 
-// watchLeases runs the source, without whose picture of the Leases no gate says
-// yes, and waits until it has watched for a whole renewal. The source's events go nowhere.
+// watchLeases runs the source, and waits until it has watched for a whole renewal. Without its
+// picture of the Leases the gate admits no fence. The source's events go nowhere.
 func watchLeases(ctx context.Context, t *testing.T, c *rig.Cluster) {
 	t.Helper()
 	src, err := apiserver.New(apiserver.Options{

@@ -30,8 +30,8 @@ require (
 )
 
 // build compiles what func v1.22.0 compiles: main in a module of its own, with func's
-// versions (testdata/pins.txt) where it has one, and ours of all else; by a plain
-// go build, in the environment that func.yaml names.
+// versions (testdata/pins.txt) of the modules that it has, and our versions of all others. It
+// uses a plain go build, in the environment that func.yaml names.
 func build(t *testing.T) string {
 	t.Helper()
 	root, err := rig.Root()

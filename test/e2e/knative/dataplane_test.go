@@ -14,8 +14,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// nextStep bounds how late the next step of a fence is while nothing is delivered:
-// half a minute, which README.md promises, and what a look takes.
+// nextStep is how late the next step of a fence may be while nothing is delivered: half a
+// minute, which README.md promises, and the time that a look takes.
 const nextStep = 35 * time.Second
 
 // away is how long nothing of Knative's data plane is started again, unless the fence
@@ -54,7 +54,7 @@ func (w *world) killDataPlane() {
 	}
 }
 
-// called: without resync the test has shown nothing.
+// called checks that resync has called functions: otherwise the test shows nothing.
 func (w *world) called() {
 	w.t.Helper()
 	log, err := os.ReadFile(filepath.Join(w.dir, "nodefence-resync.log"))

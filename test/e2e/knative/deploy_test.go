@@ -18,7 +18,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// system and broker are where nodefence is and what joins its functions.
+// system is nodefence's namespace, and broker connects its functions.
 const (
 	system = "nodefence-system"
 	broker = "nodefence"
@@ -27,8 +27,8 @@ const (
 // overlay is the deployment for clusters without Knative Serving.
 const overlay = "infra/knative/overlays/deployments"
 
-// quick makes a fence's own waits short; what is proven stays the same. The
-// stories fence the same nodes again and again.
+// quick makes a fence's own waits short; the proof stays the same. The stories fence the
+// same nodes repeatedly.
 const quick = `
 power: {offTimeout: 1m, retryInterval: 1s, restarts: 100}
 recovery: {bootTimeout: 5m, readyDuration: 1s}
@@ -92,7 +92,7 @@ func (w *world) workload(d *appsv1.Deployment, built resmap.ResMap) plane.Worklo
 	return out
 }
 
-// bound: a SinkBinding is about this Deployment.
+// bound tells whether a SinkBinding is about this Deployment.
 func bound(deployment string, built resmap.ResMap) bool {
 	return slices.ContainsFunc(ofKind(built, "SinkBinding"), func(u unstructured.Unstructured) bool {
 		subject, _, _ := unstructured.NestedString(u.Object, "spec", "subject", "name")

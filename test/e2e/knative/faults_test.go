@@ -23,9 +23,9 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// onAnswer calls hook when a function has answered, before the broker hears of
-// it. From then on the function has done its part, and its reply, an event of
-// that type or none, is in the air.
+// onAnswer calls hook when a function has answered, before the broker gets the answer. From
+// then on the function has done its part, and its reply, an event of that type or none, is
+// under way.
 func (w *world) onAnswer(function string, hook func(reply string)) (back func()) {
 	w.t.Helper()
 	target := &url.URL{Scheme: "http"}
@@ -97,8 +97,8 @@ func (w *world) loseIsolatesReply(victim, program string) {
 		killed.UTC().Format("15:04:05.000"), restarted.Sub(killed).Seconds(), ended.Sub(restarted).Seconds(), lost, rig.Story(f))
 }
 
-// troubles counts what shows that the broker does not work: dead letters about a
-// node, and the source's tries in vain.
+// troubles counts the signs that the broker does not work: dead letters about a node, and
+// failed tries of the source.
 func (w *world) troubles(node string) float64 {
 	w.t.Helper()
 	lost, err := w.lost(node)
@@ -146,7 +146,7 @@ func TestAFunctionIsAway(t *testing.T) { // S1, S19
 	c.end()
 }
 
-// unreleased: nothing was taken from a machine that nobody has seen off.
+// unreleased checks that nothing was released of a machine that nobody has seen off.
 func (w *world) unreleased(f *api.NodeFence) {
 	w.t.Helper()
 	if phase := f.Status.Phase; (phase != api.Isolating && phase != api.Fencing) || f.Status.Release.StartedAt != nil {
@@ -165,7 +165,7 @@ func (w *world) unreleased(f *api.NodeFence) {
 func TestForgedEventsDoNothing(t *testing.T) { // S18
 	w := newWorld(t)
 	w.deploy()
-	// Its device fails for as long as the test takes, and the flow does not start over.
+	// The node's device fails during the whole test, and the flow does not start again.
 	must(t, w.Apply(w.ctx, rig.Policy("default", strings.Replace(quick, "restarts: 100", "restarts: 100, attempts: 100", 1))))
 	victim := w.database()
 	must(t, w.Lab.Fault(victim, "hang"))

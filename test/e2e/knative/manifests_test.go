@@ -45,8 +45,8 @@ func TestManifestsAreAccepted(t *testing.T) {
 	t.Run("dataplane", func(t *testing.T) { dataPlane(ctx, t, c, filepath.Join(root, "infra/knative/dataplane")) })
 }
 
-// dataPlane is applied over Knative's own objects, and leaves the rest of them alone:
-// each part of it outlives its node as a function does.
+// dataPlane is applied over Knative's own objects, and does not change their other fields. Each
+// part of it survives the loss of a node as a function does.
 func dataPlane(ctx context.Context, t *testing.T, c *rig.Cluster, folder string) {
 	m := built(t, folder)
 	text, err := m.AsYaml()
@@ -80,7 +80,7 @@ func dataPlane(ctx context.Context, t *testing.T, c *rig.Cluster, folder string)
 	}
 }
 
-// outlives is how a pod's death with its node is borne.
+// outlives are the settings by which a workload survives the loss of a pod's node.
 type outlives struct {
 	Two    bool
 	Spread []string
@@ -117,9 +117,8 @@ func built(t *testing.T, folder string) resmap.ResMap {
 	return m
 }
 
-// TestEachFunctionOutlivesItsNode: in every overlay there are two pods of each
-// function and of the source, kept apart by function, and one on a node that is lost
-// is soon replaced.
+// TestEachFunctionOutlivesItsNode: in every overlay each function and the source have two pods
+// on different nodes, and a pod on a node that is lost is soon replaced.
 func TestEachFunctionOutlivesItsNode(t *testing.T) {
 	root, err := rig.Root()
 	must(t, err)
@@ -153,8 +152,8 @@ func TestEachFunctionOutlivesItsNode(t *testing.T) {
 	}
 }
 
-// TestNoDeviceHoldsUpAnotherNode: what calls devices takes no events in order, where a
-// broker has an order: one node's device that hangs would hold up others.
+// TestNoDeviceHoldsUpAnotherNode: if a broker has an order, functions that call devices get
+// their events without it: in order, one node's device that hangs would delay other nodes.
 func TestNoDeviceHoldsUpAnotherNode(t *testing.T) {
 	root, err := rig.Root()
 	must(t, err)

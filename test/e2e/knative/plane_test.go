@@ -48,7 +48,8 @@ spec:
 }
 
 // TestKnativeDelivers checks that this installation does what nodefence relies on: an event
-// reaches its subscriber, a reply the next one, and what nobody takes the dead-letter sink.
+// reaches its subscriber, a reply reaches the next one, and an event that every try fails for
+// reaches the dead-letter sink.
 func TestKnativeDelivers(t *testing.T) {
 	w := newWorld(t)
 	must(t, w.Apply(w.ctx, try))

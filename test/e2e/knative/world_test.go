@@ -168,9 +168,9 @@ func readyCondition(u unstructured.Unstructured) (status, why string) {
 	return "", "no condition Ready yet"
 }
 
-// through sends events of a type until a sink has got one. That all is Ready is
-// not enough: the dispatcher says so of subscribers that it leaves out while it
-// finds its channel not Ready, and an event of that moment is taken and lost.
+// through sends events of a type until a sink has got one. It is not enough that all objects
+// are Ready: while its channel is not Ready the dispatcher leaves subscribers out, and still
+// reports them as ready. An event of that moment is accepted and lost.
 func (w *world) through(namespace, broker, eventType string, to *sink) {
 	w.t.Helper()
 	n := 0

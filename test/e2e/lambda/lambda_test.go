@@ -45,9 +45,9 @@ func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
 	})
 }
 
-// TestEveryInvocationTwice: Lambda promises at least one. Each event is handed to
-// two processes at once, ticks of the clock too, and the bus refuses every fifth
-// entry at first.
+// TestEveryInvocationTwice: Lambda promises at least one invocation. Each event, ticks of the
+// clock too, is handed to two processes at the same time, and the bus refuses every fifth entry
+// at first.
 func TestEveryInvocationTwice(t *testing.T) {
 	w := newWorld(t, 3)
 	cloud := w.cloud()
@@ -64,8 +64,8 @@ func TestEveryInvocationTwice(t *testing.T) {
 	w.oneWriter()
 }
 
-// TestKilledInMidAction: the power function is killed with SIGKILL at another
-// moment of each of five fences, as at a timeout, and started again.
+// TestKilledInMidAction: in each of five fences the power function is killed with SIGKILL at
+// another moment, as by a timeout, and started again.
 func TestKilledInMidAction(t *testing.T) {
 	points := []struct {
 		action string
@@ -112,7 +112,7 @@ func TestKilledInMidAction(t *testing.T) {
 }
 
 // TestTheClockCarriesOnWithoutSourceAndBus: once EC2 is told to stop the machine, the
-// source is dead and the bus takes nothing. Resync, which a scheduled rule ticks,
+// source is dead and the bus accepts nothing. Resync, which a scheduled rule ticks,
 // calls the functions themselves (S19).
 func TestTheClockCarriesOnWithoutSourceAndBus(t *testing.T) {
 	w := newWorld(t, 3)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// process is one that Lambda has started, and its side of the Runtime API: the
-// process asks for an event, and says what came of it.
+// process is a process that Lambda has started, with Lambda's side of the Runtime API: the
+// process asks for an event, and reports the result.
 type process struct {
 	api     *httptest.Server
 	cmd     *exec.Cmd
@@ -41,7 +41,7 @@ const (
 	timeout = 60 * time.Second
 )
 
-// errDied is what Lambda reports of a process that ended in mid-invocation.
+// errDied is what Lambda reports about a process that ended during an invocation.
 var errDied = errors.New("Runtime.ExitError: the process ended")
 
 // startProcess runs a bootstrap with nothing in its environment but what it is given.

@@ -31,7 +31,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
-// quick makes a fence's own waits short; what is proven stays the same.
+// quick makes a fence's own waits short; the proof stays the same.
 const quick = `
 power: {offTimeout: 1m, retryInterval: 1s}
 recovery: {bootTimeout: 5m, readyDuration: 1s}
@@ -40,7 +40,7 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
 
 var labs atomic.Int64
 
-// world is a lab, and nodefence on AWS beside it.
+// world is a lab, and nodefence as on AWS.
 type world struct {
 	*rig.Cluster
 	t   *testing.T
