@@ -205,6 +205,27 @@ func awaitCensus(ctx context.Context, there <-chan struct{}) {
 const (
 	// censusWait bounds how long an event waits for the census that has its change.
 	censusWait = time.Second
-	// censusEvery is the shortest time between two censuses: a burst of changes is one.
+	// censusEvery is the shortest time between two censuses while changes keep coming: so many
+	// changes are one write. firstRest is that after the first one for a while.
 	censusEvery = 100 * time.Millisecond
+	firstRest   = 10 * time.Millisecond
 )
+
+// censusRest is how long the source rests after a census that a change asked for. A node that
+// fails a moment after another change hardly waits, and a hundred nodes that fail together
+// are a few writes.
+type censusRest struct {
+	last time.Time
+	long time.Duration
+}
+
+// after is the rest after a census of now: twice the last one, if that was not long ago.
+func (r *censusRest) after(now time.Time) time.Duration {
+	if ago := now.Sub(r.last); ago > 2*censusEvery {
+		r.long = firstRest
+	} else {
+		r.long = min(2*r.long, censusEvery)
+	}
+	r.last = now
+	return r.long
+}

@@ -23,6 +23,7 @@ func (s *Source) pictures(ctx context.Context) {
 	defer tick.Stop()
 	defer sweep.Stop()
 	// rested: the last census is long enough ago for the next.
+	var rest censusRest
 	rested := time.NewTimer(0)
 	defer rested.Stop()
 	wake := s.counting.wake
@@ -39,7 +40,7 @@ func (s *Source) pictures(ctx context.Context) {
 		case <-wake:
 			s.draw(ctx)
 			wake = nil
-			rested.Reset(censusEvery)
+			rested.Reset(rest.after(s.now()))
 		case <-rested.C:
 			wake = s.counting.wake
 		}
