@@ -3,6 +3,7 @@ package binding
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -30,33 +31,40 @@ func (b Resolver) name() string {
 	)...)
 }
 
-// agentsHere are the names of the agents' programs.
-func (b Resolver) agentsHere() []string {
+// agentsHere are the agents' programs as they are installed, by name, size and when they were
+// changed: by the same three the driver knows whether an agent's parameters are still those that
+// the agent told.
+func (b Resolver) agentsHere() (all []string) {
 	if b.AgentsDir == "" {
 		return nil
 	}
-	all, err := filepath.Glob(filepath.Join(b.AgentsDir, "fence_*"))
+	paths, err := filepath.Glob(filepath.Join(b.AgentsDir, "fence_*"))
 	if err != nil {
 		return []string{err.Error()}
 	}
-	slices.Sort(all)
+	slices.Sort(paths)
+	for _, path := range paths {
+		is := path
+		if file, err := os.Stat(path); err == nil {
+			is = fmt.Sprint(path, " ", file.Size(), " ", file.ModTime().UnixNano())
+		}
+		all = append(all, is)
+	}
 	return all
 }
 
-// telling are the settings that note in outside if an agent's own program is asked for its
-// parameters: it may be replaced at any time.
+// telling are the settings that note in outside if an agent's own program did not tell its
+// parameters: asked again, it may.
 func (b Resolver) telling(outside *bool) config.Settings {
 	s := b.settings()
-	if len(b.agentsHere()) == 0 {
-		return s
-	}
 	note := func(find func(string) (device.Kind, error)) func(string) (device.Kind, error) {
 		if find == nil {
 			return nil
 		}
 		return func(agent string) (device.Kind, error) {
-			*outside = true
-			return find(agent)
+			k, err := find(agent)
+			*outside = *outside || err != nil
+			return k, err
 		}
 	}
 	s.Find, s.Job = note(s.Find), note(s.Job)

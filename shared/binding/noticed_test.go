@@ -1,6 +1,8 @@
 package binding
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +99,42 @@ func TestWhatHasChangedIsNoticed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnAgentIsNoticed: a binding that an installed agent takes part in holds as long as the agent's
+// program is the same. What came of an agent that did not tell its parameters is not kept: it
+// may tell them the next time.
+func TestAnAgentIsNoticed(t *testing.T) {
+	w := newWorld(t)
+	w.agents = pduDir(t)
+	n := node("a", "uid-a", "")
+	w.nodes["a"] = &n
+	w.put(enrol("a", "uid-a", ""))
+	method := func(agent string) {
+		w.put(write("fence-config-node-a", "config.properties", "node_name=a\npower_management=m", "fence-method-m", "agent_name="+agent+"\nip=10.0.0.9\nplug=7\nsecret=pdu"))
+	}
+	lists := func(want int, when string) {
+		t.Helper()
+		was := w.lists
+		if w.bind("a"); w.lists-was != want {
+			t.Errorf("%s: %d lists of the ConfigMaps, want %d", when, w.lists-was, want)
+		}
+	}
+	method("fence_pdu")
+	w.seen()
+	w.check("a")
+	lists(0, "as it is")
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(w.agents, "fence_pdu"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	lists(1, "its agent was replaced")
+	w.check("a")
+	lists(0, "checked again")
+	method("fence_other")
+	w.seen()
+	w.check("a")
+	lists(1, "an agent that is not there")
 }
 
 // onSeven is a method of node 7 that would be one of a node on-7.

@@ -1,6 +1,7 @@
 package binding
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -24,6 +25,8 @@ import (
 
 // world is a cluster in which everything that binds nodes to devices may change.
 type world struct {
+	// agents is where agents are installed; none are if it is empty.
+	agents  string
 	t       *testing.T
 	client  *kube.Client
 	elapsed time.Duration
@@ -123,7 +126,7 @@ func (w *world) seen() {
 }
 
 func (w *world) resolver() Resolver {
-	return Resolver{Client: w.client, Namespace: "ns", Drivers: Drivers, AgentsDir: "testdata/none", JobImages: []string{"image"}}
+	return Resolver{Client: w.client, Namespace: "ns", Drivers: Drivers, AgentsDir: cmp.Or(w.agents, "testdata/none"), JobImages: []string{"image"}}
 }
 
 // check resolves a node's devices for its FenceTarget, as readiness does.
