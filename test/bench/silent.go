@@ -35,13 +35,27 @@ func markSilent(ctx context.Context, c *rig.Cluster, node string) (time.Time, er
 // markReady writes what a kubelet writes after a boot: it renews its Lease, and reports. It
 // tells when the API server had both.
 func markReady(ctx context.Context, c *rig.Cluster, node string) (time.Time, error) {
+	if err := renewLease(ctx, c, node); err != nil {
+		return time.Time{}, err
+	}
+	return writeReady(ctx, c, node)
+}
+
+// renewLease renews a node's Lease, as its kubelet does.
+func renewLease(ctx context.Context, c *rig.Cluster, node string) error {
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00")
 	_, err := c.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, node, types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now), metav1.PatchOptions{})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("renew the Lease of %s: %w", node, err)
+		return fmt.Errorf("renew the Lease of %s: %w", node, err)
 	}
-	return patchStatus(ctx, c, node, "boot-"+now, "True", "KubeletReady", "kubelet is posting ready status")
+	return nil
+}
+
+// writeReady writes Ready=True and another boot, and returns when the API server had both.
+func writeReady(ctx context.Context, c *rig.Cluster, node string) (time.Time, error) {
+	boot := "boot-" + time.Now().UTC().Format(time.RFC3339Nano)
+	return patchStatus(ctx, c, node, boot, "True", "KubeletReady", "kubelet is posting ready status")
 }
 
 func patchStatus(ctx context.Context, c *rig.Cluster, node, boot, ready, reason, message string) (time.Time, error) {

@@ -27,15 +27,18 @@ type speedSettings struct {
 	// fences is how many there are of each device at each size.
 	fences int
 	lease  time.Duration
+	// checks is how often the devices of healthy nodes are read, as --check-interval; 0: never.
+	checks time.Duration
 	trace  bool
 }
 
 // speedOf reads the settings, and refuses them as a whole.
 func speedOf(lookup func(string) (string, bool)) (s speedSettings, err error) {
-	errs := make([]error, 3)
+	errs := make([]error, 4)
 	s.sizes, errs[0] = numbers("SPEED", setTo(lookup, "SPEED", "20 500 1500"), 8, 5000)
 	s.fences, errs[1] = one(lookup, "SPEED_FENCES", fences, 1, 500)
 	s.lease, errs[2] = long(lookup, "SPEED_LEASE", 10*time.Second, time.Second, 25*time.Second)
+	s.checks, errs[3] = long(lookup, "SPEED_CHECKS", 10*time.Minute, 0, time.Hour)
 	s.trace = setTo(lookup, "SPEED_TRACE", "") == "1"
 	if text := setTo(lookup, "SPEED_TRACE", "0"); text != "0" && text != "1" {
 		errs = append(errs, fmt.Errorf("SPEED_TRACE has %q: write 1 for a time line, or leave it out", text))
@@ -80,13 +83,16 @@ func (s speedSettings) at(ctx context.Context, nodes int) (err error) {
 	p, err := c.Start(ctx, c.dir, log, func(o *local.Options) {
 		o.Config.Wrap(m.calls.wrap)
 		o.Config.Wrap(m.ledger.wrap)
-		o.Settings.AgentsDir = m.agents.dir
+		o.Settings.AgentsDir, o.CheckEvery = m.agents.dir, s.checks
 	})
 	if err != nil {
 		return err
 	}
 	defer p.Stop()
 	if err := settled(ctx, c.Cluster, nodes); err != nil {
+		return err
+	}
+	if err := m.resolved(ctx); err != nil {
 		return err
 	}
 	if m.trip, err = roundTrip(ctx, c.Cluster, m.pool[ipmiDevice][0]); err != nil {
@@ -96,6 +102,27 @@ func (s speedSettings) at(ctx context.Context, nodes int) (err error) {
 		return err
 	}
 	return m.print(nodes)
+}
+
+// resolved waits until the devices of the nodes that fall silent were read, and are kept resolved,
+// as those of every node are a while after nodefence was started. It takes some 1 s for each
+// node of the cluster.
+func (m *speed) resolved(ctx context.Context) error {
+	if m.settings.checks == 0 {
+		return nil
+	}
+	for _, device := range speedDevices {
+		for _, node := range m.pool[device] {
+			err := rig.Until(ctx, "the devices of "+node+" to be read", func() (bool, error) {
+				t, err := m.Fences.Target(ctx, node)
+				return err == nil && t != nil && t.Status.Binding != nil, nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // settled waits until every Lease is watched, every node is enrolled, and a picture of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
@@ -22,6 +23,9 @@ type speedFence struct {
 	// begun is when Ready=Unknown was sent: a watch may be quicker than the answer.
 	begun time.Time
 	told  []mark
+	// early: Ready=True was written before the Lease was renewed. ready is when the API server
+	// had both.
+	early bool
 }
 
 // together is how many nodes of each device are silent at once: never most of the Leases.
@@ -111,7 +115,8 @@ func (m *speed) fence(ctx context.Context, f *speedFence) (err error) {
 			return err
 		}
 	}
-	if f.ready, err = markReady(ctx, m.Cluster, f.node); err != nil {
+	f.early = len(m.done)/len(speedDevices)%2 == 1
+	if f.ready, err = m.back(ctx, f); err != nil {
 		return err
 	}
 	if _, err := m.since(ctx, f, api.Finished); err != nil {
@@ -125,6 +130,22 @@ func (m *speed) fence(ctx context.Context, f *speedFence) (err error) {
 		}
 		return !f.closed.IsZero(), nil
 	})
+}
+
+// back has the node be healthy again: its Lease is renewed and then its Ready written, or up to
+// 100 ms after it, so that nobody may rely on which comes first.
+func (m *speed) back(ctx context.Context, f *speedFence) (time.Time, error) {
+	if !f.early {
+		return markReady(ctx, m.Cluster, f.node)
+	}
+	if _, err := writeReady(ctx, m.Cluster, f.node); err != nil {
+		return time.Time{}, err
+	}
+	if err := pause(ctx, rand.N(100*time.Millisecond)); err != nil {
+		return time.Time{}, err
+	}
+	err := renewLease(ctx, m.Cluster, f.node)
+	return time.Now(), err
 }
 
 // since waits for a phase of the fence that was opened for this silence.

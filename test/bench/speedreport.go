@@ -24,7 +24,8 @@ func (m *speed) print(nodes int) error {
 			whole = append(whole, m.calls.between(f.begun, f.closed)...)
 		}
 		fmt.Printf("%s: Ready=Unknown → device is told Off: %s; %s\n", device, quantiles(off), roundTrips(off, one))
-		fmt.Printf("%s: Ready=True → fence closed: %s; %s\n", device, quantiles(closed), roundTrips(closed, one))
+		fmt.Printf("%s: healthy → fence closed: %s; %s\n", device, quantiles(closed), roundTrips(closed, one))
+		fmt.Printf("%s: the same where Ready=True came before the Lease: %s\n", device, quantiles(ofEarly(all)))
 		err := errors.Join(functionTable(os.Stdout, device+": requests before the Off, for each fence", before, len(all)),
 			functionTable(os.Stdout, device+": requests of a fence and its recovery", whole, len(all)))
 		fmt.Printf("%s: what took longest before the Off, for each fence\n", device)
@@ -37,6 +38,16 @@ func (m *speed) print(nodes int) error {
 		return nil
 	}
 	return m.timeLines()
+}
+
+// ofEarly is how long the fences took to close where Ready=True came before the Lease.
+func ofEarly(all []speedFence) (closed []time.Duration) {
+	for _, f := range all {
+		if f.early {
+			closed = append(closed, f.closed.Sub(f.ready))
+		}
+	}
+	return closed
 }
 
 // timeLines prints the fence of each device whose Off came in the median time, and the one
@@ -54,7 +65,7 @@ func (m *speed) timeLines() error {
 }
 
 func (m *speed) timeLine(which string, f speedFence) error {
-	marks := []mark{{f.silent, "the API server has Ready=Unknown"}, {f.ready, "the API server has Ready=True"}, {f.closed, "closed"}}
+	marks := []mark{{f.silent, "the API server has Ready=Unknown"}, {f.ready, "the API server has Ready=True and a moved Lease"}, {f.closed, "closed"}}
 	for _, t := range f.told {
 		marks = append(marks, mark{t.at, "the device is told " + t.text})
 	}
