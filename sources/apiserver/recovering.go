@@ -6,10 +6,16 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// waitsForHealth: the fence goes on once its node is Ready and its Lease has moved, and neither
-// is counted yet.
+// waitsForHealth: the fence goes on once its node is Ready and its Lease has moved: it recovers,
+// and neither is counted yet; or its machine stays off, or it was given up.
 func waitsForHealth(f *api.NodeFence) bool {
-	return f.CurrentPhase() == api.Recovering && f.Status.ReadySince == nil && f.Status.Outcome == ""
+	switch f.CurrentPhase() {
+	case api.Recovering:
+		return f.Status.ReadySince == nil && f.Status.Outcome == ""
+	case api.Fenced, api.Failed:
+		return true
+	}
+	return false
 }
 
 // back wakes a fence that waits for the health of a node that is Ready. Three watches tell of

@@ -36,6 +36,8 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 		"the fence is the same again":        {[]func(*Source){ready, is()}, is(func(f *api.NodeFence) { f.ResourceVersion = "3" }), nil},
 		"its health is counted already":      {[]func(*Source){ready, is(counted)}, moves, nil},
 		"it ends without health":             {[]func(*Source){ready, is(ended)}, moves, nil},
+		"its machine was to stay off":        {[]func(*Source){is(in(api.Fenced)), ready}, moves, []string{"fence-a.1.Fenced.9.1767323075000000"}},
+		"it was given up":                    {[]func(*Source){is(in(api.Failed)), ready}, moves, []string{"fence-a.1.Failed.9.1767323075000000"}},
 		"another phase":                      {[]func(*Source){ready, func(s *Source) { s.fence(fenceOf("2", check(90))) }}, moves, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +59,9 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 
 func recovers(f *api.NodeFence) {
 	f.Status.Phase, f.Status.Transitions, f.Status.NextLook = api.Recovering, 9, stamp(sec(90))
+}
+func in(p api.Phase) func(*api.NodeFence) {
+	return func(f *api.NodeFence) { f.Status.Phase = p }
 }
 func counted(f *api.NodeFence) { f.Status.ReadySince = stamp(sec(20)) }
 func ended(f *api.NodeFence)   { f.Status.Outcome = api.Aborted }
