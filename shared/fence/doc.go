@@ -63,7 +63,8 @@
 //
 // A call to a device is claimed: the claim says who calls, which device, and until when the
 // call may be under way (device.go). Until then nobody else calls. After a call the invocation
-// looks once more, saves what it saw, and ends.
+// looks once more, saves what it saw, and ends. A look says whether the next invocation is handed
+// what is decided now (HandsOver): then the same save has the claim of its call.
 //
 // # Where what stands
 //

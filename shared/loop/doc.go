@@ -8,4 +8,9 @@
 // its Lease, the ledger and the policies less than a second ago (kube.Recent). The loop says from
 // when such reads count (Loop.Since). They count for a function that is handed a fence, which was
 // just looked at. They do not count for one that is woken, because something has changed.
+//
+// Where every function of a fence runs in one process, as in nodefence-local, one more thing is
+// remembered: an action that one invocation has decided on and saved, for the next one to carry
+// out (hands.go). It saves a look and a write for each call to a device. If it is lost, its claim
+// is taken over like that of a call whose end nobody reported.
 package loop
