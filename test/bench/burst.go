@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -119,13 +120,17 @@ func (o *off) wait(ctx context.Context) error {
 		fences, err := o.c.Fences.Fences(ctx)
 		n := 0
 		for i := range fences {
-			if fences[i].Status.Power.OffAt != nil {
+			if wasCut(&fences[i]) {
 				n++
 			}
 		}
 		return err == nil && n >= len(o.nodes), nil
 	})
 }
+
+// wasCut: the Off was sent, in this fence or in one before. Its own time is forgotten once the
+// machine is healthy again, which may be before the last Off of a burst.
+func wasCut(f *api.NodeFence) bool { return f.Status.Power.CutAt != nil || len(f.Status.Past) > 0 }
 
 // print says when they were told, by their BMCs' own clocks.
 func (o *off) print(nodes int) error {
