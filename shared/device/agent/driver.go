@@ -14,6 +14,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
+// longest is how long an agent may run if the caller sets no limit.
+const longest = time.Minute
+
 // driver is the driver of one machine, by one agent.
 type driver struct {
 	*metadata

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// longest is how long an agent may run if the caller sets no limit.
-	longest = time.Minute
 	// farewell is the part of the caller's time in which the supervisor ends an agent and reports
 	// that.
 	farewell = 250 * time.Millisecond
