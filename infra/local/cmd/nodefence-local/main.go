@@ -63,7 +63,12 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	dir := fs.String("data-dir", "nodefence-data", "`folder` for the broker's events")
 	listen := fs.String("listen", "127.0.0.1:8080", "`address` to listen on")
 	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
-	fs.DurationVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, 0 never (NODEFENCE_CHECK_INTERVAL)")
+	fs.Func("check-interval", "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL; default "+s.CheckEvery.String()+")", func(v string) (err error) {
+		if s.CheckEvery, err = time.ParseDuration(v); err != nil {
+			return errors.New("write a number and its unit, as in 90s, 10m or 1h30m, or 0 for never")
+		}
+		return nil
+	})
 	verbose := fs.Bool("v", false, "log more")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
