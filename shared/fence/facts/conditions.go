@@ -15,9 +15,12 @@ import (
 // Unknown: what an earlier fence of the node came to says nothing of this one, so that
 // `kubectl wait` waits for the fence that is open.
 func (d *Facts) ConditionsNow() []metav1.Condition {
-	all := slices.DeleteFunc(slices.Clone(d.Record.Conditions), func(c metav1.Condition) bool {
-		return !slices.Contains(api.FenceConditions, c.Type)
-	})
+	all := make([]metav1.Condition, 0, len(api.FenceConditions))
+	for _, c := range d.Record.Conditions {
+		if slices.Contains(api.FenceConditions, c.Type) {
+			all = append(all, c)
+		}
+	}
 	for _, typ := range api.FenceConditions {
 		meta.SetStatusCondition(&all, d.condition(typ, conditionRules[typ](d)))
 	}

@@ -33,7 +33,7 @@ func liveLooks(s *State, now time.Time) (all []observed.Look) {
 // stay, or ends; what was begun goes on as if nothing had changed, but for its Offs.
 func checkLive(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	b := seen.Brakes
-	if c := s.st.Claim; c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) || !b.Stricter && !b.Gone {
+	if c := s.st.Claim; !b.Stricter && !b.Gone || c != nil && c.Holder != seen.Me && reflect.DeepEqual(a, &s.st) {
 		return
 	}
 	if sh.cut || s.st.Power.SwitchedByUs || s.st.Release.StartedAt != nil || s.st.Phase == api.Recovering || s.st.Phase == api.Restoring || f.Spec.Requests.ConfirmOff != nil {

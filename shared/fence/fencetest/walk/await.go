@@ -57,6 +57,11 @@ func (w *walker) answersAgain(s *State) {
 	if s.isHeld() || len(s.spec.Decision.Isolation()) > 0 && !s.st.Power.SwitchedByUs {
 		return // what holds it is lifted elsewhere; what is cut is not the power
 	}
+	k := key(s)
+	if w.answered[k] {
+		return
+	}
+	w.answered[k] = true
 	for _, on := range []bool{false, true} {
 		if !on && (s.sh.moved.After(s.sh.sent) || s.rebooted()) {
 			continue // it was seen to live since

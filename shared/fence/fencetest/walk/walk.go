@@ -24,6 +24,7 @@ type Decider func(*api.NodeFence, observed.Look, time.Time) (api.NodeFenceStatus
 type walker struct {
 	decide            Decider
 	seen              map[string]bool
+	answered          map[string]bool // states that answersAgain has followed
 	queue             []*State
 	decisions, visits int
 	edges             map[string]bool
@@ -47,7 +48,7 @@ type walker struct {
 }
 
 func newWalker(d Decider, o Options) *walker {
-	w := &walker{decide: d, seen: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, met: newMet(), live: o.Live, levels: o.Levels,
+	w := &walker{decide: d, seen: map[string]bool{}, answered: map[string]bool{}, edges: map[string]bool{}, broken: map[string]string{}, met: newMet(), live: o.Live, levels: o.Levels,
 		hunts: o.Few, most: o.Most, wants: o.Wants, gate: o.Gate}
 	if w.gate.Ends == nil {
 		w.gate.Ends = fence.Ends
