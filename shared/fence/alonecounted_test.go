@@ -47,7 +47,7 @@ func TestADeletionIsCountedAnew(t *testing.T) {
 			if d := cmp.Diff(c.want, end{st.Phase, act}); d != "" {
 				t.Errorf("%s(%s: %s)", d, st.Reason, st.Message)
 			}
-			if !fence.Needs(f, false).Anew {
+			if !fence.Needs(f, &observed.Look{}).Anew {
 				t.Error("power is not told to count")
 			}
 		})

@@ -107,6 +107,16 @@ func (dev device) noteEnd(claim *api.Claim, c *observed.CallResult) {
 	dev.rec.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *dev.Stamp(c.At)}
 }
 
+// noteNotMade records that nothing was sent, so that there is nothing to wait for.
+func (dev device) noteNotMade(c api.Call) {
+	switch c {
+	case api.CallOff:
+		dev.rec.OffAt = nil
+	case api.CallOn:
+		dev.rec.OnAt = nil
+	}
+}
+
 // noteLost records that nobody reported the end of a call. It counts as a failed try, so that
 // a call that kills its process each time comes to an end.
 func (dev device) noteLost(c api.Call) {

@@ -35,9 +35,9 @@ type Needed struct {
 	Anew bool
 }
 
-// Needs says what of the world the next Decide may use for this record; handsOver is that of the
-// look.
-func Needs(f *api.NodeFence, handsOver bool) Needed {
+// Needs says what of the world the next Decide may use for this record. Of the look only the
+// loop's own part counts, which is known before.
+func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 	begun, dump := f.Status.Begun(), facts.Kdump(&f.Status.Decision) != nil && !f.Status.Power.SwitchedByUs
 	switch f.CurrentPhase() {
 	case api.Pending:
@@ -45,9 +45,10 @@ func Needs(f *api.NodeFence, handsOver bool) Needed {
 	case api.Probing:
 		return Needed{Lease: true, Brakes: true, Deletion: !begun, Dump: dump}
 	case api.Isolating:
-		return needsToIsolate(f, handsOver, dump)
+		return needsToIsolate(f, seen, dump)
 	case api.Fencing:
-		off, stops := maySwitchOff(f) || handsOver && reads(f), brakesStop(f)
+		off := maySwitchOff(f) || seen.HandsOver && reads(f) || seen.NotMade()
+		stops := brakesStop(f) || seen.NotMade()
 		return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
 	case api.Releasing:
 		p := f.Status.Proof
@@ -58,10 +59,10 @@ func Needs(f *api.NodeFence, handsOver bool) Needed {
 	return Needed{LeaseIfReady: true} // booting takes many looks
 }
 
-func needsToIsolate(f *api.NodeFence, handsOver, dump bool) Needed {
-	cut, proves := mayCutAccess(f), dumpMayRelease(f)
+func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
+	cut, proves := mayCutAccess(f) || seen.NotMade(), dumpMayRelease(f)
 	return Needed{
-		Lease:  handsOver || proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
+		Lease:  seen.HandsOver || proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
 		Brakes: true, Recount: cut, Anew: cut,
 		Dump: dump && (proves || len(f.Status.Decision.Isolation()) > 0),
 	}

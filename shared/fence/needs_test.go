@@ -47,7 +47,7 @@ func TestBrakesAreNeeded(t *testing.T) {
 			if c.change != nil {
 				c.change(&f.Status)
 			}
-			if got := fence.Needs(f, false).Brakes; got != c.want {
+			if got := fence.Needs(f, &observed.Look{}).Brakes; got != c.want {
 				t.Fatalf("asks: %v", got)
 			}
 			if c.want {
@@ -114,7 +114,7 @@ func TestNeedsOfIsolation(t *testing.T) {
 			f, now := isolatedFence(c.spec, api.Isolating)
 			seen := fencetest.Look(f, now, "Unknown", false, "a")
 			c.change(f, &seen, now)
-			if need := fence.Needs(f, false); !c.needs(need) {
+			if need := fence.Needs(f, &observed.Look{}); !c.needs(need) {
 				t.Errorf("needs only %+v", need)
 			}
 			less := seen

@@ -64,7 +64,7 @@ func (n *needing) decide(f *api.NodeFence, seen observed.Look, now time.Time) (a
 // compare decides on a look, on what is needed of it, and on less than that.
 func (n *needing) compare(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 	st, act := fence.Decide(f, seen, now)
-	need := fence.Needs(f, seen.HandsOver)
+	need := fence.Needs(f, &seen)
 	n.compared++
 	if diff := differs(f, need, need, seen, now); diff != "" {
 		n.fault(f, "a look without what is not needed decides otherwise", diff, need, seen)
@@ -108,7 +108,7 @@ var needs = map[string]func(*fence.Needed){
 // differs is how a decision differs from that on the whole look, where only this is looked at.
 func differs(f *api.NodeFence, need, noted fence.Needed, seen observed.Look, now time.Time) string {
 	st, act := fence.Decide(f, seen, now)
-	less := blanked(fence.Needs(f, seen.HandsOver), need, seen)
+	less := blanked(fence.Needs(f, &seen), need, seen)
 	with, other := fence.Decide(f, less, now)
 	if st, with = withoutNotes(noted, less, st), withoutNotes(noted, less, with); act == other && equality.Semantic.DeepEqual(st, with) {
 		return ""

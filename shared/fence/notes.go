@@ -57,6 +57,10 @@ func (d *decision) noteCall() {
 	}
 	claim := d.Record.Claim
 	d.Record.Claim = nil
+	if c.NotMade {
+		d.notMade(claim)
+		return
+	}
 	c.Err, c.Identity, c.MissingSupply = clip.Message(c.Err), clip.Message(c.Identity), clip.Message(c.MissingSupply) // a record that does not fit its schema could not be saved any more
 	d.noteJobs(c)
 	switch b := d.Decision.Device(claim.Device); {
@@ -74,6 +78,20 @@ func (d *decision) noteCall() {
 			c.Power, c.Err = "Off", "" // we have seen it with access, by this very binding, and cut it
 		}
 		d.accessBy(b).noteEnd(claim, c)
+	}
+}
+
+// notMade undoes a claim whose call was not made. An Off is decided on anew, by what is seen now
+// (S25: a brake that was pulled since counts). That it may have been sent stays written down:
+// whether the machine is cut is read, and never concluded.
+func (d *decision) notMade(claim *api.Claim) {
+	d.Seen.Call = nil
+	switch b := d.Decision.Device(claim.Device); {
+	case b == nil:
+	case b.Role == api.RolePower:
+		d.power().noteNotMade(claim.Call)
+	case d.RecordOf(b.Name) != nil:
+		d.accessBy(b).noteNotMade(claim.Call)
 	}
 }
 

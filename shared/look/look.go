@@ -27,7 +27,7 @@ type Looker struct {
 // another node of the same name has other pods (S6: what is deleted is what was fenced).
 func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) (err error) {
 	seen.Self = l.Self != "" && l.Self == f.Spec.NodeName
-	need, from := fence.Needs(f, seen.HandsOver), l.Client.Since(since)
+	need, from := fence.Needs(f, seen), l.Client.Since(since)
 	if need.Anew {
 		from = l.Client.Anew()
 	}

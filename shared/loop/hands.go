@@ -39,9 +39,15 @@ type handed struct {
 	at     time.Duration
 }
 
-// handedFor is how long an action is kept. One that is taken later is not carried out: what it was
-// decided on is old by then.
-const handedFor = 2 * time.Second
+// handedFor is for how long after it was decided on an action is carried out without another look.
+// Where it has waited for longer, as where many machines die at once, the invocation that takes it
+// says that it was not made, looks, and decides anew. So a brake that was pulled while an Off
+// waited stops it (S25).
+const handedFor = 250 * time.Millisecond
+
+// forgottenAfter is when an action that nobody has taken is dropped. The claim of its call has run
+// out by then.
+const forgottenAfter = 10 * time.Minute
 
 // put keeps an action. The caller must not use its record any more.
 func (h *Hands) put(a *handed) {
@@ -51,7 +57,7 @@ func (h *Hands) put(a *handed) {
 		h.actions = map[string]*handed{}
 	}
 	for node, old := range h.actions {
-		if a.at-old.at > handedFor {
+		if a.at-old.at > forgottenAfter {
 			delete(h.actions, node)
 		}
 	}
@@ -59,8 +65,8 @@ func (h *Hands) put(a *handed) {
 }
 
 // take removes and returns the action on a node's fence, if it is for a function that owns these
-// phases; nil if there is none, or if it is too old.
-func (h *Hands) take(node string, owns func(api.Phase) bool, now func() time.Duration) *handed {
+// phases; nil if there is none.
+func (h *Hands) take(node string, owns func(api.Phase) bool) *handed {
 	if h == nil {
 		return nil
 	}
@@ -71,9 +77,6 @@ func (h *Hands) take(node string, owns func(api.Phase) bool, now func() time.Dur
 		return nil
 	}
 	delete(h.actions, node)
-	if now()-a.at > handedFor {
-		return nil
-	}
 	return a
 }
 
@@ -91,7 +94,20 @@ func (inv *invocation) handsOver(f *api.NodeFence, a fence.Action) bool {
 // newest shows when the end of the action is saved.
 func (inv *invocation) carryOn(ctx context.Context, a *handed) (more bool, err error) {
 	inv.me, inv.fence, inv.sure = a.me, a.fence, false
+	if inv.Elapsed()-a.at > handedFor {
+		return inv.tooLate(ctx, a)
+	}
 	inv.start()
 	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: a.fence.Status, Fence: a.fence, Action: a.action}
 	return inv.act(ctx, d, &a.seen)
+}
+
+// tooLate looks and decides anew, as what the action was decided on is old. No call was made, and
+// nobody else can make it: so its claim ends.
+func (inv *invocation) tooLate(ctx context.Context, a *handed) (more bool, err error) {
+	if a.action.Device() {
+		inv.call = &observed.CallResult{Call: api.Call(a.action), At: inv.Now(), NotMade: true}
+	}
+	inv.since = inv.Elapsed()
+	return inv.turn(ctx, a.fence.Spec.NodeName)
 }

@@ -13,8 +13,9 @@ import (
 )
 
 // TestWhatIsHandedOver: the claim of the Off is saved with what was read, and the next invocation
-// makes the call at once. It is made once, by power, and soon, or by nobody (S7, S8). G reads the
-// record, S saves it, L looks.
+// makes the call at once. It is made once, by power (S7, S8). One that has waited is decided on
+// anew, and a brake that was pulled meanwhile stops it (S25). G reads the record, S saves it, L
+// looks.
 func TestWhatIsHandedOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		// meanwhile is what happens before the events come that the test has sent.
@@ -23,10 +24,11 @@ func TestWhatIsHandedOver(t *testing.T) {
 		comes []api.Phase
 		want  string
 	}{
-		"the Off":                 {nil, []api.Phase{api.Fencing}, "(Off)LS"},
-		"to one invocation alone": {nil, []api.Phase{api.Fencing, api.Pending, api.Fencing}, "(Off)LSG(Read)LS"},
-		"not to another function": {nil, []api.Phase{api.Recovering}, "G"},
-		"nor later":               {func(w *world) { w.elapsed += handedFor }, []api.Phase{api.Fencing}, "GL"},
+		"the Off":                            {nil, []api.Phase{api.Fencing}, "(Off)LS"},
+		"to one invocation alone":            {nil, []api.Phase{api.Fencing, api.Pending, api.Fencing}, "(Off)LSG(Read)LS"},
+		"not to another function":            {nil, []api.Phase{api.Recovering}, "G"},
+		"one that waited is decided on anew": {func(w *world) { w.elapsed += handedFor }, []api.Phase{api.Fencing}, "LS(Off)LS"},
+		"and not sent against a brake":       {func(w *world) { w.elapsed += handedFor; w.stopped = true }, []api.Phase{api.Fencing, api.Fencing}, "LSGL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, h := newWorld(api.Fencing), &Hands{}
@@ -92,7 +94,7 @@ func TestWhatIsLeftInHandIsForgotten(t *testing.T) {
 	for i, node := range []string{"a", "b"} {
 		f := newWorld(api.Fencing).record
 		f.Spec.NodeName = node
-		h.put(&handed{fence: f, at: time.Duration(i) * (handedFor + 1)})
+		h.put(&handed{fence: f, at: time.Duration(i) * (forgottenAfter + 1)})
 	}
 	if len(h.actions) != 1 {
 		t.Errorf("it has %d", len(h.actions))

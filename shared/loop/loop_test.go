@@ -39,7 +39,7 @@ type world struct {
 	stopped, counted bool
 	// reserved is when the fence's slot was reserved.
 	reserved *time.Time
-	// elapsed goes on by a second each time it is asked; since is what each look was told.
+	// elapsed goes on by a millisecond each time it is asked; since is what each look was told.
 	elapsed time.Duration
 	since   []time.Duration
 }
@@ -119,7 +119,7 @@ func newWorld(p api.Phase) *world {
 func (w *world) loop(k *RecordCache, owns ...api.Phase) *Loop {
 	return &Loop{
 		Function: "test", Owns: owns, Store: w, Does: w, Reporter: deaf{}, Source: events.SourceOf("c"),
-		Now: func() time.Time { return w.now }, Elapsed: func() time.Duration { w.elapsed += time.Second; return w.elapsed }, Me: func() string { return "me" }, Conflict: errConflict, Records: k,
+		Now: func() time.Time { return w.now }, Elapsed: func() time.Duration { w.elapsed += time.Millisecond; return w.elapsed }, Me: func() string { return "me" }, Conflict: errConflict, Records: k,
 	}
 }
 

@@ -26,7 +26,7 @@ func TestWhatCountsOfWhatWasRead(t *testing.T) {
 	hint := events.SourceOf("c").Marked("n", "node", "f", noon, noon)
 	caused := hint.Clone()
 	events.CausedBy(&caused, wakeUp)
-	const anew = time.Second // the first answer of the clock
+	const anew = time.Millisecond // the first answer of the clock
 	for name, c := range map[string]struct {
 		phase api.Phase
 		cause event.Event
@@ -36,8 +36,8 @@ func TestWhatCountsOfWhatWasRead(t *testing.T) {
 		"a handover":                          {api.Isolating, handover, []time.Duration{0, 0}},
 		"an event of another kind":            {api.Isolating, hint, []time.Duration{anew, anew}},
 		"also one with a cause":               {api.Isolating, caused, []time.Duration{anew, anew}},
-		"a call to a device":                  {api.Fencing, handover, []time.Duration{0, time.Second}},
-		"Ready=Unknown, then the first batch": {api.Releasing, handover, []time.Duration{0, time.Second, time.Second}},
+		"a call to a device":                  {api.Fencing, handover, []time.Duration{0, time.Millisecond}},
+		"Ready=Unknown, then the first batch": {api.Releasing, handover, []time.Duration{0, time.Millisecond, time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(c.phase)

@@ -119,6 +119,8 @@ type CallResult struct {
 	MissingSupply string
 	// At is from before the call.
 	At time.Time
+	// NotMade: the call was claimed, and was not made: it had waited for too long for its turn.
+	NotMade bool
 	// Err in words, without secrets; empty if the call came back well.
 	Err string
 	// Stopping: the machine is on its way off, whoever switched it; power is unknown.

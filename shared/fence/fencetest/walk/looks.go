@@ -38,7 +38,7 @@ func looks(s *State) []look {
 				seen := base
 				seen.Me, seen.Call = who.me, who.call
 				all = append(all, look{dt: dt, seen: seen})
-				if seen.Call != nil && s.st.Phase == api.Fencing {
+				if seen.Call != nil && s.st.Phase == api.Fencing && !climbed(s) { // the second level is handed over by the same lines
 					seen.HandsOver = true
 					all = append(all, look{dt: dt, seen: seen})
 				}
@@ -214,6 +214,9 @@ func callers(s *State, now time.Time) []caller {
 	} else {
 		end(observed.CallResult{})
 		end(observed.CallResult{Err: "unreachable"})
+		if s.waitsForTurn() {
+			end(observed.CallResult{NotMade: true})
+		}
 		if c.Call == api.CallOff && s.st.Phase == api.Fencing && s.st.Restarts == 0 && !climbed(s) {
 			end(observed.CallResult{Err: "denied", Refused: true})
 		}
@@ -221,6 +224,13 @@ func callers(s *State, now time.Time) []caller {
 	// A late end, of a call whose claim is not there any more.
 	all = append(all, caller{"late", &observed.CallResult{Call: api.CallRead, Power: "Off", At: at}})
 	return all
+}
+
+// waitsForTurn: a call may be not made, as it waited too long for its turn. It is seen once, before
+// the power was on again, for all.
+func (s *State) waitsForTurn() bool {
+	plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld() && !s.isGentle() && !s.isCounted() && !s.checked() && !s.goes() && !s.isManual()
+	return plain && s.st.Restarts == 0 && s.st.Phase != api.PoweringOn && !climbed(s)
 }
 
 // asking is what people ask, each wish in a world that is otherwise as usual.

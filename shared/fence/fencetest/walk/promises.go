@@ -124,7 +124,7 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 	}
 	say(f.Status.Decision.Settings.Action.Device() || act == fence.Read && f.Status.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
-	say(seen.Call == nil || seen.HandsOver, "S7: one call an invocation")
+	say(seen.Call == nil || seen.HandsOver || seen.Call.NotMade, "S7: one call an invocation")
 	last := api.Read{}
 	if n := len(sh.reads); n > 0 {
 		last = sh.reads[n-1]
@@ -135,6 +135,7 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 		say(!sh.wrong, "S11: no Off to another machine")
 		say(clear(seen.Brakes), "S25: no Off while a brake is on")
 		say(!seen.Brakes.Stricter && !seen.Brakes.Gone, "S17: no Off while the policies as they stand are stricter")
+		say(seen.Call == nil || seen.Call.Call != api.CallOff || seen.Call.NotMade, "S9: after an Off that was sent nothing is sent before a read")
 		say(seen.Brakes.Counted, "S13, S15: no Off before storm, budgets and quorum were asked again")
 		say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Off after an abort")
 		if !sh.cut {

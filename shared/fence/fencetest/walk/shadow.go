@@ -33,7 +33,7 @@ func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceS
 			sh.reads = []api.Read{r}
 		}
 		sh.wrong = c.Wrong
-	} else {
+	} else if !c.NotMade {
 		sh.effect[st.Power.Level] = now.Add(delayAt(&spec, st.Power.Level))
 		sh.until = now.Add(longest(&spec))
 	}
