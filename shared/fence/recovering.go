@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"cmp"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 )
@@ -22,7 +24,7 @@ func (d *decision) recovering() outcome {
 		if o := d.awaitHealth(); o.decided {
 			return o
 		}
-		d.Record.Outcome = api.Recovered
+		d.Record.Outcome = cmp.Or(d.Record.Outcome, api.Recovered)
 	}
 	return d.undo(mine)
 }

@@ -52,3 +52,16 @@ func TestALifeThatWasSeenIsNotWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// TestANodeThatNeverCameBackIsNotRecovered: a person ends the record, and it says so.
+func TestANodeThatNeverCameBackIsNotRecovered(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+		at := observed.StampOf(now.Add(-time.Minute - f.Status.Decision.Settings.Recovery.BootTimeout.Duration))
+		f.Status.Phase, f.Status.PhaseSince = api.Recovering, &at
+		s.Deleting = true
+	})
+	if st, _ := fence.Decide(f, s, now); st.Outcome != api.Aborted {
+		t.Errorf("it ended as %q", st.Outcome)
+	}
+}

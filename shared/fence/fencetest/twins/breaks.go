@@ -154,6 +154,7 @@ var breaks = map[string]string{
 	"takes any device for one that never reads off too soon":           "S5: after our own Off the reads are the device's lead apart",
 	"takes any window for open":                                        "a window that is not open changes nothing",
 	"takes brakes not looked at for off":                               "S25: no Off while a brake is on",
+	"takes a Lease that moved before the machine was off for a life":   "S3: a node is back only by a Lease that moved since its machine was off",
 	"takes its own mark for a condition":                               "S17: for the Lease alone nothing is placed on a node whose machine is not seen off",
 	"takes one supply that is on for all":                              "S25: every supply that was cut is asked for anew while it is not on",
 	"takes over a read that may be under way by its holder's clock":    "S7: another's call is left alone until it can't be in flight",

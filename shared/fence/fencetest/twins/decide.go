@@ -61,6 +61,18 @@ var broken = map[string]walk.Decider{
 			f.Status.Proof = &q
 		}
 	}),
+	"takes a Lease that moved before the machine was off for a life": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
+		p := f.Status.Proof
+		if p == nil || f.Status.Phase != api.Recovering {
+			return fence.Decide(f, s, now)
+		}
+		older := *p
+		older.At = observed.StampOf(fencetest.Start.Add(-time.Minute))
+		f.Status.Proof = &older
+		st, act := fence.Decide(f, s, now)
+		f.Status.Proof, st.Proof = p, p
+		return st, act
+	},
 	"does not look at the boot ID": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if f.Status.Proof != nil {
 			s.Node.BootID = f.Status.Proof.BootIDBefore

@@ -13,6 +13,7 @@ var near = map[string]func() []walk.State{
 	"switches off what is healthy again, for its last Off did nothing": walk.ReadOnAgain,
 	"switches on one level alone":                                      walk.BothLevelsCut,
 	"switches on while an Off may still take effect":                   walk.LostJustNow,
+	"takes a Lease that moved before the machine was off for a life":   walk.OnAgain,
 	"takes another's off for a late one of its own":                    walk.CutOnce,
 	"takes any device for one that never reads off too soon":           walk.CutJustNow,
 	"tries on when its tries are used up":                              walk.AwaitedNow,

@@ -76,3 +76,16 @@ func checkGone(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
 	say(f.Status.Decision.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
 }
+
+// checkBack: a node is back by a life of its own, which is a Lease that moved after its machine was
+// off, or after the fence began to wait for it.
+func checkBack(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, say func(bool, string)) {
+	if s.st.Phase != api.Recovering || s.st.Outcome != "" || a.Outcome != api.Recovered {
+		return
+	}
+	since := s.st.PhaseSince.Time
+	if p := s.st.Proof; p != nil && (p.Type == api.ProofSeenOff || p.Type == api.ProofConfirmed) {
+		since = p.At.Time
+	}
+	say(seen.Node.Ready() && seen.Lease.Exists && sh.moved.After(since), "S3: a node is back only by a Lease that moved since its machine was off")
+}

@@ -95,6 +95,16 @@ func CutOnce() []State {
 	return onItsWayBack(State{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}})[1:]
 }
 
+// OnAgain is a machine that was seen off and switched on a moment ago, with a Lease that moved a
+// moment before that.
+func OnAgain() []State {
+	s := CutOnce()[0]
+	moved := observed.StampOf(fencetest.Start.Add(-2 * time.Second))
+	s.sh.moved, s.st.Lease.StillSince = moved.Time, &moved
+	s.st.Proof = &api.Proof{Type: api.ProofSeenOff, FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-time.Second)), BootIDBefore: "a"}
+	return []State{s}
+}
+
 // DumpsNow is a fence that releases pods for a dump.
 func DumpsNow() []State {
 	f, _, now := specs.Dumping()

@@ -37,6 +37,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	checkManual(s, f, seen, a, act, now, say)
 	checkWent(s, sh, f, seen, a, now, say)
 	checkSupplies(s, sh, a, say)
+	checkBack(s, sh, seen, a, say)
 	checkAwaited(s, sh, f, a, act, say)
 	w.checkJoined(s, sh, f, seen, a, act, now, say)
 	checkCounted(s, sh, f, seen, a, act, now, say)
