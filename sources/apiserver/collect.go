@@ -18,10 +18,6 @@ import (
 const (
 	// keptFor is how long records of a node are kept after its Node object is gone.
 	keptFor = 7 * 24 * time.Hour
-	// goneSince is an annotation on the enrolment of a node that is gone: when the source
-	// first saw that it was gone, by the API server's clock (S30). It is kept there because
-	// no process runs for all of keptFor.
-	goneSince = "nodefence.io/node-gone-since"
 	// atOnce bounds the writes of one sweep, so that a backlog of years makes no burst.
 	atOnce = 100
 )
@@ -162,7 +158,7 @@ type leftover struct {
 	what, node string
 	uid        types.UID
 	version    string
-	// mark is the new value of goneSince, if the object is not deleted.
+	// mark is the new value of slim.GoneSince, if the object is not deleted.
 	mark   string
 	delete bool
 }

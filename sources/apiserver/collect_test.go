@@ -16,6 +16,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 const day = 24 * time.Hour
@@ -26,7 +27,7 @@ func leftOf(node string, gone time.Duration) *corev1.ConfigMap {
 	cm.Name, cm.UID = kube.EnrolledName(node), types.UID("cm-"+node)
 	cm.Labels = map[string]string{kube.EnrolledLabel: "true"}
 	if gone > 0 {
-		cm.Annotations = map[string]string{goneSince: time.Now().Add(-gone).UTC().Format(time.RFC3339), "theirs": "x"}
+		cm.Annotations = map[string]string{slim.GoneSince: time.Now().Add(-gone).UTC().Format(time.RFC3339), "theirs": "x"}
 	}
 	return cm
 }
@@ -63,7 +64,7 @@ func TestWhatIsLeftOfANodeThatIsGone(t *testing.T) {
 		f.set(mapsURL, leftOf(node, gone))
 	}
 	odd := leftOf("odd", day)
-	odd.Annotations[goneSince] = "long ago"
+	odd.Annotations[slim.GoneSince] = "long ago"
 	f.set(mapsURL, odd)
 	theirs := leftOf("theirs", 8*day)
 	theirs.Labels = nil
@@ -90,7 +91,7 @@ func TestWhatIsLeftOfANodeThatIsGone(t *testing.T) {
 	mark := func(node string) string {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return annotationsOf(f.objects[mapsURL][kube.EnrolledName(node)])[goneSince]
+		return annotationsOf(f.objects[mapsURL][kube.EnrolledName(node)])[slim.GoneSince]
 	}
 	eventually(t, gone("old", "never"))
 	eventually(t, func() bool {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // enrolment writes down, while a node is healthy, what the node says about its machine,
@@ -88,7 +89,7 @@ func (e *enrolment) saw(cm *corev1.ConfigMap) {
 	defer e.mu.Unlock()
 	now := enrolledIn(cm)
 	now.said = e.known[node].said
-	now.object, now.version, now.gone = cm.UID, cm.ResourceVersion, cm.Annotations[goneSince]
+	now.object, now.version, now.gone = cm.UID, cm.ResourceVersion, cm.Annotations[slim.GoneSince]
 	e.known[node] = now
 }
 

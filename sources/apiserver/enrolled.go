@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // enrolments is the resource name of ConfigMaps, which hold the enrolments.
@@ -23,7 +25,7 @@ func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) er
 		s.configs.saw(cm)
 	}
 	synced, err := s.watch(ctx, scheme, watched{
-		corev1.SchemeGroupVersion, "/api", enrolments, enrolments, s.o.Namespace, fields.Everything(), &corev1.ConfigMap{}, slimEnrolment,
+		corev1.SchemeGroupVersion, "/api", enrolments, enrolments, s.o.Namespace, fields.Everything(), &corev1.ConfigMap{}, slim.Enrolment,
 		cache.ResourceEventHandlerFuncs{
 			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
 			DeleteFunc: func(obj any) {
@@ -81,11 +83,11 @@ func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
 	if err != nil || cm == nil || cm.UID != l.uid || cm.ResourceVersion != l.version {
 		return err
 	}
-	if delete(cm.Annotations, goneSince); l.mark != "" {
+	if delete(cm.Annotations, slim.GoneSince); l.mark != "" {
 		if cm.Annotations == nil {
 			cm.Annotations = map[string]string{}
 		}
-		cm.Annotations[goneSince] = l.mark
+		cm.Annotations[slim.GoneSince] = l.mark
 	}
 	return e.client.SaveConfigMap(ctx, cm)
 }

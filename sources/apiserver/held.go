@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // The hold on a fence may end without an event for the fence: somebody corrects a policy,
@@ -40,7 +41,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 func (s *Source) budgetWatch() watched {
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: budgets, name: budgets, selector: fields.Everything(), of: &api.FenceBudget{},
-		slim: slimBudget, handler: cache.ResourceEventHandlerFuncs{
+		slim: slim.Budget, handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: func(obj any) { s.counting.budget(nameOf(obj), obj.(*api.FenceBudget)) },
 			UpdateFunc: func(old, obj any) {
 				s.counting.budget(nameOf(obj), obj.(*api.FenceBudget))

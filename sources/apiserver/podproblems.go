@@ -11,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 const (
@@ -29,7 +30,7 @@ func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme)
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},
-		slim: slimProblemPolicy, handler: cache.ResourceEventHandlerFuncs{
+		slim: slim.ProblemPolicy, handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
 			DeleteFunc: func(obj any) { s.policy(ctx, scheme, nameOf(obj), nil) },
 		},
@@ -126,7 +127,7 @@ func (r problemRules) fences(of problemOf) bool {
 
 func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {
 	return watched{
-		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: podProblems + reason, of: &corev1.Event{}, slim: slimPodReport,
+		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: podProblems + reason, of: &corev1.Event{}, slim: slim.PodReport,
 		handler: eachReport(func(ev *corev1.Event, more int64) {
 			r, said := wordsOf(ev)
 			if !said || ev.InvolvedObject.Kind != "Pod" || ev.InvolvedObject.Namespace != ev.Namespace {

@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // unmounted is what the kubelet of node a reports of pod web-0.
@@ -71,11 +72,11 @@ func TestWhichEventsAboutPodsAreProblems(t *testing.T) {
 		f.set(podsURL, podOn("lost", "lost", "z"))
 		s := asleep(t, sec(0), "a")
 		s.o.Client = f.client()
-		slim, err := slimPodReport(unmounted(1, c.change))
+		kept, err := slim.PodReport(unmounted(1, c.change))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.podProblemWatch(t.Context(), "FailedMount").handler.OnAdd(slim, true)
+		s.podProblemWatch(t.Context(), "FailedMount").handler.OnAdd(kept, true)
 		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}

@@ -5,6 +5,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // policyWatch learns which nodes policies select, expect and exclude. A policy with a field
@@ -27,7 +28,7 @@ func (s *Source) policyWatch() watched {
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
-		slim: slimPolicy, handler: cache.ResourceEventHandlerFuncs{
+		slim: slim.Policy, handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: func(obj any) { s.changed(); seen(obj) },
 			UpdateFunc: func(old, obj any) {
 				if old.(*api.FencePolicy).Generation != obj.(*api.FencePolicy).Generation {

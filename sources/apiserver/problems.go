@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // problemValidity is the age up to which a report is sent. An older report, from before the
@@ -28,7 +29,7 @@ const problemValidity = 10 * time.Minute
 func (s *Source) problemWatch() watched {
 	return watched{
 		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: problems, ns: metav1.NamespaceDefault, of: &corev1.Event{},
-		slim: slimReport, handler: s.problemHandler(),
+		slim: slim.Report, handler: s.problemHandler(),
 		selector: fields.AndSelectors(
 			fields.OneTermEqualSelector("involvedObject.kind", "Node"),
 			fields.OneTermNotEqualSelector("type", corev1.EventTypeNormal)),

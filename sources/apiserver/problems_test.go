@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // hung is what node-problem-detector says of a hung task on node a.
@@ -99,11 +100,11 @@ func TestWhichKubernetesEventsAreProblems(t *testing.T) {
 		}, one},
 	} {
 		s := asleep(t, sec(0), "a")
-		slim, err := slimReport(hung(1, c.change))
+		kept, err := slim.Report(hung(1, c.change))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.problemHandler().OnAdd(slim, true)
+		s.problemHandler().OnAdd(kept, true)
 		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -117,19 +118,19 @@ func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
 		ev.Labels, ev.Action, ev.ReportingInstance = map[string]string{"a": "b"}, "x", "x"
 		ev.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: &again}}
 	})
-	obj, err := slimReport(full)
+	obj, err := slim.Report(full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slim := obj.(*corev1.Event)
+	kept := obj.(*corev1.Event)
 	was, _ := reportOf(full)
-	is, _ := reportOf(slim)
-	if d := cmp.Diff(was, is); d != "" || !nodeproblem.ToldAt(slim).Equal(sec(9)) {
-		t.Errorf("another report than before: %s, told at %s", d, nodeproblem.ToldAt(slim))
+	is, _ := reportOf(kept)
+	if d := cmp.Diff(was, is); d != "" || !nodeproblem.ToldAt(kept).Equal(sec(9)) {
+		t.Errorf("another report than before: %s, told at %s", d, nodeproblem.ToldAt(kept))
 	}
 	want := []metav1.ManagedFieldsEntry{{Time: &again}}
-	if d := cmp.Diff(want, slim.ManagedFields); d != "" || slim.Labels != nil {
-		t.Errorf("kept what is not sent: %s %v", d, slim.Labels)
+	if d := cmp.Diff(want, kept.ManagedFields); d != "" || kept.Labels != nil {
+		t.Errorf("kept what is not sent: %s %v", d, kept.Labels)
 	}
 }
 

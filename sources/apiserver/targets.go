@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // targets is the resource name of FenceTargets.
@@ -47,7 +48,7 @@ func (s *Source) watchTargets(ctx context.Context, scheme *runtime.Scheme) error
 		return nil
 	}
 	synced, err := s.watch(ctx, scheme, watched{
-		api.GroupVersion, "/apis", targets, targets, "", fields.Everything(), &api.FenceTarget{}, slimTarget, s.targetHandler(),
+		api.GroupVersion, "/apis", targets, targets, "", fields.Everything(), &api.FenceTarget{}, slim.Target, s.targetHandler(),
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
 // The watched resources, as the API server names them.
@@ -44,9 +45,9 @@ func (s *Source) watches(ctx context.Context) error {
 	all := fields.Everything()
 	var synced []cache.InformerSynced
 	for _, w := range []watched{
-		{corev1.SchemeGroupVersion, "/api", nodes, nodes, "", all, &corev1.Node{}, slimNode, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", leases, leases, leaseNamespace, all, &coordinationv1.Lease{}, slimLease, s.leaseHandler()},
-		{api.GroupVersion, "/apis", fences, fences, "", all, &api.NodeFence{}, slimFence, s.fenceHandler()},
+		{corev1.SchemeGroupVersion, "/api", nodes, nodes, "", all, &corev1.Node{}, slim.Node, s.nodeHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", leases, leases, leaseNamespace, all, &coordinationv1.Lease{}, slim.Lease, s.leaseHandler()},
+		{api.GroupVersion, "/apis", fences, fences, "", all, &api.NodeFence{}, slim.Fence, s.fenceHandler()},
 	} {
 		done, err := s.watch(ctx, scheme, w)
 		if err != nil {

@@ -1,4 +1,4 @@
-package apiserver
+package slim
 
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,10 +12,17 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// The transforms drop unused fields before objects are cached: on a large cluster those
-// fields are most of the memory.
+// GoneSince is an annotation on the enrolment of a node that is gone: when the source first
+// saw that it was gone, by the API server's clock (S30), in the form of time.RFC3339. It is
+// kept there because no process runs for as long as the enrolment of such a node is kept.
+const GoneSince = "nodefence.io/node-gone-since"
 
-func slimNode(obj any) (any, error) {
+// Each of these functions is the transform of one watch (cache.TransformFunc). It returns an
+// object of another type as it is, and never an error.
+
+// Node keeps what identifies the Node and its machine, the labels, the conditions, and the
+// taints by which nodefence isolates a node or by which a node is left alone.
+func Node(obj any) (any, error) {
 	n, ok := obj.(*corev1.Node)
 	if !ok {
 		return obj, nil
@@ -32,7 +39,8 @@ func slimNode(obj any) (any, error) {
 	return slim, nil
 }
 
-func slimLease(obj any) (any, error) {
+// Lease keeps the time of the last renewal and the duration.
+func Lease(obj any) (any, error) {
 	l, ok := obj.(*coordinationv1.Lease)
 	if !ok {
 		return obj, nil
@@ -44,7 +52,9 @@ func slimLease(obj any) (any, error) {
 	return slim, nil
 }
 
-func slimFence(obj any) (any, error) {
+// Fence drops the managed fields, the history and the earlier fences of the node. It changes
+// the object that it is given.
+func Fence(obj any) (any, error) {
 	f, ok := obj.(*api.NodeFence)
 	if !ok {
 		return obj, nil
@@ -53,7 +63,8 @@ func slimFence(obj any) (any, error) {
 	return f, nil
 }
 
-func slimPolicy(obj any) (any, error) {
+// Policy keeps what says which nodes a FencePolicy is about, and how it counts them.
+func Policy(obj any) (any, error) {
 	p, ok := obj.(*api.FencePolicy)
 	if !ok {
 		return obj, nil
@@ -70,7 +81,8 @@ func slimPolicy(obj any) (any, error) {
 	return slim, nil
 }
 
-func slimProblemPolicy(obj any) (any, error) {
+// ProblemPolicy keeps the rules.
+func ProblemPolicy(obj any) (any, error) {
 	p, ok := obj.(*api.NodeProblemPolicy)
 	if !ok {
 		return obj, nil
@@ -81,12 +93,14 @@ func slimProblemPolicy(obj any) (any, error) {
 	return slim, nil
 }
 
-func slimPodReport(obj any) (any, error) {
+// PodReport keeps what Report keeps of an Event, and which host reported it. It cuts the
+// message as shortened does.
+func PodReport(obj any) (any, error) {
 	ev, ok := obj.(*corev1.Event)
 	if !ok {
 		return obj, nil
 	}
-	kept, err := slimReport(ev)
+	kept, err := Report(ev)
 	if slim, ok := kept.(*corev1.Event); ok {
 		slim.Source.Host, slim.ReportingInstance, slim.Message = ev.Source.Host, ev.ReportingInstance, shortened(ev.Message)
 	}
@@ -101,7 +115,9 @@ func shortened(s string) string {
 	return s
 }
 
-func slimReport(obj any) (any, error) {
+// Report keeps what is sent of a Kubernetes Event about a problem. Of the managed fields it
+// keeps one, with the time at which the Event reached the API server.
+func Report(obj any) (any, error) {
 	ev, ok := obj.(*corev1.Event)
 	if !ok {
 		return obj, nil
@@ -118,7 +134,9 @@ func slimReport(obj any) (any, error) {
 	return slim, nil
 }
 
-func slimTarget(obj any) (any, error) {
+// Target drops the managed fields of a FenceTarget, and its binding except for the version of
+// the ConfigMaps. It changes the object that it is given.
+func Target(obj any) (any, error) {
 	if t, ok := obj.(*api.FenceTarget); ok {
 		t.ManagedFields = nil
 		if b := t.Status.Binding; b != nil {
@@ -128,7 +146,8 @@ func slimTarget(obj any) (any, error) {
 	return obj, nil
 }
 
-func slimBudget(obj any) (any, error) {
+// Budget keeps the selector.
+func Budget(obj any) (any, error) {
 	b, ok := obj.(*api.FenceBudget)
 	if !ok {
 		return obj, nil
@@ -139,9 +158,9 @@ func slimBudget(obj any) (any, error) {
 	return slim, nil
 }
 
-// slimEnrolment drops the data of all other ConfigMaps, which may have passwords in them
-// (S29: no secret is shown).
-func slimEnrolment(obj any) (any, error) {
+// Enrolment keeps the data of enrolments. It drops the data of all other ConfigMaps, which may
+// have passwords in them (S29: no secret is shown).
+func Enrolment(obj any) (any, error) {
 	cm, ok := obj.(*corev1.ConfigMap)
 	if !ok {
 		return obj, nil
@@ -150,8 +169,8 @@ func slimEnrolment(obj any) (any, error) {
 	slim.Name, slim.Namespace, slim.ResourceVersion, slim.UID = cm.Name, cm.Namespace, cm.ResourceVersion, cm.UID
 	if is := cm.Labels[kube.EnrolledLabel]; is != "" {
 		slim.Labels, slim.Data = map[string]string{kube.EnrolledLabel: is}, cm.Data // an informer may call the transform twice for one object
-		if at := cm.Annotations[goneSince]; at != "" {
-			slim.Annotations = map[string]string{goneSince: at}
+		if at := cm.Annotations[GoneSince]; at != "" {
+			slim.Annotations = map[string]string{GoneSince: at}
 		}
 	}
 	return slim, nil

@@ -1,4 +1,4 @@
-package apiserver
+package slim
 
 import (
 	"testing"
@@ -25,15 +25,15 @@ func TestSlimOnceIsSlimTwice(t *testing.T) {
 		slim func(any) (any, error)
 		of   runtime.Object
 	}{
-		"enrolment": {slimEnrolment, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a", Labels: map[string]string{kube.EnrolledLabel: "true"}, Annotations: map[string]string{goneSince: "x"}},
+		"enrolment": {Enrolment, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a", Labels: map[string]string{kube.EnrolledLabel: "true"}, Annotations: map[string]string{GoneSince: "x"}},
 			Data:       map[string]string{"node_uid": "u"},
 		}},
-		"node":           {slimNode, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}}}},
-		"policy":         {slimPolicy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"a"}}}}},
-		"node's problem": {slimReport, event.DeepCopy()},
-		"pod's problem":  {slimPodReport, event.DeepCopy()},
-		"target":         {slimTarget, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: api.FenceTargetStatus{Binding: &api.TargetBinding{ConfigsVersion: "v", Refused: "words"}}}},
+		"node":           {Node, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}}}},
+		"policy":         {Policy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"a"}}}}},
+		"node's problem": {Report, event.DeepCopy()},
+		"pod's problem":  {PodReport, event.DeepCopy()},
+		"target":         {Target, &api.FenceTarget{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: api.FenceTargetStatus{Binding: &api.TargetBinding{ConfigsVersion: "v", Refused: "words"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			once, err := c.slim(c.of)
