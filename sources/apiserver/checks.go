@@ -5,6 +5,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // turns hands out the turns that begin before the next write of the picture.
@@ -113,9 +114,9 @@ func (s *Source) sendChecks() {
 		if v, ok := s.nodes.get(t.node); !ok || v.uid != t.uid || s.due.hasOpen(t.node) {
 			continue
 		}
-		s.outbox.put(letter{
-			event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), about: "check/" + t.node,
-			stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node) },
+		s.outbox.Put(outbox.Letter{
+			Event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), About: "check/" + t.node,
+			Stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node) },
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
@@ -166,7 +167,7 @@ func TestWhoLeadsNoMoreCountsNobody(t *testing.T) {
 	f.set(targetsURL, targetIn("a", string(api.DeviceUnreachable), 0))
 	reg := prometheus.NewRegistry()
 	s, err := New(Options{
-		Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: newBroker(), Logger: quiet(), Source: "c", Namespace: "ns",
+		Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: outboxtest.NewBroker(), Logger: quiet(), Source: "c", Namespace: "ns",
 		Resync: time.Hour, CheckEvery: time.Hour, Registerer: reg,
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -190,21 +189,7 @@ func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news 
 	return c, !admission.SameCensus(s.counting.drawn, c)
 }
 
-// awaitCensus waits until the ledger has a change, but for no longer than censusWait: what is
-// to be said of the change is said all the same.
-func awaitCensus(ctx context.Context, there <-chan struct{}) {
-	t := time.NewTimer(censusWait)
-	defer t.Stop()
-	select {
-	case <-there:
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
 const (
-	// censusWait bounds how long an event waits for the census that has its change.
-	censusWait = time.Second
 	// censusEvery is the shortest time between two censuses while changes keep coming: so many
 	// changes are one write. firstRest is that after the first one for a while.
 	censusEvery = 100 * time.Millisecond

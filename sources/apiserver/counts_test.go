@@ -41,7 +41,7 @@ func TestTheCensusIsThereBeforeTheEvent(t *testing.T) {
 	s, b := start(t, f, time.Hour)
 	eventually(t, func() bool { return s.Ready() == nil && f.census() != nil })
 	seen := make(chan []string, 100)
-	s.outbox.sender.(*broker).answer = func(e event.Event) error {
+	b.Answer = func(e event.Event) error {
 		if e.Type() == events.NodeUnhealthy {
 			seen <- names(f.census())
 		}
@@ -49,7 +49,7 @@ func TestTheCensusIsThereBeforeTheEvent(t *testing.T) {
 	}
 	for i, node := range []string{"a", "b"} {
 		f.set(nodesURL, nodeIn(node, "Unknown", float64(i+1)))
-		b.until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy && e.Subject() == node })
+		b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy && e.Subject() == node })
 		if got := <-seen; !slices.Contains(got, node) {
 			t.Errorf("the event of %s was sent while the census named %v", node, got)
 		}

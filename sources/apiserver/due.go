@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // dueStore has the open fences, and when each is due to be looked at. It puts wake-ups into
@@ -14,7 +15,7 @@ import (
 // changes.
 type dueStore struct {
 	source events.Source
-	outbox *outbox
+	outbox *outbox.Outbox
 	resync time.Duration
 	// wake interrupts the loop's wait for the next due time.
 	wake chan struct{}
@@ -25,7 +26,7 @@ type dueStore struct {
 	ledger string
 }
 
-func newDueStore(source events.Source, out *outbox, resync time.Duration) *dueStore {
+func newDueStore(source events.Source, out *outbox.Outbox, resync time.Duration) *dueStore {
 	d := &dueStore{source: source, outbox: out, resync: resync, wake: make(chan struct{}, 1)}
 	d.begin()
 	return d
@@ -106,7 +107,7 @@ func (d *dueStore) send(node string, due, now time.Time) {
 // another phase.
 func (d *dueStore) sendLocked(f *api.NodeFence, due, now time.Time) {
 	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
-	d.outbox.put(letter{event: d.source.Phase(f, due, now), about: "fence/" + string(uid), stale: func() bool {
+	d.outbox.Put(outbox.Letter{Event: d.source.Phase(f, due, now), About: "fence/" + string(uid), Stale: func() bool {
 		is := d.fence(node)
 		return is == nil || is.UID != uid || is.Status.FenceNumber != number || is.Status.Transitions != seen
 	}})

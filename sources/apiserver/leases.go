@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // leaseStore has what is known of the Leases, and which events were sent for them. It puts
@@ -19,7 +20,7 @@ import (
 // order of changes.
 type leaseStore struct {
 	source events.Source
-	outbox *outbox
+	outbox *outbox.Outbox
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -30,7 +31,7 @@ type leaseStore struct {
 	told map[string]string
 }
 
-func newLeaseStore(source events.Source, out *outbox, log *slog.Logger) *leaseStore {
+func newLeaseStore(source events.Source, out *outbox.Outbox, log *slog.Logger) *leaseStore {
 	p := &leaseStore{source: source, outbox: out, log: log}
 	p.begin(time.Time{})
 	return p

@@ -3,6 +3,8 @@ package apiserver
 import (
 	"context"
 	"time"
+
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 func (s *Source) loop(ctx context.Context) {
@@ -42,14 +44,14 @@ func (s *Source) resync() {
 	for name, v := range known {
 		for _, mark := range v.marks {
 			if f := open[name]; f == nil || string(f.UID) != mark {
-				s.outbox.put(letter{event: s.o.Source.Marked(name, v.uid, mark, slot, now), about: "marked/" + name + "/" + mark})
+				s.outbox.Put(outbox.Letter{Event: s.o.Source.Marked(name, v.uid, mark, slot, now), About: "marked/" + name + "/" + mark})
 			}
 		}
 		if open[name] != nil {
 			continue
 		}
 		for _, c := range presentlyUnhealthy(name, v) {
-			s.outbox.put(letter{event: s.o.Source.Condition(c, slot, now), about: "resync/" + name + "/" + c.Condition})
+			s.outbox.Put(outbox.Letter{Event: s.o.Source.Condition(c, slot, now), About: "resync/" + name + "/" + c.Condition})
 		}
 	}
 }

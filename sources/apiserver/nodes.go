@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // nodeView is the part of a Node that is kept.
@@ -164,7 +165,7 @@ func (s *Source) node(n *corev1.Node) {
 		counted = s.counting.changed()
 	}
 	for _, c := range transitions(n.Name, old, v, s.due.hasOpen(n.Name)) {
-		s.outbox.put(letter{event: s.o.Source.Condition(c, time.Time{}, now), counted: counted})
+		s.outbox.Put(outbox.Letter{Event: s.o.Source.Condition(c, time.Time{}, now), Counted: counted})
 	}
 	seen := old == nil || old.excluded != v.excluded || !maps.Equal(old.labels, v.labels)
 	if old != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -16,27 +17,25 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// nobody is a Sender that accepts each event at once.
-type nobody struct{}
+// taker is a Sender that accepts each event at once, and counts them.
+type taker struct{ sent atomic.Int64 }
 
-func (nobody) Send(context.Context, event.Event) error { return nil }
+func (k *taker) Send(context.Context, event.Event) error {
+	k.sent.Add(1)
+	return nil
+}
 
 // TestAllPartsAreAskedAtOnce by watches, loops and senders. No part waits for another for
 // ever.
 func TestAllPartsAreAskedAtOnce(t *testing.T) {
-	s := asleep(t, sec(30))
+	s := asleepWith(t, &taker{}, sec(30))
 	s.enrol.begin()
 	s.targets.known()
 	s.nodes.exclude()
 	s.leases.resume(t0)
-	s.outbox.sender = nobody{}
-	var senders, wg sync.WaitGroup
-	for range 4 {
-		senders.Go(func() {
-			for s.outbox.sendNext(t.Context()) {
-			}
-		})
-	}
+	ctx, end := context.WithCancel(t.Context())
+	var sends, wg sync.WaitGroup
+	sends.Go(func() { s.outbox.Run(ctx) })
 	const rounds = 3000
 	name := func() string { return string(rune('a' + rand.IntN(4))) }
 	reports := s.problemHandler()
@@ -96,8 +95,8 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.outbox.queue.ShutDown()
-	senders.Wait()
+	end()
+	sends.Wait()
 }
 
 // TestTwoPartsAtOnce: a decision of one part that depends on another stays right while the
@@ -127,10 +126,9 @@ func TestTwoPartsAtOnce(t *testing.T) {
 				s.due.send("a", sec(100*float64(i)+1), sec(100*float64(i)))
 			},
 			wrong: func(s *Source) string {
-				l := s.outbox.pending[s.outbox.newest["fence/fence-a"]]
-				stale := l.stale()
-				if drain(s.outbox); stale {
-					return "stale: " + l.event.ID()
+				ids, had := s.pendingIDs(), s.sent()
+				if drain(s.outbox); s.sent() == had {
+					return fmt.Sprint("all are stale: ", ids)
 				}
 				return ""
 			},
@@ -166,10 +164,9 @@ func TestTwoPartsAtOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := asleep(t, sec(0), "a")
+			s := asleepWith(t, &taker{}, sec(0), "a")
 			s.enrol.begin()
 			s.nodes.exclude()
-			s.outbox.sender = nobody{}
 			s.problems.named["p"] = []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
 			for i := range 5000 {
 				c.before(s, i)
@@ -184,6 +181,9 @@ func TestTwoPartsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// sent is how many events the taker has.
+func (s *Source) sent() int64 { return s.o.Sender.(*taker).sent.Load() }
 
 // goneOn is a fence that has changed its phase so often.
 func goneOn(times int) *api.NodeFence {

@@ -103,13 +103,13 @@ func TestReportsOfPodsAreHeardWhileAPolicyNamesThem(t *testing.T) {
 		t.Error("Events about Pods are watched, and no policy asks for them")
 	}
 	f.set(rulesURL, naming(api.AboutPod, "FailedMount"))
-	e := b.next(t)
+	e := b.Next(t)
 	var p events.Payload
 	if err := e.DataAs(&p); err != nil || e.Type() != events.NodeProblem || e.Subject() != "a" || p.Pod != "shop/web-0" || p.NodeUID != "node-a" {
 		t.Errorf("%s %v", e, err)
 	}
 	f.set(podEventsURL, unmounted(4, now))
-	if e := b.next(t); e.ID() != "report.4" {
+	if e := b.Next(t); e.ID() != "report.4" {
 		t.Errorf("%s", e)
 	}
 	if d := cmp.Diff(map[string]float64{"Pod a FailedMount": 4}, s.counts(t)); d != "" {

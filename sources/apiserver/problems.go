@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
@@ -99,9 +100,9 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 	if !is {
 		return
 	}
-	s.outbox.put(letter{
-		event: s.o.Source.Problem(r, now), about: "problem/" + r.Report,
-		stale: func() bool { return s.now().Sub(told) > problemValidity },
+	s.outbox.Put(outbox.Letter{
+		Event: s.o.Source.Problem(r, now), About: "problem/" + r.Report,
+		Stale: func() bool { return s.now().Sub(told) > problemValidity },
 	})
 }
 

@@ -1,8 +1,7 @@
 package apiserver
 
 import (
-	"maps"
-	"slices"
+	"context"
 	"testing"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
@@ -46,7 +47,12 @@ func newer(ev *corev1.Event) {
 // asleep knows nodes and sends nothing.
 func asleep(t *testing.T, now time.Time, nodes ...string) *Source {
 	t.Helper()
-	s, err := New(Options{Config: &rest.Config{}, Client: newFakeAPI(t).client(), Sender: newBroker(), Logger: quiet(), Source: "c"})
+	return asleepWith(t, outboxtest.NewBroker(), now, nodes...)
+}
+
+func asleepWith(t *testing.T, sends outbox.Sender, now time.Time, nodes ...string) *Source {
+	t.Helper()
+	s, err := New(Options{Config: &rest.Config{}, Client: newFakeAPI(t).client(), Sender: sends, Logger: quiet(), Source: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +63,20 @@ func asleep(t *testing.T, now time.Time, nodes ...string) *Source {
 	return s
 }
 
-func (s *Source) pendingIDs() []string { return slices.Sorted(maps.Keys(s.outbox.pending)) }
+// pendingIDs are those of the events that wait to be sent, in their order.
+func (s *Source) pendingIDs() (ids []string) {
+	for _, l := range s.outbox.Waiting() {
+		ids = append(ids, l.Event.ID())
+	}
+	return ids
+}
+
+// drain sends everything that waits.
+func drain(o *outbox.Outbox) {
+	for len(o.Waiting()) > 0 {
+		o.SendNext(context.Background())
+	}
+}
 
 func TestWhichKubernetesEventsAreProblems(t *testing.T) {
 	one := []string{"report.1"}
@@ -167,19 +186,19 @@ func TestWhileTheBrokerIsAwayOnlyTheNewestCountWaitsAndNotForEver(t *testing.T) 
 	now := sec(0)
 	s := asleep(t, now, "a")
 	s.now = func() time.Time { return now }
-	b := s.outbox.sender.(*broker)
+	b := s.o.Sender.(*outboxtest.Broker)
 	for n := range int32(5) {
 		s.problemHandler().OnAdd(hung(n+1), false)
 	}
 	drain(s.outbox)
-	if d := cmp.Diff([]string{"report.5"}, b.ids()); d != "" {
+	if d := cmp.Diff([]string{"report.5"}, b.IDs()); d != "" {
 		t.Error(d)
 	}
 	s.problemHandler().OnAdd(hung(6), false)
 	now = sec(601)
 	drain(s.outbox)
-	if got := b.ids(); got != nil || len(s.outbox.pending) != 0 {
-		t.Errorf("history was sent: %v, waiting %v", got, s.outbox.pending)
+	if got := b.IDs(); got != nil || s.pendingIDs() != nil {
+		t.Errorf("history was sent: %v, waiting %v", got, s.pendingIDs())
 	}
 }
 
@@ -208,10 +227,10 @@ func TestAProblemFromTheAPIServerToTheBroker(t *testing.T) {
 		Node: "a", NodeUID: "node-a", Component: "kernel-monitor", Reason: "TaskHung", Message: "task sh:1 blocked for more than 120 seconds.",
 		Count: 2, First: sec(-5).Format(time.RFC3339Nano), Last: sec(-1).Format(time.RFC3339Nano),
 	}
-	want(b.next(t), p)
+	want(b.Next(t), p)
 	f.set(eventsURL, told(3))
 	p.Count = 3
-	want(b.next(t), p)
+	want(b.Next(t), p)
 	eventually(t, func() bool { return s.Ready() == nil })
 }
 
@@ -220,7 +239,7 @@ func TestWithoutLeaveToSeeEventsTheRestGoesOn(t *testing.T) {
 	f.forbid(eventsURL)
 	f.set(nodesURL, nodeIn("a", "Unknown", 1))
 	s, b := start(t, f, time.Hour)
-	if e := b.next(t); e.Type() != events.NodeUnhealthy {
+	if e := b.Next(t); e.Type() != events.NodeUnhealthy {
 		t.Errorf("got %s", e)
 	}
 	eventually(t, func() bool {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // recall keeps the newest report of each problem for problemValidity, because a problem
@@ -68,10 +69,10 @@ func (s *Source) tellAgain(here map[string]string, open map[string]*api.NodeFenc
 		if open[of.node] != nil {
 			continue
 		}
-		s.outbox.put(letter{
-			event: s.o.Source.ProblemAgain(r.ProblemReport, slot, now),
-			about: "resync/" + of.node + "/problem/" + string(of.about) + "/" + of.component + "/" + of.reason,
-			stale: func() bool { return s.now().Sub(r.told) > problemValidity },
+		s.outbox.Put(outbox.Letter{
+			Event: s.o.Source.ProblemAgain(r.ProblemReport, slot, now),
+			About: "resync/" + of.node + "/problem/" + string(of.about) + "/" + of.component + "/" + of.reason,
+			Stale: func() bool { return s.now().Sub(r.told) > problemValidity },
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
 
 // TestAProblemThatFencesIsToldAgain at each resync while the report is recent and its node
@@ -55,7 +56,7 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 			c.then(s)
 		}
 		drain(s.outbox)
-		s.outbox.sender.(*broker).ids()
+		s.o.Sender.(*outboxtest.Broker).IDs()
 		s.now = func() time.Time { return sec(float64(c.at)) }
 		s.resync()
 		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
@@ -77,8 +78,8 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 	f.set(rulesURL, p)
 	f.set(eventsURL, hung(2, func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }))
 	_, b := start(t, f, 100*time.Millisecond)
-	first := b.next(t)
-	e := b.until(t, func(e event.Event) bool { return e.ID() != first.ID() })
+	first := b.Next(t)
+	e := b.Until(t, func(e event.Event) bool { return e.ID() != first.ID() })
 	var was, is events.Payload
 	if err := first.DataAs(&was); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 			for _, do := range c.before {
 				do(s)
 			}
-			s.outbox.empty()
+			s.outbox.Empty()
 			c.last(s)
 			if d := cmp.Diff(c.want, woken(s)); d != "" {
 				t.Error(d)
@@ -75,9 +75,9 @@ func waits(t *testing.T, now time.Time) *Source {
 
 // woken are the wake-ups of fences that wait to be sent.
 func woken(s *Source) (ids []string) {
-	for _, id := range s.queued() {
-		if l := s.outbox.pending[id]; l.about == "fence/fence-a" {
-			ids = append(ids, id)
+	for _, l := range s.outbox.Waiting() {
+		if l.About == "fence/fence-a" {
+			ids = append(ids, l.Event.ID())
 		}
 	}
 	return ids
@@ -92,7 +92,7 @@ func TestNoWakeUpIsADuplicateOfAnother(t *testing.T) {
 	s.node(nodeIn("a", "True", 3))
 	ids := map[string]bool{}
 	for _, status := range []string{"False", "True"} {
-		s.outbox.empty()
+		s.outbox.Empty()
 		s.node(nodeIn("a", status, 8))
 		for _, id := range woken(s) {
 			ids[id] = true
@@ -114,7 +114,7 @@ func TestEachMoveWakesAnew(t *testing.T) {
 	for i := range 3 {
 		s.lease(leaseIn("a", float64(i), 40))
 		ids[fmt.Sprint(woken(s))] = true
-		s.outbox.empty()
+		s.outbox.Empty()
 	}
 	if len(ids) != 3 {
 		t.Errorf("three moves are told by %v", ids)

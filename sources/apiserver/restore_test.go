@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
 
 // restore takes everything back to what it was at that resourceVersion: here, to no
@@ -43,11 +44,11 @@ func TestARestoreIsToldAndWatchedAnew(t *testing.T) {
 	// A watch that has delivered a change continues where it broke off, and does not list
 	// again.
 	f.set(nodesURL, nodeIn("a", "False", 1))
-	b.until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy })
+	b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeUnhealthy })
 	f.restore(500)
 	eventually(t, func() bool { return len(f.told()) > 0 })
 	f.set(nodesURL, nodeIn("b", "False", 1))
-	b.until(t, func(e event.Event) bool { return strings.Contains(e.ID(), "node-b") })
+	b.Until(t, func(e event.Event) bool { return strings.Contains(e.ID(), "node-b") })
 	eventually(t, func() bool { return s.Ready() == nil })
 	want := []api.Restored{{To: "501"}}
 	if d := cmp.Diff(want, f.told(), cmpopts.IgnoreFields(api.Restored{}, "SeenAt", "From")); d != "" || !strings.HasPrefix(f.told()[0].From, "10") {
@@ -81,7 +82,7 @@ func TestNoPictureIsDrawnIntoARestoredLedger(t *testing.T) {
 	f := newFakeAPI(t)
 	f.rv = 1000
 	now := t0
-	s, err := New(Options{Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: newBroker(), Logger: quiet(), Source: "c"})
+	s, err := New(Options{Config: &rest.Config{Host: f.url}, Client: f.client(), Sender: outboxtest.NewBroker(), Logger: quiet(), Source: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

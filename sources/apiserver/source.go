@@ -12,13 +12,14 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // Options are the choices of New.
 type Options struct {
 	Config *rest.Config
 	Client *kube.Client
-	Sender Sender
+	Sender outbox.Sender
 	Logger *slog.Logger
 	// Source names this cluster in events.
 	Source events.Source
@@ -43,7 +44,7 @@ type Options struct {
 type Source struct {
 	o        Options
 	now      func() time.Time
-	outbox   *outbox
+	outbox   *outbox.Outbox
 	enrol    *enrolment
 	standing *standings
 	nodes    *nodeStore
@@ -71,7 +72,7 @@ func New(o Options) (*Source, error) {
 		o.Resync = 30 * time.Second
 	}
 	o.Logger = o.Logger.With("function", "source")
-	now, out := o.Client.Clock().Now, newOutbox(o.Sender, o.Logger)
+	now, out := o.Client.Clock().Now, outbox.New(o.Sender, o.Logger)
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s := &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
@@ -80,7 +81,7 @@ func New(o Options) (*Source, error) {
 		counting: newCountStore(), configs: newConfigStore(),
 	}
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(s.outbox.sent, s.outbox.failed, s.outbox.length, s.problems.counted, s.targets.unfenceable)
+		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable)...)
 	}
 	return s, nil
 }
@@ -119,8 +120,8 @@ func (s *Source) lead(ctx context.Context) error {
 	s.left.begin()
 	s.counting.begin()
 	s.configs.begin()
-	s.outbox.empty()
-	s.wg.Go(func() { s.outbox.run(ctx) })
+	s.outbox.Empty()
+	s.wg.Go(func() { s.outbox.Run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })
 	if err := s.watches(ctx); err != nil {
 		return err

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,10 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func nodeIn(name, ready string, since float64, marks ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("node-" + name)}}
@@ -39,14 +43,14 @@ func leaseIn(name string, renewed float64, quarters int32) *coordinationv1.Lease
 }
 
 // start runs a source until the test ends.
-func start(t *testing.T, f *fakeAPI, resync time.Duration) (*Source, *broker) {
+func start(t *testing.T, f *fakeAPI, resync time.Duration) (*Source, *outboxtest.Broker) {
 	t.Helper()
 	return startWith(t, f, Options{Resync: resync})
 }
 
-func startWith(t *testing.T, f *fakeAPI, o Options) (*Source, *broker) {
+func startWith(t *testing.T, f *fakeAPI, o Options) (*Source, *outboxtest.Broker) {
 	t.Helper()
-	b := newBroker()
+	b := outboxtest.NewBroker()
 	o.Config, o.Client, o.Sender, o.Logger = &rest.Config{Host: f.url}, f.client(), b, quiet()
 	o.Source, o.Namespace, o.Identity = events.SourceOf("c"), "ns", "me"
 	s, err := New(o)
@@ -61,16 +65,6 @@ func startWith(t *testing.T, f *fakeAPI, o Options) (*Source, *broker) {
 	go func() { defer close(done); _ = s.Run(ctx) }()
 	t.Cleanup(func() { cancel(); f.cutWatches(""); <-done })
 	return s, b
-}
-
-// until waits for an event that is asked for, past any others.
-func (b *broker) until(t *testing.T, want func(event.Event) bool) event.Event {
-	t.Helper()
-	for {
-		if e := b.next(t); want(e) {
-			return e
-		}
-	}
 }
 
 func (f *fakeAPI) picture(t *testing.T, want func(api.LeasePicture) bool) api.LeasePicture {
@@ -109,7 +103,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	source := events.SourceOf("c")
 	want := func(what string, e event.Event) {
 		t.Helper()
-		if got := b.next(t); got.ID() != e.ID() || got.Type() != e.Type() {
+		if got := b.Next(t); got.ID() != e.ID() || got.Type() != e.Type() {
 			t.Fatalf("%s: got %s %s, want %s %s", what, got.Type(), got.ID(), e.Type(), e.ID())
 		}
 	}
@@ -123,7 +117,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 
 	open := fenceOf("")
 	f.set(fencesURL, open)
-	got := b.next(t)
+	got := b.Next(t)
 	if got.Type() != events.OfPhase(api.Fencing) || !strings.HasPrefix(got.ID(), "fence-a.1.Fencing.") {
 		t.Fatalf("a fence without a next check: got %s %s", got.Type(), got.ID())
 	}
@@ -136,7 +130,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	// the node's change wake it.
 	eventually(t, func() bool { return s.due.fence("a").Status.Transitions == 9 })
 	f.set(nodesURL, nodeIn("a", "True", 8))
-	both := []string{b.next(t).ID(), b.next(t).ID()}
+	both := []string{b.Next(t).ID(), b.Next(t).ID()}
 	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8).Add(time.Microsecond), t0)} {
 		if !slices.Contains(both, e.ID()) {
 			t.Errorf("a fenced node is Ready: got %v, want %s too", both, e.ID())
@@ -171,9 +165,9 @@ func TestResyncSaysAgainWhatIsUnhealthyMarkedOrDue(t *testing.T) {
 		if len(ids) >= 9 {
 			return
 		}
-		ids[b.until(t, again("node-b.Ready.Unknown."+"1767323046000000.r", events.NodeUnhealthy)).ID()] = true
-		ids[b.until(t, again("node-c.marked.fence-of-another-time.r", events.NodeMarked)).ID()] = true
-		ids[b.until(t, again("fence-a.1.Fencing.0.", events.OfPhase(api.Fencing))).ID()] = true
+		ids[b.Until(t, again("node-b.Ready.Unknown."+"1767323046000000.r", events.NodeUnhealthy)).ID()] = true
+		ids[b.Until(t, again("node-c.marked.fence-of-another-time.r", events.NodeMarked)).ID()] = true
+		ids[b.Until(t, again("fence-a.1.Fencing.0.", events.OfPhase(api.Fencing))).ID()] = true
 	}
 	t.Errorf("a wake-up would be swallowed as a duplicate (S19): %v", ids)
 }

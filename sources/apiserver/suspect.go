@@ -4,6 +4,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // suspects sends an event for each Lease that stands still in the ledger's picture, once
@@ -54,9 +55,9 @@ func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLe
 
 // sendLocked sends the event of one Lease. The event is stale once the Lease has moved.
 func (p *leaseStore) sendLocked(l api.StillLease, uid string, resync, now time.Time) {
-	p.outbox.put(letter{
-		event: p.source.Suspect(l.NodeName, uid, l.Renewed, l.Since.Time, resync, now), about: "suspect/" + l.NodeName,
-		stale: func() bool {
+	p.outbox.Put(outbox.Letter{
+		Event: p.source.Suspect(l.NodeName, uid, l.Renewed, l.Since.Time, resync, now), About: "suspect/" + l.NodeName,
+		Stale: func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return p.picture.leases[l.NodeName].renewed != l.Renewed

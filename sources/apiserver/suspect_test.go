@@ -2,8 +2,6 @@ package apiserver
 
 import (
 	"log/slog"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,10 +11,11 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
 
 // sourceWith is a source that watches nothing: its picture is given.
-func sourceWith(t *testing.T, b *broker, p api.LeasePicture) *Source {
+func sourceWith(t *testing.T, b *outboxtest.Broker, p api.LeasePicture) *Source {
 	t.Helper()
 	cfg := &rest.Config{Host: "http://127.0.0.1:1"}
 	client, err := kube.New(cfg)
@@ -38,12 +37,6 @@ func sourceWith(t *testing.T, b *broker, p api.LeasePicture) *Source {
 	return s
 }
 
-func (s *Source) queued() []string {
-	s.outbox.mu.Lock()
-	defer s.outbox.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.outbox.pending))
-}
-
 func TestSuspects(t *testing.T) {
 	a, b := still("a", "m1", 10, false), still("b", "m2", 5, true)
 	for name, c := range map[string]struct {
@@ -60,12 +53,12 @@ func TestSuspects(t *testing.T) {
 		"a Lease without a node is nobody's":      {pictureOf(0, 30, 2, a), func(s *Source) { delete(s.nodes.known, "a") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sourceWith(t, newBroker(), c.picture)
+			s := sourceWith(t, outboxtest.NewBroker(), c.picture)
 			if c.change != nil {
 				c.change(s)
 			}
 			s.suspects()
-			if d := cmp.Diff(c.want, s.queued()); d != "" {
+			if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
 				t.Error(d)
 			}
 		})
@@ -73,15 +66,12 @@ func TestSuspects(t *testing.T) {
 }
 
 func TestASuspectIsToldOnceForEachMark(t *testing.T) {
-	sent := newBroker()
+	sent := outboxtest.NewBroker()
 	s := sourceWith(t, sent, pictureOf(0, 30, 2, still("a", "m1", 10, false)))
 	told := func(what string, want ...string) {
 		t.Helper()
-		var got []string
-		for drain(s.outbox); len(sent.has) > 0; {
-			got = append(got, (<-sent.has).ID())
-		}
-		if d := cmp.Diff(want, got); d != "" {
+		drain(s.outbox)
+		if d := cmp.Diff(want, sent.IDs()); d != "" {
 			t.Errorf("%s: %s", what, d)
 		}
 	}

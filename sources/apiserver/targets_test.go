@@ -42,7 +42,7 @@ func TestNodesAreAskedForInTheirTurn(t *testing.T) {
 	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
 	var got []string
 	for range 3 {
-		e := b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
+		e := b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
 		got = append(got, e.Subject())
 		f.mu.Lock()
 		_, stands := f.ledger().Status.Turn(e.Subject())
@@ -67,7 +67,7 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 	}
 	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: time.Hour})
 	asks := func() string {
-		return b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck }).Subject()
+		return b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck }).Subject()
 	}
 	wish := targetIn("b", string(api.DeviceAnswers), now)
 	wish.Annotations = map[string]string{api.CheckNowAnnotation: "1"}
@@ -159,7 +159,7 @@ func TestAnotherSourcesTurnStays(t *testing.T) {
 	theirs := api.NodeTurn{NodeName: "b", Until: *stamp(time.Now().Add(time.Hour))}
 	f.between = func(l *api.FenceLedger) { l.Status.Checks = append(l.Status.Checks, theirs) }
 	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
-	b.until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
+	b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if until, ok := f.ledger().Status.Turn("b"); !ok || !until.Equal(&theirs.Until) {

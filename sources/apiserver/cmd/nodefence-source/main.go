@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
 	"github.com/nodefence/nodefence/sources/apiserver"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 	"github.com/nodefence/nodefence/sources/program"
 )
 
@@ -85,7 +86,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, s, cfg, sender, run.NewLog(out, slog.LevelInfo))
 }
 
-func serve(ctx context.Context, s settings, cfg *rest.Config, sender apiserver.Sender, log *slog.Logger) error {
+func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Sender, log *slog.Logger) error {
 	client, err := kube.New(cfg)
 	if err != nil {
 		return err

@@ -1,8 +1,10 @@
-package apiserver
+package outbox
 
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,17 +20,17 @@ type Sender interface {
 	Send(ctx context.Context, e event.Event) error
 }
 
-// outbox tries to send each event until the broker has it. No event is lost silently: an
+// Outbox tries to send each event until the broker has it. No event is lost silently: an
 // event leaves the outbox when it is sent, when its fence has moved on, or when a newer
 // wake-up says the same. While a broker is away, the outbox holds one wake-up for each
 // subject, however often it came due.
-type outbox struct {
+type Outbox struct {
 	sender Sender
 	log    *slog.Logger
 	queue  workqueue.TypedRateLimitingInterface[string]
 
 	mu      sync.Mutex
-	pending map[string]letter
+	pending map[string]Letter
 	newest  map[string]string
 
 	sent   *prometheus.CounterVec
@@ -36,16 +38,17 @@ type outbox struct {
 	length prometheus.GaugeFunc
 }
 
-// letter is an event, and whether it is still worth sending.
-type letter struct {
-	event event.Event
-	// about names what the event wakes. If it is set, only the newest event about it is
+// Letter is an event, and whether it is still worth sending.
+type Letter struct {
+	// Event is what is sent.
+	Event event.Event
+	// About names what the event wakes. If it is set, only the newest event about it is
 	// sent.
-	about string
-	// counted, if set, is closed once the ledger's census has what the event tells of.
-	counted <-chan struct{}
-	// stale, if set, reports that the event need not be sent any more.
-	stale func() bool
+	About string
+	// Counted, if set, is closed once the ledger's census has what the event tells of.
+	Counted <-chan struct{}
+	// Stale, if set, reports that the event need not be sent any more.
+	Stale func() bool
 }
 
 const (
@@ -56,10 +59,14 @@ const (
 	// sendTimeout bounds one try: a broker that takes an event and does not answer must not
 	// hold the other events up.
 	sendTimeout = 10 * time.Second
+	// censusWait bounds how long an event waits for the census that has its change.
+	censusWait = time.Second
 )
 
-func newOutbox(s Sender, log *slog.Logger) *outbox {
-	o := &outbox{
+// New returns an empty outbox that sends to s. It logs each event that is sent, dropped or tried
+// again.
+func New(s Sender, log *slog.Logger) *Outbox {
+	o := &Outbox{
 		sender: s, log: log,
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_source_events_total", Help: "Events that the broker accepted, by type.",
@@ -71,36 +78,57 @@ func newOutbox(s Sender, log *slog.Logger) *outbox {
 	o.length = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "nodefence_source_queue", Help: "Events that wait to be sent.",
 	}, func() float64 { o.mu.Lock(); defer o.mu.Unlock(); return float64(len(o.pending)) })
-	o.empty()
+	o.Empty()
 	return o
 }
 
-// empty clears the outbox before each run. The next leader sends again what still holds.
-func (o *outbox) empty() {
+// Metrics returns how many events were sent by type, how many sends failed, and how many events
+// wait.
+func (o *Outbox) Metrics() []prometheus.Collector {
+	return []prometheus.Collector{o.sent, o.failed, o.length}
+}
+
+// Empty clears the outbox before each run. The next leader sends again what still holds.
+func (o *Outbox) Empty() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.pending, o.newest = map[string]letter{}, map[string]string{}
+	o.pending, o.newest = map[string]Letter{}, map[string]string{}
 	o.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 5*time.Second))
 }
 
-func (o *outbox) put(l letter) {
-	id := l.event.ID()
+// Put adds an event to those that are sent. It does not wait. An event with the same ID replaces
+// the one that waits.
+func (o *Outbox) Put(l Letter) {
+	id := l.Event.ID()
 	o.mu.Lock()
 	o.pending[id] = l
-	if l.about != "" {
-		o.newest[l.about] = id
+	if l.About != "" {
+		o.newest[l.About] = id
 	}
 	o.mu.Unlock()
 	o.queue.Add(id)
 }
 
-// run sends until ctx ends.
-func (o *outbox) run(ctx context.Context) {
+// Waiting returns the letters that were neither sent nor dropped yet, in the order of their
+// events' IDs.
+func (o *Outbox) Waiting() []Letter {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []Letter
+	for _, id := range slices.Sorted(maps.Keys(o.pending)) {
+		all = append(all, o.pending[id])
+	}
+	return all
+}
+
+// Run sends until ctx ends. What waits then is not sent any more: after it, only Empty makes the
+// outbox usable again.
+func (o *Outbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for range senders {
 		wg.Go(func() {
-			for o.sendNext(ctx) {
+			for o.SendNext(ctx) {
 			}
 		})
 	}
@@ -109,7 +137,9 @@ func (o *outbox) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (o *outbox) sendNext(ctx context.Context) bool {
+// SendNext waits for the next event and tries to send it once. It returns false when Run has
+// ended. If the try fails, the event is tried again after a while.
+func (o *Outbox) SendNext(ctx context.Context) bool {
 	id, down := o.queue.Get()
 	if down {
 		return false
@@ -117,20 +147,20 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	defer o.queue.Done(id)
 	o.mu.Lock()
 	l, ok := o.pending[id]
-	old := l.about != "" && o.newest[l.about] != id
+	old := l.About != "" && o.newest[l.About] != id
 	o.mu.Unlock()
 	if !ok || ctx.Err() != nil {
 		return true
 	}
-	if l.counted != nil {
-		awaitCensus(ctx, l.counted)
+	if l.Counted != nil {
+		awaitCensus(ctx, l.Counted)
 	}
-	e := l.event
+	e := l.Event
 	log := o.log.With("type", e.Type(), "node", e.Subject(), "event", id)
 	if uid, ok := e.Extensions()[events.CorrelationID]; ok {
 		log = log.With("fence", uid)
 	}
-	if old || l.stale != nil && l.stale() {
+	if old || l.Stale != nil && l.Stale() {
 		log.Debug("event dropped: its fence has moved on, or a newer event says the same")
 		o.done(l)
 		return true
@@ -149,13 +179,25 @@ func (o *outbox) sendNext(ctx context.Context) bool {
 	return true
 }
 
-func (o *outbox) done(l letter) {
-	id := l.event.ID()
+func (o *Outbox) done(l Letter) {
+	id := l.Event.ID()
 	o.queue.Forget(id)
 	o.mu.Lock()
 	delete(o.pending, id)
-	if o.newest[l.about] == id {
-		delete(o.newest, l.about)
+	if o.newest[l.About] == id {
+		delete(o.newest, l.About)
 	}
 	o.mu.Unlock()
+}
+
+// awaitCensus waits until the ledger has a change, but for no longer than censusWait: what is
+// to be said of the change is said all the same.
+func awaitCensus(ctx context.Context, there <-chan struct{}) {
+	t := time.NewTimer(censusWait)
+	defer t.Stop()
+	select {
+	case <-there:
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }

@@ -1,4 +1,4 @@
-package apiserver
+package outbox
 
 import (
 	"context"
@@ -14,82 +14,52 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// broker is a Sender that answers what answer says and tells what it has.
-type broker struct {
-	answer func(e event.Event) error
-	has    chan event.Event
-}
-
-func (b *broker) Send(_ context.Context, e event.Event) error {
-	if b.answer != nil {
-		if err := b.answer(e); err != nil {
-			return err
-		}
-	}
-	b.has <- e
-	return nil
-}
-
-func newBroker() *broker { return &broker{has: make(chan event.Event, 100)} }
-
-// next waits for the next event; the limit is only there to end a broken test.
-func (b *broker) next(t *testing.T) event.Event {
-	t.Helper()
-	select {
-	case e := <-b.has:
-		return e
-	case <-time.After(30 * time.Second):
-		t.Fatal("no event came")
-		return event.Event{}
-	}
-}
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func conditionOf(since float64) event.Event {
-	return events.SourceOf("c").Condition(changed("Ready", "Unknown", since, true), time.Time{}, t0)
+	at := t0.Add(time.Duration(since * float64(time.Second)))
+	return events.SourceOf("c").Condition(events.ConditionChange{
+		Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Reason: "Why", Since: at, Unhealthy: true,
+	}, time.Time{}, t0)
 }
 
 // drain takes everything out of the queue that can be sent now.
-func drain(o *outbox) {
+func drain(o *Outbox) {
 	for o.queue.Len() > 0 {
-		o.sendNext(context.Background())
+		o.SendNext(context.Background())
 	}
-}
-
-func (b *broker) ids() []string {
-	var all []string
-	for len(b.has) > 0 {
-		all = append(all, (<-b.has).ID())
-	}
-	return all
 }
 
 func TestOutbox(t *testing.T) {
 	a, b := conditionOf(1), conditionOf(2)
 	for name, c := range map[string]struct {
-		letters []letter
+		letters []Letter
 		want    []string
 	}{
-		"each is sent once":                       {[]letter{{event: a}, {event: b}}, []string{a.ID(), b.ID()}},
-		"the same one twice is one":               {[]letter{{event: a}, {event: a}}, []string{a.ID()}},
-		"one that was overtaken is not sent":      {[]letter{{event: a, stale: func() bool { return true }}, {event: b}}, []string{b.ID()}},
-		"of two wake-ups of a thing the newer":    {[]letter{{event: a, about: "x"}, {event: b, about: "x"}}, []string{b.ID()}},
-		"wake-ups of two things are both sent":    {[]letter{{event: a, about: "x"}, {event: b, about: "y"}}, []string{a.ID(), b.ID()}},
-		"a transition is not replaced by another": {[]letter{{event: a}, {event: b}}, []string{a.ID(), b.ID()}},
+		"each is sent once":                       {[]Letter{{Event: a}, {Event: b}}, []string{a.ID(), b.ID()}},
+		"the same one twice is one":               {[]Letter{{Event: a}, {Event: a}}, []string{a.ID()}},
+		"one that was overtaken is not sent":      {[]Letter{{Event: a, Stale: func() bool { return true }}, {Event: b}}, []string{b.ID()}},
+		"of two wake-ups of a thing the newer":    {[]Letter{{Event: a, About: "x"}, {Event: b, About: "x"}}, []string{b.ID()}},
+		"wake-ups of two things are both sent":    {[]Letter{{Event: a, About: "x"}, {Event: b, About: "y"}}, []string{a.ID(), b.ID()}},
+		"a transition is not replaced by another": {[]Letter{{Event: a}, {Event: b}}, []string{a.ID(), b.ID()}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			br := newBroker()
-			o := newOutbox(br, quiet())
+			br := outboxtest.NewBroker()
+			o := New(br, quiet())
 			for _, l := range c.letters {
-				o.put(l)
+				o.Put(l)
 			}
 			drain(o)
-			if d := cmp.Diff(c.want, br.ids()); d != "" {
+			if d := cmp.Diff(c.want, br.IDs()); d != "" {
 				t.Error(d)
 			}
 			if len(o.pending) != 0 || len(o.newest) != 0 {
@@ -100,20 +70,20 @@ func TestOutbox(t *testing.T) {
 }
 
 func TestAFailedSendIsTriedUntilTheBrokerHasIt(t *testing.T) {
-	br, fails := newBroker(), 3
-	br.answer = func(event.Event) error {
+	br, fails := outboxtest.NewBroker(), 3
+	br.Answer = func(event.Event) error {
 		if fails--; fails >= 0 {
 			return errors.New("away")
 		}
 		return nil
 	}
-	o := newOutbox(br, quiet())
+	o := New(br, quiet())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); o.run(ctx) }()
+	go func() { defer close(done); o.Run(ctx) }()
 	want := conditionOf(1)
-	o.put(letter{event: want})
-	if got := br.next(t); got.ID() != want.ID() {
+	o.Put(Letter{Event: want})
+	if got := br.Next(t); got.ID() != want.ID() {
 		t.Errorf("got %s", got.ID())
 	}
 	cancel()
@@ -125,10 +95,10 @@ func TestAFailedSendIsTriedUntilTheBrokerHasIt(t *testing.T) {
 }
 
 // values are the outbox's metrics, by name.
-func values(t *testing.T, o *outbox) map[string]float64 {
+func values(t *testing.T, o *Outbox) map[string]float64 {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(o.sent, o.failed, o.length)
+	reg.MustRegister(o.Metrics()...)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -144,9 +114,13 @@ func values(t *testing.T, o *outbox) map[string]float64 {
 
 func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
 	var log strings.Builder
-	o := newOutbox(newBroker(), slog.New(slog.NewTextHandler(&log, nil)))
-	e := events.SourceOf("c").Phase(fenceOf("1"), t0, t0)
-	o.put(letter{event: e})
+	o := New(outboxtest.NewBroker(), slog.New(slog.NewTextHandler(&log, nil)))
+	fence := &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "fence-a"}, Spec: api.NodeFenceSpec{NodeName: "a"},
+		Status: api.NodeFenceStatus{Decision: api.Decision{NodeUID: "node-a"}, FenceNumber: 1, Phase: api.Fencing},
+	}
+	e := events.SourceOf("c").Phase(fence, t0, t0)
+	o.Put(Letter{Event: e})
 	drain(o)
 	want := "msg=sent type=io.nodefence.fence.fencing.v1 node=a event=" + e.ID() + " fence=fence-a\n"
 	if !strings.HasSuffix(log.String(), want) {
@@ -159,17 +133,17 @@ func TestALogLineTellsTheEventTheNodeAndTheFence(t *testing.T) {
 func TestDevicesThatHangHoldUpNoOtherEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &hangs{has: make(chan string, 1)}
-		o := newOutbox(b, quiet())
+		o := New(b, quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { o.run(ctx); close(done) }()
+		go func() { o.Run(ctx); close(done) }()
 		for i := range 25 {
-			o.put(letter{event: conditionOf(float64(i))})
+			o.Put(Letter{Event: conditionOf(float64(i))})
 		}
 		synctest.Wait()
 		b.through.Store(true)
 		healthy, asked := conditionOf(100), time.Now()
-		o.put(letter{event: healthy})
+		o.Put(Letter{Event: healthy})
 		if got := <-b.has; got != healthy.ID() || time.Since(asked) > 0 {
 			t.Errorf("sent %s after %s, want %s at once", got, time.Since(asked), healthy.ID())
 		}
