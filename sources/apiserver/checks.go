@@ -111,12 +111,12 @@ const hurry = time.Second
 func (s *Source) sendChecks() {
 	now := s.now()
 	for _, t := range s.targets.begun(now) {
-		if v, ok := s.nodes.get(t.node); !ok || v.uid != t.uid || s.due.hasOpen(t.node) {
+		if v, ok := s.nodes.get(t.node); !ok || v.uid != t.uid || s.due.HasOpen(t.node) {
 			continue
 		}
 		s.outbox.Put(outbox.Letter{
 			Event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), About: "check/" + t.node,
-			Stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.hasOpen(t.node) },
+			Stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.HasOpen(t.node) },
 		})
 	}
 }

@@ -172,7 +172,7 @@ func (s *Source) leftovers() (all []leftover) {
 	}
 	now := s.now()
 	expected, rested := s.left.look(now)
-	known, open := s.nodes.uids(), s.due.open()
+	known, open := s.nodes.uids(), s.due.Open()
 	here := func(node string) bool { _, ok := known[node]; return ok }
 	wanted := func(node string) bool { return here(node) || expected[node] || open[node] != nil }
 	all = s.enrol.leftovers(here, wanted, now)

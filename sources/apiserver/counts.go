@@ -176,7 +176,7 @@ func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news 
 	if s.standing.hears(now, nodes, fences, policies, budgets) {
 		w := admission.Watched{Leases: p, Source: s.o.Identity}
 		s.counting.into(&w)
-		for _, f := range s.due.open() {
+		for _, f := range s.due.Open() {
 			w.Fences = append(w.Fences, f)
 		}
 		for name, v := range s.nodes.all() {

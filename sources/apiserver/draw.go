@@ -140,7 +140,7 @@ func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 	d.configs = s.configsSeen(now)
 	s.targets.configured(d.configs, now)
 	news = news || s.configs.differs(d.configs)
-	free := freeOf(here, s.due.open(), d.LeasePicture)
+	free := freeOf(here, s.due.Open(), d.LeasePicture)
 	if !news && !s.targets.hurries(now, p.age, free) {
 		return d, false
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 func (s *Source) fence(f *api.NodeFence) {
-	old, now := s.due.fence(f.Name), s.now()
-	s.due.put(f, now)
+	old, now := s.due.Fence(f.Name), s.now()
+	s.due.Put(f, now)
 	s.counting.fence(f)
 	if old != nil && old.HoldsSlot() && !f.HoldsSlot() {
 		s.counting.changed() // its slot is free
@@ -25,7 +25,7 @@ func (s *Source) fenceGone(node string) {
 	// record, the same reports must not cause a second fence. So the reports are forgotten
 	// first.
 	s.problems.forget(node)
-	s.due.remove(node)
+	s.due.Remove(node)
 	s.counting.forget(node)
 	s.counting.changed()
 	s.left.gone(node)

@@ -22,7 +22,7 @@ import (
 const budgets = "fencebudgets"
 
 // changed makes the fences that wait with the gate due soon.
-func (s *Source) changed() { s.due.unhold(s.now()) }
+func (s *Source) changed() { s.due.Unhold(s.now()) }
 
 // ledgerSeen evaluates each read of the ledger: what a person sets in it, and the storms.
 func (s *Source) ledgerSeen(l *api.FenceLedger) {
@@ -32,7 +32,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 	}
 	slices.Sort(storms)
 	is := fmt.Sprintf("%v %+v %+v %v", l.Spec.Stop, l.Spec.RestoreConfirmed, l.Spec.CoolDownEnded, storms)
-	s.due.heard(is, s.now())
+	s.due.Heard(is, s.now())
 	stop, _ := admission.Stopped(l)
 	s.targets.stopped(stop != "")
 }

@@ -153,7 +153,7 @@ func (s *Source) hostHANews() map[string]api.HostHA {
 
 // stateOf returns a node's state in Host HA.
 func (s *Source) stateOf(node string, t targetView, d doubts) api.HostHA {
-	h := admission.Host{Name: node, Policies: d.policies, Stopped: d.stopped, Fenceable: t.fenceable, Fence: s.due.fence(node)}
+	h := admission.Host{Name: node, Policies: d.policies, Stopped: d.stopped, Fenceable: t.fenceable, Fence: s.due.Fence(node)}
 	if v, here := s.nodes.get(node); here {
 		h.Here, h.Labels, h.Excluded, h.ControlPlane = true, v.labels, v.excluded, v.role != kube.WorkerRole
 	}

@@ -18,11 +18,11 @@ func (s *Source) loop(ctx context.Context) {
 			return
 		case <-resync.C:
 			s.resync()
-		case <-s.due.wake:
+		case <-s.due.Wake():
 		case <-dueTimer.C:
 		}
 		wait := s.o.Resync
-		if next := s.due.sendDue(s.now()); !next.IsZero() {
+		if next := s.due.SendDue(s.now()); !next.IsZero() {
 			wait = max(0, next.Sub(s.now()))
 		}
 		dueTimer.Reset(wait)
@@ -30,7 +30,7 @@ func (s *Source) loop(ctx context.Context) {
 }
 
 // suspects sends an event for each new suspect.
-func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.open(), s.now()) }
+func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.Open(), s.now()) }
 
 // resync sends again what is unhealthy, suspect or was reported and has no open fence, and
 // nodefence's marks on nodes that no record explains (S19: a lost event costs time only;
@@ -38,7 +38,7 @@ func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.open(), s.
 func (s *Source) resync() {
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)
-	known, here, open := s.nodes.all(), s.nodes.uids(), s.due.open()
+	known, here, open := s.nodes.all(), s.nodes.uids(), s.due.Open()
 	s.leases.suspectsAgain(here, open, slot, now)
 	s.tellAgain(here, open, slot, now)
 	for name, v := range known {

@@ -164,18 +164,18 @@ func (s *Source) node(n *corev1.Node) {
 	if v.countsAnew(old) {
 		counted = s.counting.changed()
 	}
-	for _, c := range transitions(n.Name, old, v, s.due.hasOpen(n.Name)) {
+	for _, c := range transitions(n.Name, old, v, s.due.HasOpen(n.Name)) {
 		s.outbox.Put(outbox.Letter{Event: s.o.Source.Condition(c, time.Time{}, now), Counted: counted})
 	}
 	seen := old == nil || old.excluded != v.excluded || !maps.Equal(old.labels, v.labels)
 	if old != nil {
 		if due, ok := wakes(*old, v, now); ok {
-			s.due.send(n.Name, due, now)
+			s.due.Send(n.Name, due, now)
 		} else if seen {
-			s.due.send(n.Name, now, now)
+			s.due.Send(n.Name, now, now)
 		}
 		if !old.ready() && v.ready() {
-			s.due.unhold(now) // this node may have been the one too many for a limit
+			s.due.Unhold(now) // this node may have been the one too many for a limit
 		}
 	}
 	if seen || old.role != v.role {
@@ -188,7 +188,7 @@ func (s *Source) nodeGone(name string) {
 	s.counting.changed()
 	s.problems.left(name)
 	now := s.now()
-	s.due.send(name, now, now)
+	s.due.Send(name, now, now)
 }
 
 func (s *Source) nodeHandler() cache.ResourceEventHandler {

@@ -75,7 +75,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 			s.configs.gone(cm.Name)
 			s.enrolmentGone(cm.Name)
 		},
-		func(int) { s.resync(); s.due.sendDue(s.now()); s.orphans(); s.leftovers() },
+		func(int) { s.resync(); s.due.SendDue(s.now()); s.orphans(); s.leftovers() },
 		func(int) {
 			if p, keep := s.toKeep(false); keep {
 				s.leases.kept(p.LeasePicture)
@@ -110,7 +110,7 @@ func TestTwoPartsAtOnce(t *testing.T) {
 	}{
 		"reports are told again while a record is deleted: by one for that a second fence would be had": {
 			before: func(s *Source, i int) {
-				s.due.put(fenceOf("1"), sec(0))
+				s.due.Put(fenceOf("1"), sec(0))
 				s.problemHandler().OnAdd(hung(1), false)
 				drain(s.outbox)
 			},
@@ -119,11 +119,11 @@ func TestTwoPartsAtOnce(t *testing.T) {
 			wrong: func(s *Source) string { return strings.Join(s.pendingIDs(), " ") },
 		},
 		"a wake-up is sent while its fence goes on: if the newest were stale, none would be sent": {
-			before: func(s *Source, i int) { s.due.put(goneOn(2*i), sec(100*float64(i))) },
-			one:    func(s *Source, i int) { s.due.sendDue(sec(100*float64(i) + 60)) },
+			before: func(s *Source, i int) { s.due.Put(goneOn(2*i), sec(100*float64(i))) },
+			one:    func(s *Source, i int) { s.due.SendDue(sec(100*float64(i) + 60)) },
 			other: func(s *Source, i int) {
-				s.due.put(goneOn(2*i+1), sec(100*float64(i)))
-				s.due.send("a", sec(100*float64(i)+1), sec(100*float64(i)))
+				s.due.Put(goneOn(2*i+1), sec(100*float64(i)))
+				s.due.Send("a", sec(100*float64(i)+1), sec(100*float64(i)))
 			},
 			wrong: func(s *Source) string {
 				ids, had := s.pendingIDs(), s.sent()

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/apiserver/due"
 )
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -125,7 +126,7 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 // writes must not hold the fences of all other nodes (S14, S15). It is warned of, once.
 func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	var log bytes.Buffer
-	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: newDueStore("c", nil, time.Hour)}
+	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: due.New("c", nil, time.Hour)}
 	h := s.leaseHandler()
 	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
 	h.OnAdd(one, true)

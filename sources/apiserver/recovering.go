@@ -23,11 +23,11 @@ func waitsForHealth(f *api.NodeFence) bool {
 // (wakes), the other two by this. Else the one that comes last wakes a fence which is not known
 // to wait yet, or nobody at all, and it is looked at when its time comes only.
 func (s *Source) back(node string, now time.Time) {
-	f := s.due.fence(node)
+	f := s.due.Fence(node)
 	if f == nil || !waitsForHealth(f) {
 		return
 	}
 	if v, ok := s.nodes.get(node); ok && v.ready() {
-		s.due.send(node, now, now)
+		s.due.Send(node, now, now)
 	}
 }

@@ -38,7 +38,7 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 		"it ends without health":             {[]func(*Source){ready, is(ended)}, moves, nil},
 		"its machine was to stay off":        {[]func(*Source){is(in(api.Fenced)), ready}, moves, []string{"fence-a.1.Fenced.9.1767323075000000"}},
 		"it was given up":                    {[]func(*Source){is(in(api.Failed)), ready}, moves, []string{"fence-a.1.Failed.9.1767323075000000"}},
-		"another phase":                      {[]func(*Source){ready, func(s *Source) { s.fence(fenceOf("2", check(90))) }}, moves, nil},
+		"another phase":                      {[]func(*Source){ready, func(s *Source) { s.fence(fenceOf("2", nextLook(90))) }}, moves, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := waits(t, sec(30))
@@ -59,6 +59,9 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 
 func recovers(f *api.NodeFence) {
 	f.Status.Phase, f.Status.Transitions, f.Status.NextLook = api.Recovering, 9, stamp(sec(90))
+}
+func nextLook(at float64) func(*api.NodeFence) {
+	return func(f *api.NodeFence) { f.Status.NextLook = stamp(sec(at)) }
 }
 func in(p api.Phase) func(*api.NodeFence) {
 	return func(f *api.NodeFence) { f.Status.Phase = p }

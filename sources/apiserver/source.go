@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/due"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
@@ -49,7 +50,7 @@ type Source struct {
 	standing *standings
 	nodes    *nodeStore
 	leases   *leaseStore
-	due      *dueStore
+	due      *due.Store
 	problems *problemStore
 	targets  *targetStore
 	left     *leftovers
@@ -76,7 +77,7 @@ func New(o Options) (*Source, error) {
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s := &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
-		nodes: newNodeStore(enrol), leases: newLeaseStore(o.Source, out, o.Logger), due: newDueStore(o.Source, out, o.Resync),
+		nodes: newNodeStore(enrol), leases: newLeaseStore(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: newCountStore(), configs: newConfigStore(),
 	}
@@ -114,7 +115,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.enrol.begin()
 	s.nodes.begin()
 	s.leases.begin(s.now())
-	s.due.begin()
+	s.due.Begin()
 	s.problems.begin()
 	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
 	s.left.begin()

@@ -42,6 +42,19 @@ func leaseIn(name string, renewed float64, quarters int32) *coordinationv1.Lease
 	}
 }
 
+// fenceOf is an open fence of node a, in one version.
+func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
+	f := &api.NodeFence{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "fence-a", ResourceVersion: rv, Generation: 1},
+		Spec:       api.NodeFenceSpec{NodeName: "a"},
+		Status:     api.NodeFenceStatus{Decision: api.Decision{NodeUID: "node-a"}, FenceNumber: 1, Phase: api.Fencing},
+	}
+	for _, c := range change {
+		c(f)
+	}
+	return f
+}
+
 // start runs a source until the test ends.
 func start(t *testing.T, f *fakeAPI, resync time.Duration) (*Source, *outboxtest.Broker) {
 	t.Helper()
@@ -128,7 +141,7 @@ func TestFromTheFailureOfANodeToTheEndOfItsFence(t *testing.T) {
 	f.set(fencesURL, recovering)
 	// Two watches have no order between them: only once the fence is known does
 	// the node's change wake it.
-	eventually(t, func() bool { return s.due.fence("a").Status.Transitions == 9 })
+	eventually(t, func() bool { return s.due.Fence("a").Status.Transitions == 9 })
 	f.set(nodesURL, nodeIn("a", "True", 8))
 	both := []string{b.Next(t).ID(), b.Next(t).ID()}
 	for _, e := range []event.Event{change("a", "True", 8), source.Phase(recovering, sec(8).Add(time.Microsecond), t0)} {

@@ -22,7 +22,7 @@ func sourceWith(t *testing.T, b *outboxtest.Broker, p api.LeasePicture) *Source 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Config: cfg, Client: client, Sender: b, Logger: slog.New(slog.DiscardHandler), Source: events.SourceOf("c"), Resync: resync})
+	s, err := New(Options{Config: cfg, Client: client, Sender: b, Logger: slog.New(slog.DiscardHandler), Source: events.SourceOf("c"), Resync: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSuspects(t *testing.T) {
 		"nothing was drawn yet":                   {api.LeasePicture{}, nil, nil},
 		"a picture younger than a renewal (S15)":  {pictureOf(21, 30, 2, a), nil, nil},
 		"while nobody watches":                    {pictureOf(0, 30, 2, a), func(s *Source) { s.leases.pause(sec(29)) }, nil},
-		"a node under a fence is seen to already": {pictureOf(0, 30, 2, a, b), func(s *Source) { s.due.put(fenceOf("1"), sec(30)) }, []string{"node-b.suspect.m2"}},
+		"a node under a fence is seen to already": {pictureOf(0, 30, 2, a, b), func(s *Source) { s.due.Put(fenceOf("1"), sec(30)) }, []string{"node-b.suspect.m2"}},
 		"a Lease without a node is nobody's":      {pictureOf(0, 30, 2, a), func(s *Source) { delete(s.nodes.known, "a") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,9 +86,9 @@ func TestASuspectIsToldOnceForEachMark(t *testing.T) {
 	s.leases.picture.leases["a"] = observed{renewed: "m9", renewal: renewal}
 	s.suspects()
 	told("it stands again", "node-a.suspect.m9")
-	s.due.put(fenceOf("1"), sec(30))
+	s.due.Put(fenceOf("1"), sec(30))
 	s.suspects()
-	s.due.remove("a")
+	s.due.Remove("a")
 	s.suspects()
 	told("after a fence it is no news")
 	s.resync()

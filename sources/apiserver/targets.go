@@ -191,7 +191,7 @@ func (s *Source) orphans() map[string]types.UID {
 	all := s.targets.uids()
 	maps.DeleteFunc(all, func(name string, _ types.UID) bool {
 		_, here := s.nodes.get(name)
-		return here || s.due.hasOpen(name)
+		return here || s.due.HasOpen(name)
 	})
 	return all
 }

@@ -1,4 +1,4 @@
-package apiserver
+package due
 
 import (
 	"testing"
@@ -11,6 +11,10 @@ import (
 )
 
 const resync = 30 * time.Second
+
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func sec(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
 
 func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
 	f := &api.NodeFence{
@@ -25,7 +29,7 @@ func fenceOf(rv string, change ...func(*api.NodeFence)) *api.NodeFence {
 }
 
 func check(at float64) func(*api.NodeFence) {
-	return func(f *api.NodeFence) { f.Status.NextLook = stamp(sec(at)) }
+	return func(f *api.NodeFence) { f.Status.NextLook = &api.Time{Time: sec(at)} }
 }
 func finished(f *api.NodeFence) { f.Status.Phase = api.Finished }
 func reopened(f *api.NodeFence) { f.Status.Phase, f.Status.FenceNumber = api.Pending, 2 }
@@ -74,7 +78,7 @@ func TestDue(t *testing.T) {
 			var got [][]float64
 			for _, l := range c.looks {
 				if l.put != nil {
-					d.put(l.put, sec(l.at))
+					d.note(l.put, sec(l.at))
 				}
 				var sent []float64
 				for _, w := range d.take(sec(l.at)) {
@@ -101,13 +105,13 @@ func TestTheFirstOfSeveralIsNext(t *testing.T) {
 	for node, at := range map[string]float64{"a": 9, "b": 3, "c": 6} {
 		f := fenceOf("1", check(at))
 		f.Spec.NodeName = node
-		d.put(f, t0)
+		d.note(f, t0)
 	}
 	if !d.next().Equal(sec(3)) {
 		t.Errorf("next at %v", d.next())
 	}
-	d.remove("b")
-	if !d.next().Equal(sec(6)) || d.hasOpen("b") || !d.hasOpen("a") {
+	d.drop("b")
+	if !d.next().Equal(sec(6)) || d.byNode["b"] != nil || d.byNode["a"] == nil {
 		t.Errorf("after b is gone: next at %v", d.next())
 	}
 }

@@ -1,4 +1,4 @@
-package apiserver
+package due
 
 import (
 	"slices"
@@ -28,10 +28,10 @@ func newDueList(resync time.Duration) *dueList {
 	return &dueList{resync: resync, byNode: map[string]*due{}}
 }
 
-// put notes a NodeFence as it is now. It is due at once if it has no nextLook (S19: none
+// note notes a NodeFence as it is now. It is due at once if it has no nextLook (S19: none
 // said means now), if a person has just asked for something, or if it is
 // being deleted, which asks for the fence's end (S27).
-func (d *dueList) put(f *api.NodeFence, now time.Time) {
+func (d *dueList) note(f *api.NodeFence, now time.Time) {
 	old, known := d.byNode[f.Spec.NodeName]
 	if !f.Open() {
 		delete(d.byNode, f.Spec.NodeName)
@@ -70,10 +70,7 @@ func asked(old *due, f *api.NodeFence) bool {
 	return old != nil && !equality.Semantic.DeepEqual(old.fence.Spec.Requests, f.Spec.Requests)
 }
 
-func (d *dueList) remove(node string) { delete(d.byNode, node) }
-
-// hasOpen tells whether the node has an open fence.
-func (d *dueList) hasOpen(node string) bool { return d.byNode[node] != nil }
+func (d *dueList) drop(node string) { delete(d.byNode, node) }
 
 // wakeUp is one NodeFence to send, with the due time that makes the event's ID.
 type wakeUp struct {

@@ -1,4 +1,4 @@
-package apiserver
+package due
 
 import (
 	"fmt"
@@ -19,11 +19,11 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	for i := range 3 {
 		f := fenceOf("1", check(20), pending)
 		f.Spec.NodeName = fmt.Sprint("n", i)
-		d.put(f, sec(0))
+		d.note(f, sec(0))
 	}
 	busy := fenceOf("1", check(20))
 	busy.Spec.NodeName = "busy"
-	d.put(busy, sec(0))
+	d.note(busy, sec(0))
 	sent := map[string][]string{}
 	take := func(at float64) {
 		for _, w := range d.take(sec(at)) {
@@ -37,7 +37,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	}
 	f := fenceOf("2", check(20), pending)
 	f.Spec.NodeName = "n1"
-	d.put(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
+	d.note(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
 	take(1.39)
 	take(1.4)
 	d.hurryAll(sec(1.5)) // another change: each waits for its gap
@@ -58,7 +58,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	for i := range 1000 {
 		f := fenceOf("1", check(3000), pending)
 		f.Spec.NodeName = fmt.Sprint(i)
-		d.put(f, sec(0))
+		d.note(f, sec(0))
 	}
 	sent := 0
 	for now := range 60 {
