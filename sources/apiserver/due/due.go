@@ -26,6 +26,8 @@ type Store struct {
 	ledger string
 }
 
+// New returns a store without fences, as it is before the first lead. A fence that does not
+// change is sent again after resync.
 func New(source events.Source, out *outbox.Outbox, resync time.Duration) *Store {
 	d := &Store{source: source, outbox: out, resync: resync, wake: make(chan struct{}, 1)}
 	d.Begin()
@@ -39,7 +41,7 @@ func (d *Store) Begin() {
 	d.list, d.ledger = newDueList(d.resync), ""
 }
 
-// Put notes a NodeFence as it is now.
+// Put notes a NodeFence as it is now: f must not be changed afterwards. A closed one is forgotten.
 func (d *Store) Put(f *api.NodeFence, now time.Time) {
 	d.mu.Lock()
 	d.list.note(f, now)
@@ -47,6 +49,8 @@ func (d *Store) Put(f *api.NodeFence, now time.Time) {
 	d.look()
 }
 
+// Wake is the channel that interrupts the loop's wait for the next due time: what is due may have
+// changed.
 func (d *Store) Wake() <-chan struct{} { return d.wake }
 
 // look makes the loop send what is due by now.
@@ -57,6 +61,7 @@ func (d *Store) look() {
 	}
 }
 
+// Remove forgets the node's fence, whose record was deleted.
 func (d *Store) Remove(node string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,6 +78,7 @@ func (d *Store) Fence(node string) *api.NodeFence {
 	return nil
 }
 
+// HasOpen reports whether the node has an open fence.
 func (d *Store) HasOpen(node string) bool { return d.Fence(node) != nil }
 
 // Open returns the open fences by node.
@@ -96,7 +102,7 @@ func (d *Store) SendDue(now time.Time) time.Time {
 	return d.list.next()
 }
 
-// Send sends the node's open fence, if it has one.
+// Send sends the node's open fence, if it has one, as due at the given time.
 func (d *Store) Send(node string, due, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,7 +129,8 @@ func (d *Store) Unhold(now time.Time) {
 	d.look()
 }
 
-// Heard calls Unhold if the part of the ledger that may hold fences has changed.
+// Heard calls Unhold if the part of the ledger that may hold fences has changed. The first call
+// of a lead only notes it.
 func (d *Store) Heard(ledger string, now time.Time) {
 	d.mu.Lock()
 	was := d.ledger
