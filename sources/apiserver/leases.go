@@ -6,7 +6,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -74,30 +73,6 @@ func (p *leaseStore) gone(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture.forget(node)
-}
-
-// lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
-func (s *Source) lease(l *coordinationv1.Lease) {
-	now := s.now()
-	if s.leases.saw(l, now) {
-		s.back(l.Name, now)
-	}
-}
-
-func (s *Source) leaseHandler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) {
-			l := obj.(*coordinationv1.Lease)
-			s.leases.tooSlow(nil, l)
-			s.lease(l)
-		},
-		UpdateFunc: func(old, obj any) {
-			l := obj.(*coordinationv1.Lease)
-			s.leases.tooSlow(old.(*coordinationv1.Lease), l)
-			s.lease(l)
-		},
-		DeleteFunc: func(obj any) { s.leases.gone(nameOf(obj)) },
-	}
 }
 
 // tooSlow warns of a Lease whose renewal interval is longer than nodefence accepts, once

@@ -3,6 +3,9 @@ package apiserver
 import (
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/cache"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -29,5 +32,29 @@ func (s *Source) back(node string, now time.Time) {
 	}
 	if v, ok := s.nodes.get(node); ok && v.ready() {
 		s.due.Send(node, now, now)
+	}
+}
+
+// lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
+func (s *Source) lease(l *coordinationv1.Lease) {
+	now := s.now()
+	if s.leases.saw(l, now) {
+		s.back(l.Name, now)
+	}
+}
+
+func (s *Source) leaseHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			l := obj.(*coordinationv1.Lease)
+			s.leases.tooSlow(nil, l)
+			s.lease(l)
+		},
+		UpdateFunc: func(old, obj any) {
+			l := obj.(*coordinationv1.Lease)
+			s.leases.tooSlow(old.(*coordinationv1.Lease), l)
+			s.lease(l)
+		},
+		DeleteFunc: func(obj any) { s.leases.gone(nameOf(obj)) },
 	}
 }
