@@ -5,6 +5,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
@@ -16,7 +17,7 @@ func (t *targetStore) turns(now time.Time, here map[string]string, free []freeNo
 		return
 	}
 	t.pace.forget(func(node string) bool { _, ok := here[node]; return ok })
-	t.pace.give(now, heartbeat, t.candidatesLocked(free))
+	t.pace.give(now, leases.Heartbeat, t.candidatesLocked(free))
 }
 
 // toStand returns the turns that the ledger should hold, given the ledger as it was read.

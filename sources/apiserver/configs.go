@@ -9,6 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding/version"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // configStore has all ConfigMaps of nodefence's namespace, as far as their version goes. A
@@ -80,7 +81,7 @@ func (s *Source) configsSeen(now time.Time) *api.ConfigsSeen {
 	if s.standing.broken(enrolments) {
 		return nil
 	}
-	return &api.ConfigsSeen{Version: s.configs.now(), ObservedAt: *stamp(now)}
+	return &api.ConfigsSeen{Version: s.configs.now(), ObservedAt: *leases.Stamp(now)}
 }
 
 // versions writes into turns in which version each node's enrolment stands.

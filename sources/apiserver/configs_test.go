@@ -111,9 +111,9 @@ func TestTheLedgerHasTheVersion(t *testing.T) {
 // TestANewVersionIsWrittenAtOnce, and not with the next picture.
 func TestANewVersionIsWrittenAtOnce(t *testing.T) {
 	s := asleep(t, sec(30))
-	s.leases.resume(sec(30))
+	s.leases.Resume(sec(30))
 	p, _ := s.toKeep(false)
-	s.leases.kept(p.LeasePicture)
+	s.leases.Kept(p.LeasePicture)
 	s.configs.keep(s.configsSeen(sec(30)))
 	if _, keep := s.toKeep(false); keep {
 		t.Error("written though nothing changed")

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // census is the ledger's; nil if it has none.
@@ -95,7 +96,7 @@ func TestAnotherSourcesCensusStays(t *testing.T) {
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
 	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: newCountStore(), configs: newConfigStore(), enrol: &enrolment{}}
 	at := func(source string, after time.Duration) *api.Census {
-		return &api.Census{Source: source, ObservedAt: *stamp(t0.Add(after))}
+		return &api.Census{Source: source, ObservedAt: *leases.Stamp(t0.Add(after))}
 	}
 	if l, err := s.write(t.Context(), drawn{census: at("mine", 0)}); err != nil || l == nil {
 		t.Fatal(l, err)

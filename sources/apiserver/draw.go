@@ -9,12 +9,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// pictureEvery is how often the Leases are evaluated; heartbeat is how old the ledger's
-// picture may get while nothing changes.
-const (
-	pictureEvery = 500 * time.Millisecond
-	heartbeat    = 10 * time.Second
-)
+// pictureEvery is how often the Leases are evaluated.
+const pictureEvery = 500 * time.Millisecond
 
 // pictures runs beside loop, because its write may wait for a slow API server and a wake-up
 // must not.
@@ -66,7 +62,7 @@ func (s *Source) draw(ctx context.Context) {
 		return
 	}
 	s.counting.there(change)
-	if s.leases.kept(d.LeasePicture) {
+	if s.leases.Kept(d.LeasePicture) {
 		s.changed()
 	}
 	if l != nil {
@@ -126,12 +122,12 @@ type drawn struct {
 // nothing has changed.
 func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 	now, here := s.now(), s.nodes.uids()
-	p := s.leases.look(here, now)
+	p := s.leases.Look(here, now)
 	d.LeasePicture = p.LeasePicture
-	if !p.watched {
+	if !p.Watched {
 		return d, false
 	}
-	news := p.news
+	news := p.News
 	if news || counts {
 		var other bool
 		d.census, other = s.census(p.LeasePicture, now)
@@ -141,7 +137,7 @@ func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 	s.targets.configured(d.configs, now)
 	news = news || s.configs.differs(d.configs)
 	free := freeOf(here, s.due.Open(), d.LeasePicture)
-	if !news && !s.targets.hurries(now, p.age, free) {
+	if !news && !s.targets.hurries(now, p.Age, free) {
 		return d, false
 	}
 	if d.census == nil {

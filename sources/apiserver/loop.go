@@ -30,7 +30,7 @@ func (s *Source) loop(ctx context.Context) {
 }
 
 // suspects sends an event for each new suspect.
-func (s *Source) suspects() { s.leases.suspects(s.nodes.uids(), s.due.Open(), s.now()) }
+func (s *Source) suspects() { s.leases.Suspects(s.nodes.uids(), s.due.Open(), s.now()) }
 
 // resync sends again what is unhealthy, suspect or was reported and has no open fence, and
 // nodefence's marks on nodes that no record explains (S19: a lost event costs time only;
@@ -39,7 +39,7 @@ func (s *Source) resync() {
 	now := s.now()
 	slot := now.Truncate(s.o.Resync)
 	known, here, open := s.nodes.all(), s.nodes.uids(), s.due.Open()
-	s.leases.suspectsAgain(here, open, slot, now)
+	s.leases.SuspectsAgain(here, open, slot, now)
 	s.tellAgain(here, open, slot, now)
 	for name, v := range known {
 		for _, mark := range v.marks {

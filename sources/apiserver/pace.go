@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // pace gives nodes their turns to have a device read: one turn in each interval for each
@@ -176,7 +177,7 @@ func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
 	for _, node := range slices.SortedFunc(maps.Keys(p.shown), func(a, b string) int {
 		return cmp.Or(p.shown[a].Compare(p.shown[b]), cmp.Compare(a, b))
 	}) {
-		t := api.NodeTurn{NodeName: node, Until: *stamp(p.shown[node])}
+		t := api.NodeTurn{NodeName: node, Until: *leases.Stamp(p.shown[node])}
 		if i, ok := at[node]; ok {
 			all[i].Until.Time = later(all[i].Until.Time, t.Until.Time)
 		} else if len(all) < api.MaxTurns {
@@ -200,7 +201,7 @@ func (p *pace) written(stands []api.NodeTurn) {
 	}
 	for i := range p.waiting {
 		t := &p.waiting[i]
-		t.known = t.known || !until[t.node].Before(stamp(t.until).Time)
+		t.known = t.known || !until[t.node].Before(leases.Stamp(t.until).Time)
 	}
 }
 

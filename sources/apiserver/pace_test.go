@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // played gives turns to these nodes for so long, with a picture written each
-// heartbeat, and carries each check out at once.
+// leases.Heartbeat, and carries each check out at once.
 func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
 	var stands []api.NodeTurn
 	for now := t0; now.Before(t0.Add(long)); now = now.Add(pictureEvery) {
-		if now.Sub(t0)%heartbeat == 0 {
-			p.give(now, heartbeat, all)
+		if now.Sub(t0)%leases.Heartbeat == 0 {
+			p.give(now, leases.Heartbeat, all)
 			stands = p.keptIn(stands, now)
 		}
 		for _, t := range p.due(now) {
@@ -111,7 +112,7 @@ func TestWhoWaitedLongestIsNext(t *testing.T) {
 // TestEachDeviceHasItsShare: a node with two devices has a turn twice in an interval.
 func TestEachDeviceHasItsShare(t *testing.T) {
 	p := newPace(40*time.Second, nil)
-	p.give(t0, heartbeat, []candidate{{node: "a", devices: 2, oldest: sec(-1)}, {node: "b", devices: 2, oldest: sec(-1)}})
+	p.give(t0, leases.Heartbeat, []candidate{{node: "a", devices: 2, oldest: sec(-1)}, {node: "b", devices: 2, oldest: sec(-1)}})
 	if len(p.waiting) != 1 || p.at.Sub(t0) != 10*time.Second {
 		t.Errorf("%d turns, the next in %s", len(p.waiting), p.at.Sub(t0))
 	}
@@ -121,7 +122,7 @@ func TestEachDeviceHasItsShare(t *testing.T) {
 // pause: a fence must see the turn in the ledger (S7: one device call at a time).
 func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	p, all := newPace(4*time.Second, nil), fleet(4)
-	p.give(t0, heartbeat, all)
+	p.give(t0, leases.Heartbeat, all)
 	if got := p.due(t0); got != nil {
 		t.Errorf("asked for before it is known: %v", got)
 	}
@@ -133,7 +134,7 @@ func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 	if got := p.due(later); got != nil {
 		t.Errorf("asked for too late: %v", got)
 	}
-	p.give(later, heartbeat, all)
+	p.give(later, leases.Heartbeat, all)
 	if n := len(p.waiting); n != 10 {
 		t.Errorf("%d turns in ten seconds after a pause", n)
 	}
@@ -144,7 +145,7 @@ func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
 // ledger is not used (S7).
 func TestTurnsInTheLedger(t *testing.T) {
 	turn := func(node string, until float64) api.NodeTurn {
-		return api.NodeTurn{NodeName: node, Until: *stamp(sec(until))}
+		return api.NodeTurn{NodeName: node, Until: *leases.Stamp(sec(until))}
 	}
 	var full []api.NodeTurn
 	for i := range api.MaxTurns {
@@ -226,8 +227,8 @@ func TestChecksUnderWayAreBounded(t *testing.T) {
 	}
 	asked, stands := map[string]time.Time{}, []api.NodeTurn(nil)
 	for now := t0; now.Before(sec(130)); now = now.Add(pictureEvery) {
-		if now.Sub(t0)%heartbeat == 0 {
-			p.give(now, heartbeat, all)
+		if now.Sub(t0)%leases.Heartbeat == 0 {
+			p.give(now, leases.Heartbeat, all)
 			stands = p.keptIn(stands, now)
 		}
 		for _, turn := range p.due(now) {
@@ -252,7 +253,7 @@ func TestChecksUnderWayAreBounded(t *testing.T) {
 // without a result.
 func TestAPersonsWishIsFirst(t *testing.T) {
 	p, all := newPace(10*time.Minute, nil), fleet(3)
-	p.give(t0, heartbeat, all)
+	p.give(t0, leases.Heartbeat, all)
 	wish := &all[2]
 	wish.now = true
 	var got []float64

@@ -32,7 +32,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 	s.enrol.begin()
 	s.targets.known()
 	s.nodes.exclude()
-	s.leases.resume(t0)
+	s.leases.Resume(t0)
 	ctx, end := context.WithCancel(t.Context())
 	var sends, wg sync.WaitGroup
 	sends.Go(func() { s.outbox.Run(ctx) })
@@ -57,7 +57,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 				s.fenceGone(f.Name)
 			}
 		},
-		func(i int) { s.leaseHandler().OnAdd(leaseIn(name(), float64(i), 40), false); s.leases.gone(name()) },
+		func(i int) { s.leaseHandler().OnAdd(leaseIn(name(), float64(i), 40), false); s.leases.Gone(name()) },
 		func(int) { s.targetHandler().OnAdd(targetIn(name(), string(api.DeviceAnswers), 0), false) },
 		func(i int) {
 			s.policy(t.Context(), nil, "p", []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}})
@@ -78,7 +78,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 		func(int) { s.resync(); s.due.SendDue(s.now()); s.orphans(); s.leftovers() },
 		func(int) {
 			if p, keep := s.toKeep(false); keep {
-				s.leases.kept(p.LeasePicture)
+				s.leases.Kept(p.LeasePicture)
 				s.configs.keep(s.configsSeen(s.now()))
 				s.enrol.versions([]api.NodeTurn{{NodeName: name()}})
 			}
@@ -86,7 +86,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 			s.sendChecks()
 			s.hostHANews()
 		},
-		func(int) { s.watchBegan(leases); s.watchEnded(leases); _ = s.Ready() },
+		func(int) { s.watchBegan(kubeletLeases); s.watchEnded(kubeletLeases); _ = s.Ready() },
 	} {
 		wg.Go(func() {
 			for i := range rounds {

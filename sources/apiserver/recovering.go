@@ -38,7 +38,7 @@ func (s *Source) back(node string, now time.Time) {
 // lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
 func (s *Source) lease(l *coordinationv1.Lease) {
 	now := s.now()
-	if s.leases.saw(l, now) {
+	if s.leases.Saw(l, now) {
 		s.back(l.Name, now)
 	}
 }
@@ -47,14 +47,14 @@ func (s *Source) leaseHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
 			l := obj.(*coordinationv1.Lease)
-			s.leases.tooSlow(nil, l)
+			s.leases.TooSlow(nil, l)
 			s.lease(l)
 		},
 		UpdateFunc: func(old, obj any) {
 			l := obj.(*coordinationv1.Lease)
-			s.leases.tooSlow(old.(*coordinationv1.Lease), l)
+			s.leases.TooSlow(old.(*coordinationv1.Lease), l)
 			s.lease(l)
 		},
-		DeleteFunc: func(obj any) { s.leases.gone(nameOf(obj)) },
+		DeleteFunc: func(obj any) { s.leases.Gone(nameOf(obj)) },
 	}
 }

@@ -1,13 +1,20 @@
 package apiserver
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/apiserver/due"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // TestANodeThatIsBackWakesItsFence: a fence recovers by a Node that is Ready and a Lease that
@@ -42,7 +49,7 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := waits(t, sec(30))
-			s.fence(fenceOf("1", func(f *api.NodeFence) { f.Status.Phase, f.Status.NextLook = api.PoweringOn, stamp(sec(90)) }))
+			s.fence(fenceOf("1", func(f *api.NodeFence) { f.Status.Phase, f.Status.NextLook = api.PoweringOn, leases.Stamp(sec(90)) }))
 			s.node(nodeIn("a", "Unknown", 3))
 			s.lease(leaseIn("a", 1, 40))
 			for _, do := range c.before {
@@ -58,15 +65,15 @@ func TestANodeThatIsBackWakesItsFence(t *testing.T) {
 }
 
 func recovers(f *api.NodeFence) {
-	f.Status.Phase, f.Status.Transitions, f.Status.NextLook = api.Recovering, 9, stamp(sec(90))
+	f.Status.Phase, f.Status.Transitions, f.Status.NextLook = api.Recovering, 9, leases.Stamp(sec(90))
 }
 func nextLook(at float64) func(*api.NodeFence) {
-	return func(f *api.NodeFence) { f.Status.NextLook = stamp(sec(at)) }
+	return func(f *api.NodeFence) { f.Status.NextLook = leases.Stamp(sec(at)) }
 }
 func in(p api.Phase) func(*api.NodeFence) {
 	return func(f *api.NodeFence) { f.Status.Phase = p }
 }
-func counted(f *api.NodeFence) { f.Status.ReadySince = stamp(sec(20)) }
+func counted(f *api.NodeFence) { f.Status.ReadySince = leases.Stamp(sec(20)) }
 func ended(f *api.NodeFence)   { f.Status.Outcome = api.Aborted }
 
 // waits is asleep, and knows of nodes by what it is told.
@@ -122,4 +129,54 @@ func TestEachMoveWakesAnew(t *testing.T) {
 	if len(ids) != 3 {
 		t.Errorf("three moves are told by %v", ids)
 	}
+}
+
+// TestALeaseThatClaimsHalfALife: a node writes its own Lease, and the duration that it
+// writes must not hold the fences of all other nodes (S14, S15). It is warned of, once.
+func TestALeaseThatClaimsHalfALife(t *testing.T) {
+	var log bytes.Buffer
+	s := &Source{now: time.Now, leases: leases.New("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: due.New("c", nil, time.Hour)}
+	h := s.leaseHandler()
+	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
+	h.OnAdd(one, true)
+	h.OnUpdate(one, two)
+	h.OnUpdate(two, leaseIn("a", 3, 40))
+	if n := strings.Count(log.String(), "leaseDurationSeconds"); n != 1 {
+		t.Errorf("told %d times: %s", n, log.String())
+	}
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(leasesURL, leaseIn("a", 1, math.MaxInt32))
+	start(t, f, time.Hour)
+	p := f.picture(t, func(p api.LeasePicture) bool { return p.Total == 1 })
+	if p.Renewal.Duration != look.SlowestRenewal {
+		t.Errorf("all fences wait for %s", p.Renewal.Duration)
+	}
+}
+
+// TestASuspectIsToldAndToldAgain at each resync, but not while its node has an open fence
+// (S19).
+func TestASuspectIsToldAndToldAgain(t *testing.T) {
+	s := asleep(t, sec(30), "a", "b")
+	s.leases.Begin(t0)
+	s.leases.Resume(t0)
+	for _, node := range []string{"a", "b"} {
+		s.leases.Saw(leaseIn(node, 1, 40), sec(10))
+	}
+	s.leases.Kept(s.leases.Look(s.nodes.uids(), sec(30)).LeasePicture)
+	s.due.Put(fenceOf("1"), sec(30)) // of node a
+	id := "node-b.suspect." + look.LeaseMark(leaseIn("b", 1, 40))
+	told := func(what string, want ...string) {
+		t.Helper()
+		if d := cmp.Diff(want, s.pendingIDs()); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+		drain(s.outbox)
+	}
+	s.suspects()
+	told("at first", id)
+	s.suspects()
+	told("the same again")
+	s.resync()
+	told("at a resync", fmt.Sprint(id, ".r", sec(30).Truncate(30*time.Second).UnixMicro()))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
 
@@ -87,15 +88,15 @@ func TestNoPictureIsDrawnIntoARestoredLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.now = func() time.Time { return now }
-	s.leases.begin(t0)
-	s.leases.resume(now)
+	s.leases.Begin(t0)
+	s.leases.Resume(now)
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
 	s.draw(t.Context())
 	if n := len(f.pictures); n != 1 {
 		t.Fatalf("%d pictures before", n)
 	}
 	f.restore(500)
-	now = now.Add(heartbeat)
+	now = now.Add(leases.Heartbeat)
 	s.draw(t.Context())
 	if n := len(f.pictures); n != 1 {
 		t.Errorf("%d pictures, one of them of after a restore that nobody has told of", n)

@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
@@ -49,7 +50,7 @@ type Source struct {
 	enrol    *enrolment
 	standing *standings
 	nodes    *nodeStore
-	leases   *leaseStore
+	leases   *leases.Store
 	due      *due.Store
 	problems *problemStore
 	targets  *targetStore
@@ -77,7 +78,7 @@ func New(o Options) (*Source, error) {
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s := &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
-		nodes: newNodeStore(enrol), leases: newLeaseStore(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync),
+		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: newCountStore(), configs: newConfigStore(),
 	}
@@ -114,7 +115,7 @@ func (s *Source) lead(ctx context.Context) error {
 	}
 	s.enrol.begin()
 	s.nodes.begin()
-	s.leases.begin(s.now())
+	s.leases.Begin(s.now())
 	s.due.Begin()
 	s.problems.begin()
 	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
@@ -130,7 +131,7 @@ func (s *Source) lead(ctx context.Context) error {
 	if err := s.watchProblems(ctx); err != nil {
 		return err
 	}
-	s.leases.seed(ledger.Status.Leases)
+	s.leases.Seed(ledger.Status.Leases)
 	s.o.Logger.Info("watching", "nodes", len(s.nodes.uids()))
 	s.standing.set(nil)
 	s.wg.Go(func() { s.pictures(ctx) })

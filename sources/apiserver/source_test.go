@@ -17,8 +17,13 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox/outboxtest"
 )
+
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func sec(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
@@ -38,7 +43,7 @@ func nodeIn(name, ready string, since float64, marks ...string) *corev1.Node {
 func leaseIn(name string, renewed float64, quarters int32) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: leaseNamespace},
-		Spec:       coordinationv1.LeaseSpec{RenewTime: stamp(sec(renewed)), LeaseDurationSeconds: &quarters},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: leases.Stamp(sec(renewed)), LeaseDurationSeconds: &quarters},
 	}
 }
 
@@ -207,15 +212,15 @@ func TestWhileNobodyWatchesThePictureGrowsOldAndThenBeginsAnew(t *testing.T) {
 	first := f.picture(t, func(api.LeasePicture) bool { return true })
 	f.setAway(true)
 	f.cutWatches("")
-	eventually(t, func() bool { s.leases.mu.Lock(); defer s.leases.mu.Unlock(); return !s.leases.picture.paused.IsZero() })
-	s.leases.mu.Lock()
-	s.leases.drawn = api.LeasePicture{} // even where none was ever kept
-	s.leases.picture.paused = s.leases.picture.paused.Add(-brokenTooLong)
+	eventually(t, func() bool { return !s.leases.Look(nil, s.now()).Watched })
+	s.leases.Kept(api.LeasePicture{}) // even where none was ever kept
+	broken := s.now().Add(-brokenTooLong)
+	s.leases.Resume(s.now())
+	s.leases.Pause(broken)
 	// The server's clock is known to half a second at first, and may go back by it.
 	s.standing.mu.Lock()
-	s.standing.locked(leases).broken = s.leases.picture.paused.Add(-time.Second)
+	s.standing.locked(kubeletLeases).broken = broken.Add(-time.Second)
 	s.standing.mu.Unlock()
-	s.leases.mu.Unlock()
 	if p, keep := s.toKeep(true); keep {
 		t.Errorf("it would keep a picture that nobody has seen (S15): %+v", p)
 	}

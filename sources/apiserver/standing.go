@@ -83,15 +83,15 @@ func (w *noticedWatch) Stop() { w.stop() }
 
 func (s *Source) watchBegan(resource string) {
 	s.standing.began(resource, s.now())
-	if resource == leases {
-		s.leases.resume(s.now())
+	if resource == kubeletLeases {
+		s.leases.Resume(s.now())
 	}
 }
 
 func (s *Source) watchEnded(resource string) {
 	s.standing.ended(resource, s.now())
-	if resource == leases {
-		s.leases.pause(s.now())
+	if resource == kubeletLeases {
+		s.leases.Pause(s.now())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 func targetIn(node, reason string, checked float64) *api.FenceTarget {
@@ -23,8 +24,8 @@ func targetIn(node, reason string, checked float64) *api.FenceTarget {
 		status = metav1.ConditionTrue
 	}
 	t.Status = api.FenceTargetStatus{
-		NodeUID: types.UID("node-" + node), LastChecked: stamp(sec(checked)),
-		Devices:    []api.TargetDevice{{Driver: "mem", Address: node, LastChecked: stamp(sec(checked)), Reason: api.Reason(reason)}},
+		NodeUID: types.UID("node-" + node), LastChecked: leases.Stamp(sec(checked)),
+		Devices:    []api.TargetDevice{{Driver: "mem", Address: node, LastChecked: leases.Stamp(sec(checked)), Reason: api.Reason(reason)}},
 		Conditions: []metav1.Condition{{Type: api.Fenceable, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(sec(checked))}},
 	}
 	return t
@@ -77,8 +78,8 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 		t.Errorf("asked for %s, and then for %s", first, got)
 	}
 	done := wish.DeepCopy()
-	done.Status.LastChecked = stamp(time.Now())
-	done.Status.CheckNow = &api.CheckNow{Value: "1", At: *stamp(time.Now()), DoneAt: stamp(time.Now())}
+	done.Status.LastChecked = leases.Stamp(time.Now())
+	done.Status.CheckNow = &api.CheckNow{Value: "1", At: *leases.Stamp(time.Now()), DoneAt: leases.Stamp(time.Now())}
 	f.set(targetsURL, done)
 	wish.Name, wish.Status.NodeUID, wish.Status.LastChecked = "a", "node-a", done.Status.LastChecked
 	f.set(targetsURL, wish)
@@ -90,7 +91,7 @@ func TestANodeIsAskedForWhenAPersonSaysSo(t *testing.T) {
 // TestADeviceThatIsLeftAloneIsNotWaitedFor: its old result would be first in line for ever.
 func TestADeviceThatIsLeftAloneIsNotWaitedFor(t *testing.T) {
 	target := targetIn("a", string(api.DeviceDenied), 0)
-	target.Status.LastChecked = stamp(sec(1800))
+	target.Status.LastChecked = leases.Stamp(sec(1800))
 	if v := viewOfTarget(target); !v.oldest.Equal(sec(1800)) {
 		t.Errorf("it waits since %s", v.oldest)
 	}
@@ -156,7 +157,7 @@ func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 func TestAnotherSourcesTurnStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
-	theirs := api.NodeTurn{NodeName: "b", Until: *stamp(time.Now().Add(time.Hour))}
+	theirs := api.NodeTurn{NodeName: "b", Until: *leases.Stamp(time.Now().Add(time.Hour))}
 	f.between = func(l *api.FenceLedger) { l.Status.Checks = append(l.Status.Checks, theirs) }
 	_, b := startWith(t, f, Options{Resync: time.Hour, CheckEvery: 2 * time.Second})
 	b.Until(t, func(e event.Event) bool { return e.Type() == events.NodeCheck })
@@ -172,7 +173,7 @@ func TestAnotherSourcesTurnStays(t *testing.T) {
 // still written.
 func TestTurnsOfTomorrowStay(t *testing.T) {
 	f := newFakeAPI(t)
-	until := stamp(time.Now().Add(time.Hour))
+	until := leases.Stamp(time.Now().Add(time.Hour))
 	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
 	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
 	c := f.client()

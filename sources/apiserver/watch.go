@@ -19,9 +19,9 @@ import (
 
 // The watched resources, as the API server names them.
 const (
-	nodes  = "nodes"
-	leases = "leases"
-	fences = "nodefences"
+	nodes         = "nodes"
+	kubeletLeases = "leases"
+	fences        = "nodefences"
 	// problems are Kubernetes Events about Nodes.
 	problems = "events"
 	// leaseNamespace is where kubelets keep their Leases.
@@ -46,7 +46,7 @@ func (s *Source) watches(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, w := range []watched{
 		{corev1.SchemeGroupVersion, "/api", nodes, nodes, "", all, &corev1.Node{}, slim.Node, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", leases, leases, leaseNamespace, all, &coordinationv1.Lease{}, slim.Lease, s.leaseHandler()},
+		{coordinationv1.SchemeGroupVersion, "/apis", kubeletLeases, kubeletLeases, leaseNamespace, all, &coordinationv1.Lease{}, slim.Lease, s.leaseHandler()},
 		{api.GroupVersion, "/apis", fences, fences, "", all, &api.NodeFence{}, slim.Fence, s.fenceHandler()},
 	} {
 		done, err := s.watch(ctx, scheme, w)

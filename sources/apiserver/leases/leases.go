@@ -1,4 +1,4 @@
-package apiserver
+package leases
 
 import (
 	"log/slog"
@@ -13,11 +13,14 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
-// leaseStore has what is known of the Leases, and which events were sent for them. It puts
-// events into the outbox while it holds its lock. Lock order: leaseStore, then outbox. The
+// Heartbeat is how old the ledger's picture may get while nothing changes.
+const Heartbeat = 10 * time.Second
+
+// Store has what is known of the Leases, and which events were sent for them. It puts
+// events into the outbox while it holds its lock. Lock order: Store, then outbox. The
 // outbox sends only the event of a node that was put last, so the order of puts must be the
 // order of changes.
-type leaseStore struct {
+type Store struct {
 	source events.Source
 	outbox *outbox.Outbox
 	log    *slog.Logger
@@ -30,54 +33,54 @@ type leaseStore struct {
 	told map[string]string
 }
 
-func newLeaseStore(source events.Source, out *outbox.Outbox, log *slog.Logger) *leaseStore {
-	p := &leaseStore{source: source, outbox: out, log: log}
-	p.begin(time.Time{})
+func New(source events.Source, out *outbox.Outbox, log *slog.Logger) *Store {
+	p := &Store{source: source, outbox: out, log: log}
+	p.Begin(time.Time{})
 	return p
 }
 
-// begin resets the store before each lead.
-func (p *leaseStore) begin(now time.Time) {
+// Begin resets the store before each lead.
+func (p *Store) Begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture, p.drawn, p.told = newPicture(now), api.LeasePicture{}, nil
 }
 
-// seed takes over the ledger's picture, once the Leases have been listed.
-func (p *leaseStore) seed(old api.LeasePicture) {
+// Seed takes over the ledger's picture, once the Leases have been listed.
+func (p *Store) Seed(old api.LeasePicture) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.picture.seed(old)
+	p.picture.inherit(old)
 }
 
-func (p *leaseStore) pause(now time.Time) {
+func (p *Store) Pause(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.picture.pause(now)
+	p.picture.breaks(now)
 }
 
-func (p *leaseStore) resume(now time.Time) {
+func (p *Store) Resume(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.picture.resume(now)
+	p.picture.stands(now)
 }
 
-// saw notes a Lease as it is now, and tells whether it has moved, or was not known.
-func (p *leaseStore) saw(l *coordinationv1.Lease, now time.Time) (moved bool) {
+// Saw notes a Lease as it is now, and tells whether it has moved, or was not known.
+func (p *Store) Saw(l *coordinationv1.Lease, now time.Time) (moved bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.picture.observe(l.Name, look.LeaseMark(l), look.LeaseRenewal(l), now)
 }
 
-func (p *leaseStore) gone(node string) {
+func (p *Store) Gone(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture.forget(node)
 }
 
-// tooSlow warns of a Lease whose renewal interval is longer than nodefence accepts, once
+// TooSlow warns of a Lease whose renewal interval is longer than nodefence accepts, once
 // for each interval that the Lease says.
-func (p *leaseStore) tooSlow(old, l *coordinationv1.Lease) {
+func (p *Store) TooSlow(old, l *coordinationv1.Lease) {
 	said, is := look.LeaseTooSlow(l)
 	if !is {
 		return
@@ -91,35 +94,35 @@ func (p *leaseStore) tooSlow(old, l *coordinationv1.Lease) {
 		"node", l.Name, "says", said.String(), "counted", look.SlowestRenewal.String())
 }
 
-// drawing is the present picture, compared with the ledger's picture.
-type drawing struct {
+// Drawing is the present picture, compared with the ledger's picture.
+type Drawing struct {
 	api.LeasePicture
-	// watched says that the watch on the Leases stands.
-	watched bool
-	// news says that the picture is to be written: it shows something else than the
+	// Watched says that the watch on the Leases stands.
+	Watched bool
+	// News says that the picture is to be written: it shows something else than the
 	// ledger's picture, or that picture is too old.
-	news bool
-	// age is the age of the ledger's picture, if that shows the same.
-	age time.Duration
+	News bool
+	// Age is the age of the ledger's picture, if that shows the same.
+	Age time.Duration
 }
 
-func (p *leaseStore) look(here map[string]string, now time.Time) drawing {
+func (p *Store) Look(here map[string]string, now time.Time) Drawing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	d := drawing{
+	d := Drawing{
 		LeasePicture: p.picture.now(func(node string) bool { _, ok := here[node]; return ok }, now),
-		watched:      p.picture.paused.IsZero(), news: true,
+		Watched:      p.picture.paused.IsZero(), News: true,
 	}
 	if same(p.drawn, d.LeasePicture) {
-		d.age = now.Sub(p.drawn.ObservedAt.Time)
-		d.news = d.age >= heartbeat
+		d.Age = now.Sub(p.drawn.ObservedAt.Time)
+		d.News = d.Age >= Heartbeat
 	}
 	return d
 }
 
-// kept notes that the ledger has this picture. It reports whether fewer Leases stand still
+// Kept notes that the ledger has this picture. It reports whether fewer Leases stand still
 // than in the picture before.
-func (p *leaseStore) kept(now api.LeasePicture) (fewer bool) {
+func (p *Store) Kept(now api.LeasePicture) (fewer bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fewer = now.StillCount < p.drawn.StillCount

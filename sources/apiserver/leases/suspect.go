@@ -1,4 +1,4 @@
-package apiserver
+package leases
 
 import (
 	"time"
@@ -7,12 +7,12 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
-// suspects sends an event for each Lease that stands still in the ledger's picture, once
+// Suspects sends an event for each Lease that stands still in the ledger's picture, once
 // for each mark of the Lease. The event goes to the gate whatever the policies say, because
 // the source does not evaluate policies. A node with an open fence needs no event. A
 // picture that spans less than a renewal is not used: a Lease may look still in it only
 // because nobody watched (S15: no fence begins on such a picture).
-func (p *leaseStore) suspects(here map[string]string, open map[string]*api.NodeFence, now time.Time) {
+func (p *Store) Suspects(here map[string]string, open map[string]*api.NodeFence, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	still := map[string]string{}
@@ -29,8 +29,8 @@ func (p *leaseStore) suspects(here map[string]string, open map[string]*api.NodeF
 	p.told = still
 }
 
-// suspectsAgain sends all of them again (S19: a lost event costs time only).
-func (p *leaseStore) suspectsAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
+// SuspectsAgain sends all of them again (S19: a lost event costs time only).
+func (p *Store) SuspectsAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.suspiciousLocked(here) {
@@ -41,7 +41,7 @@ func (p *leaseStore) suspectsAgain(here map[string]string, open map[string]*api.
 }
 
 // suspiciousLocked returns the still Leases of nodes that exist.
-func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLease) {
+func (p *Store) suspiciousLocked(here map[string]string) (all []api.StillLease) {
 	if !spans(p.drawn) || !p.picture.paused.IsZero() {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (p *leaseStore) suspiciousLocked(here map[string]string) (all []api.StillLe
 }
 
 // sendLocked sends the event of one Lease. The event is stale once the Lease has moved.
-func (p *leaseStore) sendLocked(l api.StillLease, uid string, resync, now time.Time) {
+func (p *Store) sendLocked(l api.StillLease, uid string, resync, now time.Time) {
 	p.outbox.Put(outbox.Letter{
 		Event: p.source.Suspect(l.NodeName, uid, l.Renewed, l.Since.Time, resync, now), About: "suspect/" + l.NodeName,
 		Stale: func() bool {

@@ -1,11 +1,7 @@
-package apiserver
+package leases
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
-	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/look"
-	"github.com/nodefence/nodefence/sources/apiserver/due"
 )
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -29,18 +23,18 @@ type step func(*picture)
 func moves(node, mark string, at float64) step {
 	return func(p *picture) { p.observe(node, mark, renewal, sec(at)) }
 }
-func away(at float64) step { return func(p *picture) { p.pause(sec(at)) } }
-func back(at float64) step { return func(p *picture) { p.resume(sec(at)) } }
+func away(at float64) step { return func(p *picture) { p.breaks(sec(at)) } }
+func back(at float64) step { return func(p *picture) { p.stands(sec(at)) } }
 func kept(still ...api.StillLease) step {
-	return func(p *picture) { p.seed(api.LeasePicture{Still: still}) }
+	return func(p *picture) { p.inherit(api.LeasePicture{Still: still}) }
 }
 
 func still(node, mark string, since float64, stale bool) api.StillLease {
-	return api.StillLease{NodeName: node, Renewed: mark, Since: *stamp(sec(since)), Stale: stale}
+	return api.StillLease{NodeName: node, Renewed: mark, Since: *Stamp(sec(since)), Stale: stale}
 }
 
 func pictureOf(since, at float64, total int32, s ...api.StillLease) api.LeasePicture {
-	p := api.LeasePicture{Since: stamp(sec(since)), ObservedAt: stamp(sec(at)), Total: total, StillCount: int32(len(s)), Still: s}
+	p := api.LeasePicture{Since: Stamp(sec(since)), ObservedAt: Stamp(sec(at)), Total: total, StillCount: int32(len(s)), Still: s}
 	if total > 0 {
 		p.Renewal = metav1.Duration{Duration: renewal}
 	}
@@ -67,7 +61,7 @@ func TestPicture(t *testing.T) {
 		"moved since the last picture was kept":         {[]step{moves("a", "2", 0), kept(still("a", "1", -30, true))}, 1, pictureOf(0, 1, 1)},
 		"a kept picture from the future changes nothing": {[]step{moves("a", "1", 0), kept(still("a", "1", 5, true))}, 12, pictureOf(0, 12, 1,
 			still("a", "1", 0, false))},
-		"a picture that named not all was kept: no look at the others yet": {[]step{moves("a", "1", 0), moves("b", "1", 0), func(p *picture) { p.seed(api.LeasePicture{StillCount: 1}) }},
+		"a picture that named not all was kept: no look at the others yet": {[]step{moves("a", "1", 0), moves("b", "1", 0), func(p *picture) { p.inherit(api.LeasePicture{StillCount: 1}) }},
 			10, pictureOf(2, 10, 2)},
 		"a gap within a renewal is none": {[]step{moves("a", "1", 0), away(2), back(12), moves("a", "2", 12)}, 13, pictureOf(0, 13, 1)},
 		"a gap longer than a renewal begins the look anew (S15)": {[]step{moves("a", "1", 0), moves("b", "1", 0), away(2), back(12.1), moves("a", "2", 12.1), moves("b", "1", 12.1)},
@@ -78,7 +72,7 @@ func TestPicture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPicture(t0)
-			p.resume(t0)
+			p.stands(t0)
 			for _, s := range c.steps {
 				s(p)
 			}
@@ -95,7 +89,7 @@ func TestANewPictureIsBlindUntilTheWatchStands(t *testing.T) {
 	if p.paused.IsZero() {
 		t.Error("it claims to see before anybody watches")
 	}
-	p.resume(sec(3))
+	p.stands(sec(3))
 	if !p.paused.IsZero() || !p.since.Equal(sec(3)) {
 		t.Errorf("paused %v, since %v", p.paused, p.since)
 	}
@@ -122,33 +116,10 @@ func TestPicturesThatShowTheSame(t *testing.T) {
 	}
 }
 
-// TestALeaseThatClaimsHalfALife: a node writes its own Lease, and the duration that it
-// writes must not hold the fences of all other nodes (S14, S15). It is warned of, once.
-func TestALeaseThatClaimsHalfALife(t *testing.T) {
-	var log bytes.Buffer
-	s := &Source{now: time.Now, leases: newLeaseStore("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: due.New("c", nil, time.Hour)}
-	h := s.leaseHandler()
-	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
-	h.OnAdd(one, true)
-	h.OnUpdate(one, two)
-	h.OnUpdate(two, leaseIn("a", 3, 40))
-	if n := strings.Count(log.String(), "leaseDurationSeconds"); n != 1 {
-		t.Errorf("told %d times: %s", n, log.String())
-	}
-	f := newFakeAPI(t)
-	f.set(nodesURL, nodeIn("a", "True", 0))
-	f.set(leasesURL, leaseIn("a", 1, math.MaxInt32))
-	start(t, f, time.Hour)
-	p := f.picture(t, func(p api.LeasePicture) bool { return p.Total == 1 })
-	if p.Renewal.Duration != look.SlowestRenewal {
-		t.Errorf("all fences wait for %s", p.Renewal.Duration)
-	}
-}
-
 // TestAPictureOfAThousandStillLeases names the first of them, and says how many there are.
 func TestAPictureOfAThousandStillLeases(t *testing.T) {
 	p := newPicture(t0)
-	p.resume(t0)
+	p.stands(t0)
 	for i := range 1000 {
 		p.observe(fmt.Sprintf("n%03d", i), "1", renewal, t0)
 	}

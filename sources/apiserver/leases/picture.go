@@ -1,4 +1,4 @@
-package apiserver
+package leases
 
 import (
 	"cmp"
@@ -30,14 +30,14 @@ type observed struct {
 	renewal time.Duration
 }
 
-// newPicture returns an empty picture; resume begins the observation.
+// newPicture returns an empty picture; stands begins the observation.
 func newPicture(now time.Time) *picture {
 	return &picture{since: now, paused: now, heard: now, leases: map[string]observed{}}
 }
 
-// seed takes over, from an earlier picture, since when Leases stand still: a Lease with the
+// inherit takes over, from an earlier picture, since when Leases stand still: a Lease with the
 // same mark has not moved in between.
-func (p *picture) seed(old api.LeasePicture) {
+func (p *picture) inherit(old api.LeasePicture) {
 	for _, s := range old.Still {
 		if o, ok := p.leases[s.NodeName]; ok && o.renewed == s.Renewed && s.Since.Time.Before(o.moved) {
 			o.moved = s.Since.Time
@@ -51,14 +51,14 @@ func (p *picture) seed(old api.LeasePicture) {
 	}
 }
 
-// pause notes that the watch is broken.
-func (p *picture) pause(now time.Time) {
+// breaks notes that the watch is broken.
+func (p *picture) breaks(now time.Time) {
 	if p.paused.IsZero() {
 		p.paused = now
 	}
 }
 
-func (p *picture) resume(now time.Time) {
+func (p *picture) stands(now time.Time) {
 	if !p.paused.IsZero() && now.Sub(p.paused) > p.renewal() {
 		p.since = now
 	}
@@ -95,7 +95,7 @@ func (p *picture) renewal() time.Duration {
 // now draws the picture. A Lease that missed a renewal is suspect after 1.2 renewals (12 s
 // with the kubelet's defaults), and stale after two (20 s).
 func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePicture {
-	out := api.LeasePicture{Since: stamp(p.since), ObservedAt: stamp(now)}
+	out := api.LeasePicture{Since: Stamp(p.since), ObservedAt: Stamp(now)}
 	for node, o := range p.leases {
 		if !exists(node) {
 			continue
@@ -107,7 +107,7 @@ func (p *picture) now(exists func(node string) bool, now time.Time) api.LeasePic
 			continue
 		}
 		out.Still = append(out.Still, api.StillLease{
-			NodeName: node, Renewed: o.renewed, Since: *stamp(o.moved), Stale: still >= 2*o.renewal,
+			NodeName: node, Renewed: o.renewed, Since: *Stamp(o.moved), Stale: still >= 2*o.renewal,
 		})
 	}
 	slices.SortFunc(out.Still, func(a, b api.StillLease) int { return cmp.Compare(a.NodeName, b.NodeName) })
@@ -130,7 +130,7 @@ func spans(p api.LeasePicture) bool {
 	return p.ObservedAt != nil && p.Since != nil && p.ObservedAt.Sub(p.Since.Time) >= p.Renewal.Duration
 }
 
-func stamp(t time.Time) *api.Time {
+func Stamp(t time.Time) *api.Time {
 	m := metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 	return &m
 }
