@@ -33,32 +33,38 @@ type Store struct {
 	told map[string]string
 }
 
+// New returns a store without Leases, as it is before the first lead. It logs what TooSlow warns
+// of.
 func New(source events.Source, out *outbox.Outbox, log *slog.Logger) *Store {
 	p := &Store{source: source, outbox: out, log: log}
 	p.Begin(time.Time{})
 	return p
 }
 
-// Begin resets the store before each lead.
+// Begin resets the store before each lead. The watch counts as broken until Resume.
 func (p *Store) Begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture, p.drawn, p.told = newPicture(now), api.LeasePicture{}, nil
 }
 
-// Seed takes over the ledger's picture, once the Leases have been listed.
+// Seed takes over, from the ledger's picture, since when Leases stand still. Call it once, when the
+// Leases have been listed.
 func (p *Store) Seed(old api.LeasePicture) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture.inherit(old)
 }
 
+// Pause notes that the watch on the Leases is broken; of several calls the first counts.
 func (p *Store) Pause(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.picture.breaks(now)
 }
 
+// Resume notes that the watch stands. After a gap longer than a renewal the observation begins
+// again.
 func (p *Store) Resume(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,6 +78,7 @@ func (p *Store) Saw(l *coordinationv1.Lease, now time.Time) (moved bool) {
 	return p.picture.observe(l.Name, look.LeaseMark(l), look.LeaseRenewal(l), now)
 }
 
+// Gone forgets the Lease of a node, which was deleted.
 func (p *Store) Gone(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,6 +113,8 @@ type Drawing struct {
 	Age time.Duration
 }
 
+// Look draws the picture of the Leases of the nodes that exist. here has the UIDs of these nodes
+// by name; now is the API server's time.
 func (p *Store) Look(here map[string]string, now time.Time) Drawing {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -58,6 +58,7 @@ func (p *picture) breaks(now time.Time) {
 	}
 }
 
+// stands notes that the watch stands.
 func (p *picture) stands(now time.Time) {
 	if !p.paused.IsZero() && now.Sub(p.paused) > p.renewal() {
 		p.since = now
@@ -130,6 +131,7 @@ func spans(p api.LeasePicture) bool {
 	return p.ObservedAt != nil && p.Since != nil && p.ObservedAt.Sub(p.Since.Time) >= p.Renewal.Duration
 }
 
+// Stamp is a time as the API server keeps it: in UTC, to the microsecond.
 func Stamp(t time.Time) *api.Time {
 	m := metav1.NewMicroTime(t.UTC().Truncate(time.Microsecond))
 	return &m
