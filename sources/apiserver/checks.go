@@ -7,6 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
+	"github.com/nodefence/nodefence/sources/apiserver/pace"
 )
 
 // turns hands out the turns that begin before the next write of the picture.
@@ -16,8 +17,8 @@ func (t *targetStore) turns(now time.Time, here map[string]string, free []freeNo
 	if !t.listed {
 		return
 	}
-	t.pace.forget(func(node string) bool { _, ok := here[node]; return ok })
-	t.pace.give(now, leases.Heartbeat, t.candidatesLocked(free))
+	t.pace.Forget(func(node string) bool { _, ok := here[node]; return ok })
+	t.pace.Give(now, leases.Heartbeat, t.candidatesLocked(free))
 }
 
 // toStand returns the turns that the ledger should hold, given the ledger as it was read.
@@ -29,21 +30,21 @@ func (t *targetStore) toStand(l *api.FenceLedger, now time.Time) []api.NodeTurn 
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.pace.ledger(now, l.Status.Checks)
+	return t.pace.Ledger(now, l.Status.Checks)
 }
 
 // written notes that the ledger holds these turns.
 func (t *targetStore) written(turns []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pace.written(turns)
+	t.pace.Written(turns)
 }
 
 // begun returns the turns that begin now.
-func (t *targetStore) begun(now time.Time) []turn {
+func (t *targetStore) begun(now time.Time) []pace.Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.pace.due(now)
+	return t.pace.Due(now)
 }
 
 // freeNode is a node that may be checked now.
@@ -69,12 +70,12 @@ func freeOf(here map[string]string, open map[string]*api.NodeFence, p api.LeaseP
 }
 
 // candidatesLocked returns these nodes with what is known of their devices.
-func (t *targetStore) candidatesLocked(free []freeNode) (all []candidate) {
+func (t *targetStore) candidatesLocked(free []freeNode) (all []pace.Candidate) {
 	for _, n := range free {
-		c := candidate{node: n.name, uid: n.uid, devices: 1}
+		c := pace.Candidate{Node: n.name, UID: n.uid, Devices: 1}
 		if v := t.byNode[n.name]; v != nil && v.nodeUID == n.uid {
-			c.devices, c.oldest, c.latest, c.now = max(1, v.devices), v.oldest, v.latest, v.asked
-			c.stale = v.configs != "" && v.configs != t.configs && v.latest.Before(t.configsSince.Add(clocksDiffer))
+			c.Devices, c.Oldest, c.Latest, c.Asked = max(1, v.devices), v.oldest, v.latest, v.asked
+			c.Stale = v.configs != "" && v.configs != t.configs && v.latest.Before(t.configsSince.Add(pace.ClocksDiffer))
 		}
 		all = append(all, c)
 	}
@@ -96,11 +97,11 @@ func (t *targetStore) configured(seen *api.ConfigsSeen, now time.Time) {
 func (t *targetStore) hurries(now time.Time, age time.Duration, free []freeNode) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.listed || t.pace.at.IsZero() {
+	if !t.listed || !t.pace.Begun() {
 		return t.listed
 	}
-	return age >= hurry && slices.ContainsFunc(t.candidatesLocked(free), func(c candidate) bool {
-		return c.now && t.pace.urgent(c, now)
+	return age >= hurry && slices.ContainsFunc(t.candidatesLocked(free), func(c pace.Candidate) bool {
+		return c.Asked && t.pace.Urgent(c, now)
 	})
 }
 
@@ -112,12 +113,12 @@ const hurry = time.Second
 func (s *Source) sendChecks() {
 	now := s.now()
 	for _, t := range s.targets.begun(now) {
-		if v, ok := s.nodes.get(t.node); !ok || v.uid != t.uid || s.due.HasOpen(t.node) {
+		if v, ok := s.nodes.get(t.Node); !ok || v.uid != t.UID || s.due.HasOpen(t.Node) {
 			continue
 		}
 		s.outbox.Put(outbox.Letter{
-			Event: s.o.Source.Check(t.node, t.uid, t.at, t.until, now), About: "check/" + t.node,
-			Stale: func() bool { return s.now().Sub(t.at) > lateness || s.due.HasOpen(t.node) },
+			Event: s.o.Source.Check(t.Node, t.UID, t.At, t.Until, now), About: "check/" + t.Node,
+			Stale: func() bool { return s.now().Sub(t.At) > pace.Lateness || s.due.HasOpen(t.Node) },
 		})
 	}
 }

@@ -160,8 +160,8 @@ func TestOtherConfigMapsMakeNodesUrgent(t *testing.T) {
 	}
 	urgent := func(now time.Time) (all []string) {
 		for _, c := range s.candidatesLocked(free) {
-			if s.pace.urgent(c, now) {
-				all = append(all, c.node)
+			if s.pace.Urgent(c, now) {
+				all = append(all, c.Node)
 			}
 		}
 		return all

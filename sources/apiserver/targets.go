@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/pace"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
@@ -109,7 +110,7 @@ type targetStore struct {
 	mu     sync.Mutex
 	byNode map[string]*targetView
 	// pace gives the turns for checks; listed says that the FenceTargets are known.
-	pace   *pace
+	pace   *pace.Pace
 	listed bool
 	hostHA *hostHA
 	// configs is the version of the ConfigMaps, and since when this source has seen it.
@@ -129,7 +130,7 @@ func newTargetStore() *targetStore {
 func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.byNode, t.pace, t.listed, t.hostHA = map[string]*targetView{}, newPace(every, shown), false, newHostHA()
+	t.byNode, t.pace, t.listed, t.hostHA = map[string]*targetView{}, pace.New(every, shown), false, newHostHA()
 	t.configs, t.configsSince = "", time.Time{}
 	t.unfenceable.Reset()
 }
@@ -154,7 +155,7 @@ func (t *targetStore) saw(name string, now *targetView) {
 	}
 	t.byNode[name] = now
 	t.hostHA.doubtful[name] = true
-	t.pace.answered(name, now.latest)
+	t.pace.Answered(name, now.latest)
 	if now.unfit != "" {
 		t.unfenceable.WithLabelValues(now.unfit).Inc()
 	}

@@ -105,7 +105,7 @@ func TestNobodyIsAskedForWhereChecksAreOff(t *testing.T) {
 	f.picture(t, func(api.LeasePicture) bool { return true })
 	s.targets.mu.Lock()
 	defer s.targets.mu.Unlock()
-	if s.targets.listed || len(s.targets.pace.waiting) > 0 {
+	if s.targets.listed || s.targets.pace.Begun() {
 		t.Error("a node has a turn")
 	}
 }

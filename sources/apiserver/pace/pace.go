@@ -1,4 +1,4 @@
-package apiserver
+package pace
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
-// pace gives nodes their turns to have a device read: one turn in each interval for each
+// Pace gives nodes their turns to have a device read: one turn in each interval for each
 // device, spread evenly, and never closer than leastApart. Some nodes have their turn at
-// once (see urgent). Time is an input.
+// once (see Urgent). Time is an input.
 //
 // A turn is written into the ledger before its check is sent. It is written together with
 // the picture, so checks cost the ledger no write of their own. A fence reads there whether
 // its node's device may be under a read at this moment (S7: one call to a device at a time).
-type pace struct {
+type Pace struct {
 	every time.Duration
 	// at is when the next turn begins; soon is when the next urgent turn begins.
 	at, soon time.Time
@@ -30,29 +30,29 @@ type pace struct {
 	// waiting has the turns that are given, but whose checks are not sent yet. given has
 	// the start of each node's last turn. shown has the end of each turn that the ledger
 	// should hold.
-	waiting []turn
+	waiting []Turn
 	given   map[string]time.Time
 	shown   map[string]time.Time
 }
 
-// turn is the time in which one node's devices may be checked.
-type turn struct {
-	node, uid string
-	at, until time.Time
+// Turn is the time in which one node's devices may be checked.
+type Turn struct {
+	Node, UID string
+	At, Until time.Time
 	// known says that the ledger holds the turn.
 	known bool
 }
 
-// candidate is a node that may be checked now.
-type candidate struct {
-	node, uid string
-	// devices is how many devices the node has, at least 1. oldest is the earliest of the
-	// times at which each device was last read. latest is when any device of the node was
+// Candidate is a node that may be checked now.
+type Candidate struct {
+	Node, UID string
+	// Devices is how many devices the node has, at least 1. Oldest is the earliest of the
+	// times at which each device was last read. Latest is when any device of the node was
 	// last looked at.
-	devices        int
-	oldest, latest time.Time
-	// now says that a person asks for a check; stale, that other ConfigMaps were resolved.
-	now, stale bool
+	Devices        int
+	Oldest, Latest time.Time
+	// Asked says that a person asks for a check; Stale, that other ConfigMaps were resolved.
+	Asked, Stale bool
 }
 
 const (
@@ -67,20 +67,25 @@ const (
 	answersIn = 25 * time.Second
 	// askAgain is the pause after a turn without a result, if nothing is known of the node.
 	askAgain = 2 * time.Minute
-	// lateness is how late after the start of its turn a check is still sent.
-	lateness = 15 * time.Second
+	// Lateness is how late after the start of its turn a check is still sent.
+	Lateness = 15 * time.Second
+	// ClocksDiffer is more than two estimates of the API server's time differ.
+	ClocksDiffer = 2 * time.Second
 )
 
-func newPace(every time.Duration, shown []api.NodeTurn) *pace {
-	p := &pace{every: every, asked: map[string]time.Time{}, given: map[string]time.Time{}, shown: map[string]time.Time{}}
+func New(every time.Duration, shown []api.NodeTurn) *Pace {
+	p := &Pace{every: every, asked: map[string]time.Time{}, given: map[string]time.Time{}, shown: map[string]time.Time{}}
 	for _, t := range shown {
 		p.shown[t.NodeName] = t.Until.Time // turns of an earlier leader
 	}
 	return p
 }
 
-// give hands out the turns that begin before now+ahead, to the nodes that waited longest.
-func (p *pace) give(now time.Time, ahead time.Duration, all []candidate) {
+// Begun reports whether Give was called yet.
+func (p *Pace) Begun() bool { return !p.at.IsZero() }
+
+// Give hands out the turns that begin before now+ahead, to the nodes that waited longest.
+func (p *Pace) Give(now time.Time, ahead time.Duration, all []Candidate) {
 	if p.at.Before(now) {
 		p.at = now
 	}
@@ -92,60 +97,60 @@ func (p *pace) give(now time.Time, ahead time.Duration, all []candidate) {
 	}
 	devices := 0
 	for _, c := range all {
-		devices += max(1, c.devices)
+		devices += max(1, c.Devices)
 	}
 	if devices == 0 {
 		return
 	}
 	step := max(leastApart, p.every/time.Duration(devices))
 	for p.soon.Before(now.Add(ahead)) {
-		urgent := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return !p.urgent(c, now) })
+		urgent := slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return !p.Urgent(c, now) })
 		if len(urgent) == 0 {
 			break
 		}
-		p.turn(p.first(urgent), p.soon)
+		p.assign(p.first(urgent), p.soon)
 		p.at = later(p.at, p.soon.Add(step))
 		p.soon = p.soon.Add(urgentApart)
 	}
 	for p.at.Before(now.Add(ahead)) {
-		p.turn(p.first(all), p.at)
+		p.assign(p.first(all), p.at)
 		p.at = p.at.Add(step)
 	}
 }
 
-// urgent reports whether a node has its turn at once: a person asks for a check, or the node
+// Urgent reports whether a node has its turn at once: a person asks for a check, or the node
 // was not looked at within one interval before the lead began, or never, or it is stale.
 // After a turn without a result it is urgent again a while later, if nothing is known of it
 // yet or a person waits: the function may have been starting at that time.
-func (p *pace) urgent(c candidate, now time.Time) bool {
-	given, had := p.given[c.node]
+func (p *Pace) Urgent(c Candidate, now time.Time) bool {
+	given, had := p.given[c.Node]
 	switch {
-	case had && given.After(c.latest):
-		return c.now && now.Sub(given) > api.CheckTurn || c.oldest.IsZero() && now.Sub(given) > askAgain
-	case c.now:
+	case had && given.After(c.Latest):
+		return c.Asked && now.Sub(given) > api.CheckTurn || c.Oldest.IsZero() && now.Sub(given) > askAgain
+	case c.Asked:
 		return true
 	}
-	return c.stale || c.oldest.Before(p.began.Add(-p.every))
+	return c.Stale || c.Oldest.Before(p.began.Add(-p.every))
 }
 
 // first returns the next node: nodes that a person asks for come first, and then the node
 // that waited longest.
-func (p *pace) first(all []candidate) candidate {
-	rank := func(c candidate) int {
-		if c.now && p.urgent(c, p.soon) {
+func (p *Pace) first(all []Candidate) Candidate {
+	rank := func(c Candidate) int {
+		if c.Asked && p.Urgent(c, p.soon) {
 			return 0
 		}
 		return 1
 	}
-	return slices.MinFunc(all, func(a, b candidate) int {
-		return cmp.Or(rank(a)-rank(b), p.waited(a).Compare(p.waited(b)), cmp.Compare(a.node, b.node))
+	return slices.MinFunc(all, func(a, b Candidate) int {
+		return cmp.Or(rank(a)-rank(b), p.waited(a).Compare(p.waited(b)), cmp.Compare(a.Node, b.Node))
 	})
 }
 
-func (p *pace) turn(c candidate, at time.Time) {
-	t := turn{node: c.node, uid: c.uid, at: at, until: at.Add(api.CheckTurn)}
+func (p *Pace) assign(c Candidate, at time.Time) {
+	t := Turn{Node: c.Node, UID: c.UID, At: at, Until: at.Add(api.CheckTurn)}
 	p.waiting = append(p.waiting, t)
-	p.given[c.node], p.shown[c.node] = t.at, t.until
+	p.given[c.Node], p.shown[c.Node] = t.At, t.Until
 }
 
 func later(a, b time.Time) time.Time {
@@ -156,18 +161,18 @@ func later(a, b time.Time) time.Time {
 }
 
 // waited is the time since when a node waits. A turn without a result counts as a turn.
-func (p *pace) waited(c candidate) time.Time {
-	if given := p.given[c.node]; given.After(c.latest) {
+func (p *Pace) waited(c Candidate) time.Time {
+	if given := p.given[c.Node]; given.After(c.Latest) {
 		return given
 	}
-	return c.oldest
+	return c.Oldest
 }
 
-// ledger returns the turns that the ledger should hold, given those that it holds: every
+// Ledger returns the turns that the ledger should hold, given those that it holds: every
 // turn that is not over, lost ones included; nil if nothing is to change. A turn for which
 // the ledger has no room is never sent.
-func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
-	over := func(until time.Time) bool { return now.Sub(until) > clocksDiffer }
+func (p *Pace) Ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
+	over := func(until time.Time) bool { return now.Sub(until) > ClocksDiffer }
 	maps.DeleteFunc(p.shown, func(_ string, until time.Time) bool { return over(until) })
 	all := slices.DeleteFunc(slices.Clone(stands), func(t api.NodeTurn) bool { return over(t.Until.Time) })
 	at := map[string]int{}
@@ -193,56 +198,53 @@ func (p *pace) ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
 	return all
 }
 
-// written notes which turns the ledger holds.
-func (p *pace) written(stands []api.NodeTurn) {
+// Written notes which turns the ledger holds.
+func (p *Pace) Written(stands []api.NodeTurn) {
 	until := map[string]time.Time{}
 	for _, t := range stands {
 		until[t.NodeName] = t.Until.Time
 	}
 	for i := range p.waiting {
 		t := &p.waiting[i]
-		t.known = t.known || !until[t.node].Before(leases.Stamp(t.until).Time)
+		t.known = t.known || !until[t.Node].Before(leases.Stamp(t.Until).Time)
 	}
 }
 
-// due takes the turns that begin now, as many as may be under way at a time. A late turn
+// Due takes the turns that begin now, as many as may be under way at a time. A late turn
 // is dropped, and its node waits as before.
-func (p *pace) due(now time.Time) (all []turn) {
+func (p *Pace) Due(now time.Time) (all []Turn) {
 	for node, at := range p.asked {
 		if now.Sub(at) > answersIn {
 			delete(p.asked, node)
 		}
 	}
-	p.waiting = slices.DeleteFunc(p.waiting, func(t turn) bool {
-		late := now.Sub(t.at) > lateness
+	p.waiting = slices.DeleteFunc(p.waiting, func(t Turn) bool {
+		late := now.Sub(t.At) > Lateness
 		switch {
 		case late:
-			if p.given[t.node].Equal(t.at) {
-				delete(p.given, t.node)
+			if p.given[t.Node].Equal(t.At) {
+				delete(p.given, t.Node)
 			}
 			return true
-		case t.at.After(now) || !t.known || len(p.asked) >= atATime:
+		case t.At.After(now) || !t.known || len(p.asked) >= atATime:
 			return false
 		}
-		p.asked[t.node] = now
+		p.asked[t.Node] = now
 		all = append(all, t)
 		return true
 	})
 	return all
 }
 
-// answered notes that some device of the node was looked at, at this time.
-func (p *pace) answered(node string, at time.Time) {
-	if asked, ok := p.asked[node]; ok && at.Add(clocksDiffer).After(asked) {
+// Answered notes that some device of the node was looked at, at this time.
+func (p *Pace) Answered(node string, at time.Time) {
+	if asked, ok := p.asked[node]; ok && at.Add(ClocksDiffer).After(asked) {
 		delete(p.asked, node)
 	}
 }
 
-// clocksDiffer is more than two estimates of the API server's time differ.
-const clocksDiffer = 2 * time.Second
-
-// forget drops nodes that are gone.
-func (p *pace) forget(exists func(node string) bool) {
+// Forget drops nodes that are gone.
+func (p *Pace) Forget(exists func(node string) bool) {
 	for node := range p.given {
 		if !exists(node) {
 			delete(p.given, node)

@@ -1,4 +1,4 @@
-package apiserver
+package pace
 
 import (
 	"fmt"
@@ -11,41 +11,48 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func sec(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
+
+// pictureEvery is how often the source looks whose turn it is.
+const pictureEvery = 500 * time.Millisecond
+
 // played gives turns to these nodes for so long, with a picture written each
-// leases.Heartbeat, and carries each check out at once.
-func played(p *pace, all []candidate, long time.Duration) (turns []turn) {
+// heartbeat, and carries each check out at once.
+func played(p *Pace, all []Candidate, long time.Duration) (turns []Turn) {
 	var stands []api.NodeTurn
 	for now := t0; now.Before(t0.Add(long)); now = now.Add(pictureEvery) {
 		if now.Sub(t0)%leases.Heartbeat == 0 {
-			p.give(now, leases.Heartbeat, all)
+			p.Give(now, leases.Heartbeat, all)
 			stands = p.keptIn(stands, now)
 		}
-		for _, t := range p.due(now) {
+		for _, t := range p.Due(now) {
 			turns = append(turns, t)
 			for i := range all {
-				if c := &all[i]; c.node == t.node && c.devices <= 1 {
-					c.oldest, c.latest = now, now
+				if c := &all[i]; c.Node == t.Node && c.Devices <= 1 {
+					c.Oldest, c.Latest = now, now
 				}
 			}
-			p.answered(t.node, now)
+			p.Answered(t.Node, now)
 		}
 	}
 	return turns
 }
 
 // keptIn writes the turns beside these, and tells which stand there then.
-func (p *pace) keptIn(stands []api.NodeTurn, now time.Time) []api.NodeTurn {
-	if all := p.ledger(now, stands); all != nil {
+func (p *Pace) keptIn(stands []api.NodeTurn, now time.Time) []api.NodeTurn {
+	if all := p.Ledger(now, stands); all != nil {
 		stands = all
 	}
-	p.written(stands)
+	p.Written(stands)
 	return stands
 }
 
 // fleet are nodes that were looked at a moment ago.
-func fleet(n int) (all []candidate) {
+func fleet(n int) (all []Candidate) {
 	for i := range n {
-		all = append(all, candidate{node: fmt.Sprintf("n%04d", i), devices: 1, oldest: sec(-1), latest: sec(-1)})
+		all = append(all, Candidate{Node: fmt.Sprintf("n%04d", i), Devices: 1, Oldest: sec(-1), Latest: sec(-1)})
 	}
 	return all
 }
@@ -64,16 +71,16 @@ func TestTurnsAreSpreadEvenly(t *testing.T) {
 		"a short interval":                    {4, 2 * time.Second, time.Second, 4 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turns := played(newPace(c.every, nil), fleet(c.nodes), 3*c.each)
+			turns := played(New(c.every, nil), fleet(c.nodes), 3*c.each)
 			last, seen := map[string]time.Time{}, time.Time{}
 			for _, turn := range turns {
-				if !seen.IsZero() && turn.at.Sub(seen) != c.apart {
-					t.Fatalf("%s after %s, want %s", turn.node, turn.at.Sub(seen), c.apart)
+				if !seen.IsZero() && turn.At.Sub(seen) != c.apart {
+					t.Fatalf("%s after %s, want %s", turn.Node, turn.At.Sub(seen), c.apart)
 				}
-				if was, ok := last[turn.node]; ok && turn.at.Sub(was) != c.each {
-					t.Fatalf("%s again after %s, want %s", turn.node, turn.at.Sub(was), c.each)
+				if was, ok := last[turn.Node]; ok && turn.At.Sub(was) != c.each {
+					t.Fatalf("%s again after %s, want %s", turn.Node, turn.At.Sub(was), c.each)
 				}
-				last[turn.node], seen = turn.at, turn.at
+				last[turn.Node], seen = turn.At, turn.At
 			}
 			if len(last) != c.nodes {
 				t.Errorf("%d of %d nodes had a turn", len(last), c.nodes)
@@ -84,23 +91,23 @@ func TestTurnsAreSpreadEvenly(t *testing.T) {
 
 // TestWhoWaitedLongestIsNext, also for a new leader, and after a turn without a result.
 func TestWhoWaitedLongestIsNext(t *testing.T) {
-	seen := func(node string, oldest, latest float64) candidate {
-		return candidate{node: node, devices: 1, oldest: sec(oldest), latest: sec(latest)}
+	seen := func(node string, oldest, latest float64) Candidate {
+		return Candidate{Node: node, Devices: 1, Oldest: sec(oldest), Latest: sec(latest)}
 	}
 	for name, c := range map[string]struct {
-		all  []candidate
+		all  []Candidate
 		want []string
 	}{
-		"as their FenceTargets say":             {[]candidate{seen("a", -10, -10), seen("b", -30, -30), seen("c", -20, -20)}, []string{"b", "c", "a", "b"}},
-		"one that was never checked":            {[]candidate{seen("a", -10, -10), {node: "z"}}, []string{"z", "a", "z", "a"}},
-		"one with a device that was never read": {[]candidate{seen("a", -10, -10), {node: "z", devices: 1, latest: sec(-5)}}, []string{"z", "a", "z", "a"}},
+		"as their FenceTargets say":             {[]Candidate{seen("a", -10, -10), seen("b", -30, -30), seen("c", -20, -20)}, []string{"b", "c", "a", "b"}},
+		"one that was never checked":            {[]Candidate{seen("a", -10, -10), {Node: "z"}}, []string{"z", "a", "z", "a"}},
+		"one with a device that was never read": {[]Candidate{seen("a", -10, -10), {Node: "z", Devices: 1, Latest: sec(-5)}}, []string{"z", "a", "z", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPace(time.Duration(len(c.all))*time.Minute, nil)
-			p.give(t0, 4*time.Minute, c.all) // none of them is carried out
+			p := New(time.Duration(len(c.all))*time.Minute, nil)
+			p.Give(t0, 4*time.Minute, c.all) // none of them is carried out
 			var got []string
 			for _, turn := range p.waiting {
-				got = append(got, turn.node)
+				got = append(got, turn.Node)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
@@ -111,8 +118,8 @@ func TestWhoWaitedLongestIsNext(t *testing.T) {
 
 // TestEachDeviceHasItsShare: a node with two devices has a turn twice in an interval.
 func TestEachDeviceHasItsShare(t *testing.T) {
-	p := newPace(40*time.Second, nil)
-	p.give(t0, leases.Heartbeat, []candidate{{node: "a", devices: 2, oldest: sec(-1)}, {node: "b", devices: 2, oldest: sec(-1)}})
+	p := New(40*time.Second, nil)
+	p.Give(t0, leases.Heartbeat, []Candidate{{Node: "a", Devices: 2, Oldest: sec(-1)}, {Node: "b", Devices: 2, Oldest: sec(-1)}})
 	if len(p.waiting) != 1 || p.at.Sub(t0) != 10*time.Second {
 		t.Errorf("%d turns, the next in %s", len(p.waiting), p.at.Sub(t0))
 	}
@@ -121,20 +128,20 @@ func TestEachDeviceHasItsShare(t *testing.T) {
 // TestATurnIsAskedForOnlyOnceItStandsInTheLedger and never late, nor in a burst after a
 // pause: a fence must see the turn in the ledger (S7: one device call at a time).
 func TestATurnIsAskedForOnlyOnceItStandsInTheLedger(t *testing.T) {
-	p, all := newPace(4*time.Second, nil), fleet(4)
-	p.give(t0, leases.Heartbeat, all)
-	if got := p.due(t0); got != nil {
+	p, all := New(4*time.Second, nil), fleet(4)
+	p.Give(t0, leases.Heartbeat, all)
+	if got := p.Due(t0); got != nil {
 		t.Errorf("asked for before it is known: %v", got)
 	}
 	p.keptIn(nil, t0)
-	if got := p.due(t0); len(got) != 1 || got[0].node != "n0000" || got[0].until != t0.Add(api.CheckTurn) {
+	if got := p.Due(t0); len(got) != 1 || got[0].Node != "n0000" || got[0].Until != t0.Add(api.CheckTurn) {
 		t.Errorf("got %v", got)
 	}
 	later := t0.Add(time.Hour)
-	if got := p.due(later); got != nil {
+	if got := p.Due(later); got != nil {
 		t.Errorf("asked for too late: %v", got)
 	}
-	p.give(later, leases.Heartbeat, all)
+	p.Give(later, leases.Heartbeat, all)
 	if n := len(p.waiting); n != 10 {
 		t.Errorf("%d turns in ten seconds after a pause", n)
 	}
@@ -166,13 +173,13 @@ func TestTurnsInTheLedger(t *testing.T) {
 		"there is no room":                  {0, full, nil},
 		"there is room for one":             {0, full[1:], append(full[1:len(full):len(full)], turn("old", 5))},
 	} {
-		p := newPace(time.Minute, []api.NodeTurn{turn("old", 5), turn("gone", -61)})
-		p.give(t0, time.Millisecond, []candidate{{node: "a"}})
-		got := p.ledger(sec(c.at), c.stands)
+		p := New(time.Minute, []api.NodeTurn{turn("old", 5), turn("gone", -61)})
+		p.Give(t0, time.Millisecond, []Candidate{{Node: "a"}})
+		got := p.Ledger(sec(c.at), c.stands)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-		if p.written(got); name == "there is room for one" && p.waiting[0].known {
+		if p.Written(got); name == "there is room for one" && p.waiting[0].known {
 			t.Errorf("%s: the turn that has none is asked for", name)
 		}
 	}
@@ -199,16 +206,16 @@ func TestTheFirstRoundIsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := fleet(c.nodes)
 			for i := range all {
-				all[i].oldest, all[i].latest = c.oldest, c.oldest
+				all[i].Oldest, all[i].Latest = c.oldest, c.oldest
 			}
-			turns := played(newPace(every, nil), all, time.Minute)
+			turns := played(New(every, nil), all, time.Minute)
 			for i, turn := range turns {
-				if i > 0 && turn.at.Sub(turns[i-1].at) < urgentApart {
-					t.Errorf("%s is %s after %s", turn.node, turn.at.Sub(turns[i-1].at), turns[i-1].node)
+				if i > 0 && turn.At.Sub(turns[i-1].At) < urgentApart {
+					t.Errorf("%s is %s after %s", turn.Node, turn.At.Sub(turns[i-1].At), turns[i-1].Node)
 				}
 			}
 			n := min(len(turns), c.want.Turns) // what comes after is the next round
-			if d := cmp.Diff(c.want, seen{n, turns[0].at.Sub(t0), turns[n-1].at.Sub(t0)}); d != "" {
+			if d := cmp.Diff(c.want, seen{n, turns[0].At.Sub(t0), turns[n-1].At.Sub(t0)}); d != "" {
 				t.Error(d)
 			}
 			if most := c.want.Turns + 4; len(turns) > most {
@@ -221,18 +228,18 @@ func TestTheFirstRoundIsAtOnce(t *testing.T) {
 // TestChecksUnderWayAreBounded: devices that hang leave enough functions free (S7). A node
 // whose check was not sent in time has its turn as soon as there is room.
 func TestChecksUnderWayAreBounded(t *testing.T) {
-	p, all := newPace(10*time.Minute, nil), fleet(30)
+	p, all := New(10*time.Minute, nil), fleet(30)
 	for i := range all {
-		all[i].oldest, all[i].latest = time.Time{}, time.Time{}
+		all[i].Oldest, all[i].Latest = time.Time{}, time.Time{}
 	}
 	asked, stands := map[string]time.Time{}, []api.NodeTurn(nil)
 	for now := t0; now.Before(sec(130)); now = now.Add(pictureEvery) {
 		if now.Sub(t0)%leases.Heartbeat == 0 {
-			p.give(now, leases.Heartbeat, all)
+			p.Give(now, leases.Heartbeat, all)
 			stands = p.keptIn(stands, now)
 		}
-		for _, turn := range p.due(now) {
-			asked[turn.node] = now
+		for _, turn := range p.Due(now) {
+			asked[turn.Node] = now
 		}
 		under := 0
 		for _, at := range asked {
@@ -252,25 +259,25 @@ func TestChecksUnderWayAreBounded(t *testing.T) {
 // TestAPersonsWishIsFirst, again after each of the node's devices, and again after a turn
 // without a result.
 func TestAPersonsWishIsFirst(t *testing.T) {
-	p, all := newPace(10*time.Minute, nil), fleet(3)
-	p.give(t0, leases.Heartbeat, all)
+	p, all := New(10*time.Minute, nil), fleet(3)
+	p.Give(t0, leases.Heartbeat, all)
 	wish := &all[2]
-	wish.now = true
+	wish.Asked = true
 	var got []float64
 	for _, at := range []struct {
 		at       float64
 		answered bool
 	}{{1, false}, {2, false}, {3, true}, {4, true}, {10, false}, {40, false}, {45, false}} {
 		if at.answered {
-			wish.latest = sec(at.at - 0.5)
+			wish.Latest = sec(at.at - 0.5)
 		}
 		before := len(p.waiting)
-		p.give(sec(at.at), time.Nanosecond, all)
+		p.Give(sec(at.at), time.Nanosecond, all)
 		for _, turn := range p.waiting[before:] {
-			if turn.node != wish.node {
-				t.Errorf("%s has a turn", turn.node)
+			if turn.Node != wish.Node {
+				t.Errorf("%s has a turn", turn.Node)
 			}
-			got = append(got, turn.at.Sub(t0).Seconds())
+			got = append(got, turn.At.Sub(t0).Seconds())
 		}
 	}
 	if d := cmp.Diff([]float64{1, 3, 4, 45}, got); d != "" {
