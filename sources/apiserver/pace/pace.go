@@ -2,14 +2,10 @@ package pace
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // Pace gives nodes their turns to have a device read: one turn in each interval for each
@@ -37,7 +33,9 @@ type Pace struct {
 
 // Turn is the time in which one node's devices may be checked.
 type Turn struct {
+	// Node and UID name the Node object.
 	Node, UID string
+	// At is when the turn begins, Until is when it is over.
 	At, Until time.Time
 	// known says that the ledger holds the turn.
 	known bool
@@ -45,6 +43,7 @@ type Turn struct {
 
 // Candidate is a node that may be checked now.
 type Candidate struct {
+	// Node and UID name the Node object.
 	Node, UID string
 	// Devices is how many devices the node has, at least 1. Oldest is the earliest of the
 	// times at which each device was last read. Latest is when any device of the node was
@@ -73,6 +72,8 @@ const (
 	ClocksDiffer = 2 * time.Second
 )
 
+// New returns a pace of one turn in every for each device. shown has the turns that an earlier
+// leader wrote into the ledger.
 func New(every time.Duration, shown []api.NodeTurn) *Pace {
 	p := &Pace{every: every, asked: map[string]time.Time{}, given: map[string]time.Time{}, shown: map[string]time.Time{}}
 	for _, t := range shown {
@@ -147,6 +148,7 @@ func (p *Pace) first(all []Candidate) Candidate {
 	})
 }
 
+// assign gives the turn that begins at this time.
 func (p *Pace) assign(c Candidate, at time.Time) {
 	t := Turn{Node: c.Node, UID: c.UID, At: at, Until: at.Add(api.CheckTurn)}
 	p.waiting = append(p.waiting, t)
@@ -166,74 +168,6 @@ func (p *Pace) waited(c Candidate) time.Time {
 		return given
 	}
 	return c.Oldest
-}
-
-// Ledger returns the turns that the ledger should hold, given those that it holds: every
-// turn that is not over, lost ones included; nil if nothing is to change. A turn for which
-// the ledger has no room is never sent.
-func (p *Pace) Ledger(now time.Time, stands []api.NodeTurn) []api.NodeTurn {
-	over := func(until time.Time) bool { return now.Sub(until) > ClocksDiffer }
-	maps.DeleteFunc(p.shown, func(_ string, until time.Time) bool { return over(until) })
-	all := slices.DeleteFunc(slices.Clone(stands), func(t api.NodeTurn) bool { return over(t.Until.Time) })
-	at := map[string]int{}
-	for i, t := range all {
-		at[t.NodeName] = i
-	}
-	for _, node := range slices.SortedFunc(maps.Keys(p.shown), func(a, b string) int {
-		return cmp.Or(p.shown[a].Compare(p.shown[b]), cmp.Compare(a, b))
-	}) {
-		t := api.NodeTurn{NodeName: node, Until: *leases.Stamp(p.shown[node])}
-		if i, ok := at[node]; ok {
-			all[i].Until.Time = later(all[i].Until.Time, t.Until.Time)
-		} else if len(all) < api.MaxTurns {
-			all = append(all, t)
-		}
-	}
-	if equality.Semantic.DeepEqual(all, stands) {
-		return nil
-	}
-	if all == nil {
-		all = []api.NodeTurn{}
-	}
-	return all
-}
-
-// Written notes which turns the ledger holds.
-func (p *Pace) Written(stands []api.NodeTurn) {
-	until := map[string]time.Time{}
-	for _, t := range stands {
-		until[t.NodeName] = t.Until.Time
-	}
-	for i := range p.waiting {
-		t := &p.waiting[i]
-		t.known = t.known || !until[t.Node].Before(leases.Stamp(t.Until).Time)
-	}
-}
-
-// Due takes the turns that begin now, as many as may be under way at a time. A late turn
-// is dropped, and its node waits as before.
-func (p *Pace) Due(now time.Time) (all []Turn) {
-	for node, at := range p.asked {
-		if now.Sub(at) > answersIn {
-			delete(p.asked, node)
-		}
-	}
-	p.waiting = slices.DeleteFunc(p.waiting, func(t Turn) bool {
-		late := now.Sub(t.At) > Lateness
-		switch {
-		case late:
-			if p.given[t.Node].Equal(t.At) {
-				delete(p.given, t.Node)
-			}
-			return true
-		case t.At.After(now) || !t.known || len(p.asked) >= atATime:
-			return false
-		}
-		p.asked[t.Node] = now
-		all = append(all, t)
-		return true
-	})
-	return all
 }
 
 // Answered notes that some device of the node was looked at, at this time.
