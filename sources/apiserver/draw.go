@@ -5,8 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/census"
 )
 
 // pictureEvery is how often the Leases are evaluated.
@@ -19,10 +21,10 @@ func (s *Source) pictures(ctx context.Context) {
 	defer tick.Stop()
 	defer sweep.Stop()
 	// rested: the last census is long enough ago for the next.
-	var rest censusRest
+	var rest census.Rest
 	rested := time.NewTimer(0)
 	defer rested.Stop()
-	wake := s.counting.wake
+	wake := s.counting.Wake()
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,9 +38,9 @@ func (s *Source) pictures(ctx context.Context) {
 		case <-wake:
 			s.draw(ctx)
 			wake = nil
-			rested.Reset(rest.after(s.now()))
+			rested.Reset(rest.After(s.now()))
 		case <-rested.C:
-			wake = s.counting.wake
+			wake = s.counting.Wake()
 		}
 	}
 }
@@ -48,10 +50,10 @@ func (s *Source) pictures(ctx context.Context) {
 // nobody watches, draw writes nothing, so that they grow old: their age alone tells the gate
 // (S15: nothing begins on what nobody watched).
 func (s *Source) draw(ctx context.Context) {
-	change, counts := s.counting.news()
+	change, counts := s.counting.News()
 	d, keep := s.toKeep(counts)
 	if !keep {
-		s.counting.there(change)
+		s.counting.There(change)
 		return
 	}
 	l, err := s.write(ctx, d)
@@ -61,7 +63,7 @@ func (s *Source) draw(ctx context.Context) {
 		}
 		return
 	}
-	s.counting.there(change)
+	s.counting.There(change)
 	if s.leases.Kept(d.LeasePicture) {
 		s.changed()
 	}
@@ -76,13 +78,13 @@ func (s *Source) draw(ctx context.Context) {
 // ledger as it was written; nil if another source's census stands there. The picture does
 // not wait: if the gates write faster, it is written without the rest.
 func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
-	l := s.counting.known()
+	l := s.counting.Known()
 	for range writeTries {
 		if l == nil {
 			if l = s.ledgerToDraw(ctx); l == nil {
 				return nil, errNoLedger
 			}
-			if s.counting.othersIn(l) {
+			if s.counting.OthersIn(l) {
 				s.o.Logger.Warn("another source writes the census: this one writes none", "source", l.Status.Census.Source)
 				return nil, nil
 			}
@@ -91,17 +93,17 @@ func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
 			Leases: d.LeasePicture, Census: d.census, Configs: d.configs, Turns: s.enrol.versions(s.targets.toStand(l, s.now())),
 		}, l.ResourceVersion)
 		if err == nil {
-			s.counting.wrote(saved, d.census)
+			s.counting.Wrote(saved, d.census)
 			return saved, nil
 		}
 		if !errors.Is(err, kube.ErrConflict) {
-			s.counting.wrote(nil, nil)
+			s.counting.Wrote(nil, nil)
 			return nil, err
 		}
 		l = nil
 	}
 	saved, err := s.o.Client.SaveSourceView(ctx, kube.SourceView{Leases: d.LeasePicture, Configs: d.configs}, "")
-	s.counting.wrote(saved, nil)
+	s.counting.Wrote(saved, nil)
 	return saved, err
 }
 
@@ -145,4 +147,21 @@ func (s *Source) toKeep(counts bool) (d drawn, keep bool) {
 	}
 	s.targets.turns(now, here, free)
 	return d, true
+}
+
+// census draws one, and tells whether it says something else than the ledger's. There is
+// none while one of the watches is silent, or not all is listed.
+func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news bool) {
+	if s.standing.hears(now, nodes, fences, policies, budgets) {
+		w := admission.Watched{Leases: p, Source: s.o.Identity}
+		s.counting.Into(&w)
+		for _, f := range s.due.Open() {
+			w.Fences = append(w.Fences, f)
+		}
+		for name, v := range s.nodes.all() {
+			w.Nodes = append(w.Nodes, v.counted(name))
+		}
+		c = admission.TakeCensus(w, now)
+	}
+	return c, s.counting.Differs(c)
 }

@@ -9,9 +9,9 @@ import (
 func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
 	s.due.Put(f, now)
-	s.counting.fence(f)
+	s.counting.Fence(f)
 	if old != nil && old.HoldsSlot() && !f.HoldsSlot() {
-		s.counting.changed() // its slot is free
+		s.counting.Changed() // its slot is free
 	}
 	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {
 		s.back(f.Name, now) // what came before this was known woke another phase, or nobody
@@ -26,8 +26,8 @@ func (s *Source) fenceGone(node string) {
 	// first.
 	s.problems.forget(node)
 	s.due.Remove(node)
-	s.counting.forget(node)
-	s.counting.changed()
+	s.counting.Forget(node)
+	s.counting.Changed()
 	s.left.gone(node)
 	s.targets.changed(node)
 }

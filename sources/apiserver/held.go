@@ -42,15 +42,15 @@ func (s *Source) budgetWatch() watched {
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: budgets, name: budgets, selector: fields.Everything(), of: &api.FenceBudget{},
 		slim: slim.Budget, handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: func(obj any) { s.counting.budget(nameOf(obj), obj.(*api.FenceBudget)) },
+			AddFunc: func(obj any) { s.counting.Budget(nameOf(obj), obj.(*api.FenceBudget)) },
 			UpdateFunc: func(old, obj any) {
-				s.counting.budget(nameOf(obj), obj.(*api.FenceBudget))
+				s.counting.Budget(nameOf(obj), obj.(*api.FenceBudget))
 				if old.(*api.FenceBudget).Generation != obj.(*api.FenceBudget).Generation {
 					s.changed()
 				}
 			},
 			DeleteFunc: func(obj any) {
-				s.counting.budget(nameOf(obj), nil)
+				s.counting.Budget(nameOf(obj), nil)
 				s.changed()
 			},
 		},

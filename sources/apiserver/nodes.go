@@ -162,7 +162,7 @@ func (s *Source) node(n *corev1.Node) {
 	now := s.now()
 	var counted <-chan struct{}
 	if v.countsAnew(old) {
-		counted = s.counting.changed()
+		counted = s.counting.Changed()
 	}
 	for _, c := range transitions(n.Name, old, v, s.due.HasOpen(n.Name)) {
 		s.outbox.Put(outbox.Letter{Event: s.o.Source.Condition(c, time.Time{}, now), Counted: counted})
@@ -185,7 +185,7 @@ func (s *Source) node(n *corev1.Node) {
 
 func (s *Source) nodeGone(name string) {
 	s.nodes.gone(name)
-	s.counting.changed()
+	s.counting.Changed()
 	s.problems.left(name)
 	now := s.now()
 	s.due.Send(name, now, now)

@@ -14,7 +14,7 @@ import (
 func (s *Source) policyWatch() watched {
 	seen := func(obj any) {
 		p := obj.(*api.FencePolicy)
-		s.counting.policy(p.Name, p)
+		s.counting.Policy(p.Name, p)
 		s.targets.manages(p.Name, p)
 		if !p.NotUnderstood.Any() {
 			s.left.expects(p.Name, expectedBy(p))
@@ -38,7 +38,7 @@ func (s *Source) policyWatch() watched {
 			},
 			DeleteFunc: func(obj any) {
 				s.changed()
-				s.counting.policy(nameOf(obj), nil)
+				s.counting.Policy(nameOf(obj), nil)
 				s.left.expects(nameOf(obj), nil)
 				s.nodes.excludes(nameOf(obj), nil)
 				s.targets.manages(nameOf(obj), nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
@@ -55,7 +56,7 @@ type Source struct {
 	problems *problemStore
 	targets  *targetStore
 	left     *leftovers
-	counting *countStore
+	counting *census.Store
 	configs  *configStore
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
@@ -80,7 +81,7 @@ func New(o Options) (*Source, error) {
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
 		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
-		counting: newCountStore(), configs: newConfigStore(),
+		counting: census.New(), configs: newConfigStore(),
 	}
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable)...)
@@ -120,7 +121,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.problems.begin()
 	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
 	s.left.begin()
-	s.counting.begin()
+	s.counting.Begin()
 	s.configs.begin()
 	s.outbox.Empty()
 	s.wg.Go(func() { s.outbox.Run(ctx) })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
@@ -177,7 +178,7 @@ func TestTurnsOfTomorrowStay(t *testing.T) {
 	checks := []any{map[string]any{"nodeName": "b", "until": until, "novel": "x"}}
 	f.set(ledgerURL, map[string]any{"metadata": map[string]any{"name": api.LedgerName}, "status": map[string]any{"checks": checks}})
 	c := f.client()
-	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore(), counting: newCountStore(), configs: newConfigStore(), enrol: &enrolment{}}
+	s := &Source{o: Options{Client: c}, now: time.Now, targets: newTargetStore(), counting: census.New(), configs: newConfigStore(), enrol: &enrolment{}}
 	s.targets.begin(time.Minute, []api.NodeTurn{{NodeName: "a", Until: *until}})
 	l, err := s.write(t.Context(), drawn{LeasePicture: api.LeasePicture{Total: 2}})
 	if err != nil || len(l.Status.Checks) != 1 || l.Status.Checks[0].NodeName != "b" {

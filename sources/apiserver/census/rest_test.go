@@ -1,4 +1,4 @@
-package apiserver
+package census
 
 import (
 	"testing"
@@ -10,15 +10,15 @@ import (
 // TestARestGrowsInABurst: a change that follows another one alone waits little, and the censuses of
 // a burst come further and further apart.
 func TestARestGrowsInABurst(t *testing.T) {
-	var r censusRest
+	var r Rest
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	var got []time.Duration
 	for range 6 {
-		long := r.after(now)
+		long := r.After(now)
 		got = append(got, long/time.Millisecond)
 		now = now.Add(long)
 	}
-	got = append(got, r.after(now.Add(time.Second))/time.Millisecond)
+	got = append(got, r.After(now.Add(time.Second))/time.Millisecond)
 	if d := cmp.Diff([]time.Duration{10, 20, 40, 80, 100, 100, 10}, got); d != "" {
 		t.Error(d)
 	}

@@ -1,4 +1,4 @@
-package apiserver
+package census
 
 import (
 	"sync"
@@ -8,9 +8,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// countStore has what the census counts besides the nodes and the open fences, and who
+// Store has what the census counts besides the nodes and the open fences, and who
 // waits until the ledger has a change.
-type countStore struct {
+type Store struct {
 	mu       sync.Mutex
 	policies map[string]api.FencePolicy
 	budgets  map[string]api.FenceBudget
@@ -23,7 +23,7 @@ type countStore struct {
 	// taken is the number of the last change that a census has; changes counts them all.
 	changes, taken uint64
 	waiting        []awaitsCensus
-	// wake asks for a census before its time.
+	// wake is what Wake returns.
 	wake chan struct{}
 }
 
@@ -33,14 +33,14 @@ type awaitsCensus struct {
 	there  chan struct{}
 }
 
-func newCountStore() *countStore {
-	c := &countStore{wake: make(chan struct{}, 1)}
-	c.begin()
+func New() *Store {
+	c := &Store{wake: make(chan struct{}, 1)}
+	c.Begin()
 	return c
 }
 
-// begin resets the store before each lead.
-func (c *countStore) begin() {
+// Begin resets the store before each lead.
+func (c *Store) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.policies, c.budgets = map[string]api.FencePolicy{}, map[string]api.FenceBudget{}
@@ -48,9 +48,9 @@ func (c *countStore) begin() {
 	c.changes++
 }
 
-// changed notes that something else counts now, and asks for a census at once. The channel
+// Changed notes that something else counts now, and asks for a census at once. The channel
 // is closed when the ledger has it.
-func (c *countStore) changed() <-chan struct{} {
+func (c *Store) Changed() <-chan struct{} {
 	c.mu.Lock()
 	c.changes++
 	w := awaitsCensus{c.changes, make(chan struct{})}
@@ -63,9 +63,12 @@ func (c *countStore) changed() <-chan struct{} {
 	return w.there
 }
 
-// fence notes a NodeFence as it was seen. The next census has it, and no census is hurried for
+// Wake is the channel that asks for a census before its time.
+func (c *Store) Wake() <-chan struct{} { return c.wake }
+
+// Fence notes a NodeFence as it was seen. The next census has it, and no census is hurried for
 // it: it takes a slot by its reservation.
-func (c *countStore) fence(f *api.NodeFence) {
+func (c *Store) Fence(f *api.NodeFence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
@@ -74,14 +77,14 @@ func (c *countStore) fence(f *api.NodeFence) {
 	}
 }
 
-// forget drops a NodeFence that is deleted.
-func (c *countStore) forget(node string) {
+// Forget drops a NodeFence that is deleted.
+func (c *Store) Forget(node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.closed, node)
 }
 
-func (c *countStore) policy(name string, p *api.FencePolicy) {
+func (c *Store) Policy(name string, p *api.FencePolicy) {
 	c.mu.Lock()
 	if p == nil {
 		delete(c.policies, name)
@@ -89,10 +92,10 @@ func (c *countStore) policy(name string, p *api.FencePolicy) {
 		c.policies[name] = *p
 	}
 	c.mu.Unlock()
-	c.changed()
+	c.Changed()
 }
 
-func (c *countStore) budget(name string, b *api.FenceBudget) {
+func (c *Store) Budget(name string, b *api.FenceBudget) {
 	c.mu.Lock()
 	if b == nil {
 		delete(c.budgets, name)
@@ -100,18 +103,18 @@ func (c *countStore) budget(name string, b *api.FenceBudget) {
 		c.budgets[name] = *b
 	}
 	c.mu.Unlock()
-	c.changed()
+	c.Changed()
 }
 
-// news is the number of the newest change, and whether a census lacks it.
-func (c *countStore) news() (change uint64, is bool) {
+// News is the number of the newest change, and whether a census lacks it.
+func (c *Store) News() (change uint64, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changes, c.changes != c.taken || c.drawn == nil
 }
 
-// into adds what is known here.
-func (c *countStore) into(w *admission.Watched) {
+// Into adds what is known here.
+func (c *Store) Into(w *admission.Watched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.policies {
@@ -131,8 +134,8 @@ func (c *countStore) into(w *admission.Watched) {
 	}
 }
 
-// there notes that the ledger has every change up to this one, or needs none of them.
-func (c *countStore) there(change uint64) {
+// There notes that the ledger has every change up to this one, or needs none of them.
+func (c *Store) There(change uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken = max(c.taken, change)
@@ -147,69 +150,57 @@ func (c *countStore) there(change uint64) {
 	c.waiting = left
 }
 
-// known is the ledger as this source has written it last; nil if it is to be read.
-func (c *countStore) known() *api.FenceLedger {
+// Known is the ledger as this source has written it last; nil if it is to be read.
+func (c *Store) Known() *api.FenceLedger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger
 }
 
-// wrote notes what the ledger has now.
-func (c *countStore) wrote(l *api.FenceLedger, census *api.Census) {
+// Wrote notes what the ledger has now.
+func (c *Store) Wrote(l *api.FenceLedger, census *api.Census) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger, c.drawn = l, census
 }
 
-// othersIn tells whether the ledger has a census of another source that was written after
+// OthersIn tells whether the ledger has a census of another source that was written after
 // this one's last: this one has stopped leading, and does not know it yet.
-func (c *countStore) othersIn(l *api.FenceLedger) bool {
+func (c *Store) OthersIn(l *api.FenceLedger) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	is := l.Status.Census
 	return is != nil && c.drawn != nil && is.Source != c.drawn.Source && is.ObservedAt.After(c.drawn.ObservedAt.Time)
 }
 
-// census draws one, and tells whether it says something else than the ledger's. There is
-// none while one of the watches is silent, or not all is listed.
-func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news bool) {
-	if s.standing.hears(now, nodes, fences, policies, budgets) {
-		w := admission.Watched{Leases: p, Source: s.o.Identity}
-		s.counting.into(&w)
-		for _, f := range s.due.Open() {
-			w.Fences = append(w.Fences, f)
-		}
-		for name, v := range s.nodes.all() {
-			w.Nodes = append(w.Nodes, v.counted(name))
-		}
-		c = admission.TakeCensus(w, now)
-	}
-	s.counting.mu.Lock()
-	defer s.counting.mu.Unlock()
-	return c, !admission.SameCensus(s.counting.drawn, c)
+// Differs reports whether a census says something else than the ledger's.
+func (c *Store) Differs(census *api.Census) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !admission.SameCensus(c.drawn, census)
 }
 
 const (
-	// censusEvery is the shortest time between two censuses while changes keep coming: so many
+	// every is the shortest time between two censuses while changes keep coming: so many
 	// changes are one write. firstRest is that after the first one for a while.
-	censusEvery = 100 * time.Millisecond
-	firstRest   = 10 * time.Millisecond
+	every     = 100 * time.Millisecond
+	firstRest = 10 * time.Millisecond
 )
 
-// censusRest is how long the source rests after a census that a change asked for. A node that
+// Rest is how long the source rests after a census that a change asked for. A node that
 // fails a moment after another change hardly waits, and a hundred nodes that fail together
 // are a few writes.
-type censusRest struct {
+type Rest struct {
 	last time.Time
 	long time.Duration
 }
 
-// after is the rest after a census of now: twice the last one, if that was not long ago.
-func (r *censusRest) after(now time.Time) time.Duration {
-	if ago := now.Sub(r.last); ago > 2*censusEvery {
+// After is the rest after a census of now: twice the last one, if that was not long ago.
+func (r *Rest) After(now time.Time) time.Duration {
+	if ago := now.Sub(r.last); ago > 2*every {
 		r.long = firstRest
 	} else {
-		r.long = min(2*r.long, censusEvery)
+		r.long = min(2*r.long, every)
 	}
 	r.last = now
 	return r.long

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
@@ -94,7 +95,7 @@ func TestNoCensusOfWhatIsNotWatched(t *testing.T) {
 func TestAnotherSourcesCensusStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
-	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: newCountStore(), configs: newConfigStore(), enrol: &enrolment{}}
+	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: census.New(), configs: newConfigStore(), enrol: &enrolment{}}
 	at := func(source string, after time.Duration) *api.Census {
 		return &api.Census{Source: source, ObservedAt: *leases.Stamp(t0.Add(after))}
 	}
@@ -113,7 +114,7 @@ func TestAnotherSourcesCensusStays(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// One that was written before is the last word of a source that has ended.
-	s.counting.wrote(nil, at("mine", 3*time.Second))
+	s.counting.Wrote(nil, at("mine", 3*time.Second))
 	if l, err := s.write(t.Context(), drawn{census: at("mine", 4*time.Second)}); err != nil || l == nil || f.census().Source != "mine" {
 		t.Errorf("%+v, %v, %+v", l, err, f.census())
 	}
