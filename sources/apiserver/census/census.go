@@ -2,7 +2,6 @@ package census
 
 import (
 	"sync"
-	"time"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -33,13 +32,15 @@ type awaitsCensus struct {
 	there  chan struct{}
 }
 
+// New returns an empty store, as it is before the first lead.
 func New() *Store {
 	c := &Store{wake: make(chan struct{}, 1)}
 	c.Begin()
 	return c
 }
 
-// Begin resets the store before each lead.
+// Begin resets the store before each lead. Who waits from before goes on waiting, and has its
+// change with the next census.
 func (c *Store) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,6 +85,7 @@ func (c *Store) Forget(node string) {
 	delete(c.closed, node)
 }
 
+// Policy notes a FencePolicy as it is now, nil if it was deleted, and asks for a census at once.
 func (c *Store) Policy(name string, p *api.FencePolicy) {
 	c.mu.Lock()
 	if p == nil {
@@ -95,6 +97,7 @@ func (c *Store) Policy(name string, p *api.FencePolicy) {
 	c.Changed()
 }
 
+// Budget notes a FenceBudget as it is now, nil if it was deleted, and asks for a census at once.
 func (c *Store) Budget(name string, b *api.FenceBudget) {
 	c.mu.Lock()
 	if b == nil {
@@ -106,14 +109,15 @@ func (c *Store) Budget(name string, b *api.FenceBudget) {
 	c.Changed()
 }
 
-// News is the number of the newest change, and whether a census lacks it.
+// News is the number of the newest change, for There, and whether the last census lacks it.
 func (c *Store) News() (change uint64, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changes, c.changes != c.taken || c.drawn == nil
 }
 
-// Into adds what is known here.
+// Into adds what is known here to what a census is taken of. It adds the closed fences only if the
+// ledger is known, because those count while it has a slot for them.
 func (c *Store) Into(w *admission.Watched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +138,8 @@ func (c *Store) Into(w *admission.Watched) {
 	}
 }
 
-// There notes that the ledger has every change up to this one, or needs none of them.
+// There notes that the ledger has every change up to this one, or needs none of them. It closes
+// the channels of those who wait for one of them.
 func (c *Store) There(change uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,14 +155,16 @@ func (c *Store) There(change uint64) {
 	c.waiting = left
 }
 
-// Known is the ledger as this source has written it last; nil if it is to be read.
+// Known is the ledger as this source has written it last; nil if it is to be read. The caller must
+// not change it.
 func (c *Store) Known() *api.FenceLedger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger
 }
 
-// Wrote notes what the ledger has now.
+// Wrote notes what the ledger has now: the ledger as it was written, nil if that is not known, and
+// the census in it, nil if it has none of this source.
 func (c *Store) Wrote(l *api.FenceLedger, census *api.Census) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,35 +180,10 @@ func (c *Store) OthersIn(l *api.FenceLedger) bool {
 	return is != nil && c.drawn != nil && is.Source != c.drawn.Source && is.ObservedAt.After(c.drawn.ObservedAt.Time)
 }
 
-// Differs reports whether a census says something else than the ledger's.
+// Differs reports whether a census says something else than the one that this source wrote last.
+// Either may be nil.
 func (c *Store) Differs(census *api.Census) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !admission.SameCensus(c.drawn, census)
-}
-
-const (
-	// every is the shortest time between two censuses while changes keep coming: so many
-	// changes are one write. firstRest is that after the first one for a while.
-	every     = 100 * time.Millisecond
-	firstRest = 10 * time.Millisecond
-)
-
-// Rest is how long the source rests after a census that a change asked for. A node that
-// fails a moment after another change hardly waits, and a hundred nodes that fail together
-// are a few writes.
-type Rest struct {
-	last time.Time
-	long time.Duration
-}
-
-// After is the rest after a census of now: twice the last one, if that was not long ago.
-func (r *Rest) After(now time.Time) time.Duration {
-	if ago := now.Sub(r.last); ago > 2*every {
-		r.long = firstRest
-	} else {
-		r.long = min(2*r.long, every)
-	}
-	r.last = now
-	return r.long
 }
