@@ -9,6 +9,30 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
+func (s *Source) lease(l *coordinationv1.Lease) {
+	now := s.now()
+	if s.leases.Saw(l, now) {
+		s.back(l.Name, now)
+	}
+}
+
+func (s *Source) leaseHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			l := obj.(*coordinationv1.Lease)
+			s.leases.TooSlow(nil, l)
+			s.lease(l)
+		},
+		UpdateFunc: func(old, obj any) {
+			l := obj.(*coordinationv1.Lease)
+			s.leases.TooSlow(old.(*coordinationv1.Lease), l)
+			s.lease(l)
+		},
+		DeleteFunc: func(obj any) { s.leases.Gone(nameOf(obj)) },
+	}
+}
+
 // waitsForHealth: the fence goes on once its node is Ready and its Lease has moved: it recovers,
 // and neither is counted yet; or its machine stays off, or it was given up.
 func waitsForHealth(f *api.NodeFence) bool {
@@ -32,29 +56,5 @@ func (s *Source) back(node string, now time.Time) {
 	}
 	if v, ok := s.nodes.get(node); ok && v.ready() {
 		s.due.Send(node, now, now)
-	}
-}
-
-// lease notes a Lease as it is now. One that moves is news for a fence that waits for it.
-func (s *Source) lease(l *coordinationv1.Lease) {
-	now := s.now()
-	if s.leases.Saw(l, now) {
-		s.back(l.Name, now)
-	}
-}
-
-func (s *Source) leaseHandler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) {
-			l := obj.(*coordinationv1.Lease)
-			s.leases.TooSlow(nil, l)
-			s.lease(l)
-		},
-		UpdateFunc: func(old, obj any) {
-			l := obj.(*coordinationv1.Lease)
-			s.leases.TooSlow(old.(*coordinationv1.Lease), l)
-			s.lease(l)
-		},
-		DeleteFunc: func(obj any) { s.leases.Gone(nameOf(obj)) },
 	}
 }
