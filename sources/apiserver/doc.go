@@ -1,6 +1,18 @@
 // Package apiserver is the one long-running part of nodefence: it watches nodes, their
 // Leases and the NodeFences, and sends events about what changed and what is due.
 //
+// Its parts that ask no other part are packages of their own; due and leases put events into outbox:
+//
+//	slim    what is kept of each watched object
+//	outbox  events until the broker has them
+//	due     the open fences, and when each is to be looked at
+//	leases  the picture of the Leases, and the nodes whose Lease stands still
+//	pace    whose devices are read next
+//	census  what is counted, and who waits until the ledger has it
+//
+// Here is Source, which watches and asks one part after the other, and the parts that need what
+// is kept of a Node.
+//
 // What a reader must not get wrong: this package decides nothing. If it sends too much,
 // functions look and do nothing. If it sends too little, its own resync and the function
 // resync send it later.

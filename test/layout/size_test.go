@@ -27,7 +27,6 @@ const (
 var largeAllowed = map[string]string{
 	"shared/api/v1alpha1":         "the schemas of all kinds are one API version",
 	"shared/fence/fencetest/walk": "tests alone use it",
-	"sources/apiserver":           "each part that watches has a file and a lock of its own",
 }
 
 // TestPackagesAreSmall: a stranger reads a package in one sitting. Its doc.go is a page.

@@ -169,7 +169,7 @@ func (w *world) detach() {
 	}
 }
 
-// observe is the source's picture of the Leases; sources/apiserver draws the real one.
+// observe is the source's picture of the Leases; sources/apiserver/leases draws the real one.
 func (w *world) observe() {
 	p := api.LeasePicture{
 		Since: stamp(-silence), ObservedAt: stamp(w.now), Renewal: metav1.Duration{Duration: renewal}, Total: int32(len(w.machines)),
