@@ -226,13 +226,6 @@ func callers(s *State, now time.Time) []caller {
 	return all
 }
 
-// waitsForTurn: a call may be not made, as it waited too long for its turn. It is seen once, before
-// the power was on again, for all.
-func (s *State) waitsForTurn() bool {
-	plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld() && !s.isGentle() && !s.isCounted() && !s.checked() && !s.goes() && !s.isManual()
-	return plain && s.st.Restarts == 0 && s.st.Phase != api.PoweringOn && !climbed(s)
-}
-
 // asking is what people ask, each wish in a world that is otherwise as usual.
 func asking(s *State, dt time.Duration, now time.Time) []look {
 	var all []look

@@ -42,3 +42,10 @@ func checkReads(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 		say(off || f.Spec.Requests.ConfirmOff != nil, "S17: nothing is placed on a node whose machine is not seen off, where nobody confirms that it is")
 	}
 }
+
+// waitsForTurn: a call may be not made, as it waited too long for its turn. It is seen once, before
+// the power was on again, for all.
+func (s *State) waitsForTurn() bool {
+	plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld() && !s.isGentle() && !s.isCounted() && !s.checked() && !s.goes() && !s.isManual()
+	return plain && s.st.Restarts == 0 && s.st.Phase != api.PoweringOn && !climbed(s)
+}
