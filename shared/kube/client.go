@@ -30,6 +30,7 @@ type Client struct {
 	clock *Clock
 	// cache has the objects that its invocations share.
 	cache    objectCache
+	shared   sharedReads
 	restores restoreWatch
 	// inTurn says that requests that could run at once run one after the other.
 	inTurn bool

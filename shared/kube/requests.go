@@ -41,8 +41,7 @@ func get[T any](ctx context.Context, c *Client, path string) (*T, error) {
 
 // getExisting reads one object. If there is none, it returns the API server's error.
 func getExisting[T any](ctx context.Context, c *Client, path string) (*T, error) {
-	at := c.clock.elapsed()
-	r := c.rest.Get().AbsPath(path).Do(ctx)
+	r, at := c.read(ctx, path, func(ctx context.Context) rest.Result { return c.rest.Get().AbsPath(path).Do(ctx) })
 	if err := r.Error(); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.dropFromCache(path)
@@ -63,11 +62,13 @@ func list[T any](ctx context.Context, c *Client, path string, query ...string) (
 
 // listRaw is list, with the objects as the API server sent them.
 func listRaw(ctx context.Context, c *Client, path string, query ...string) (r rest.Result, err error) {
-	req := c.rest.Get().AbsPath(path)
-	for i := 0; i+1 < len(query); i += 2 {
-		req = req.Param(query[i], query[i+1])
-	}
-	r = req.Do(ctx)
+	r, _ = c.read(ctx, path+"?"+strings.Join(query, "&"), func(ctx context.Context) rest.Result {
+		req := c.rest.Get().AbsPath(path)
+		for i := 0; i+1 < len(query); i += 2 {
+			req = req.Param(query[i], query[i+1])
+		}
+		return req.Do(ctx)
+	})
 	switch err := r.Error(); {
 	case apierrors.IsNotFound(err) && strings.HasPrefix(path, group):
 		return r, fmt.Errorf("list %s: nodefence's kinds are not installed (kubectl apply --server-side -k infra/crd): %w", path, err)

@@ -1,10 +1,14 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // Together sends requests that do not need each other's answers, and returns the first error in
@@ -112,4 +116,92 @@ func Beside(ctx context.Context, do func()) {
 		return
 	}
 	do()
+}
+
+// sharedReads has invocations that ask for the same object or list at the same time share a request.
+// When a hundred nodes fail at once, a hundred invocations ask for the same ledger. A request is
+// shared only by those who asked before it began, so that each sees what it would see by a request
+// of its own.
+type sharedReads struct {
+	mu sync.Mutex
+	// underWay has, for each path that is being read, the request that comes next; nil if nobody
+	// has asked since.
+	underWay map[string]*nextRead
+	// patience is how long a read waits for those of others; a second, if it is zero. One whose
+	// connection hangs must not keep everybody waiting.
+	patience time.Duration
+}
+
+// nextRead is a request that has not begun.
+type nextRead struct {
+	ctx     context.Context
+	do      func(context.Context) rest.Result
+	waiting int
+
+	// answer and at hold once done is closed.
+	answer rest.Result
+	at     time.Duration
+	done   chan struct{}
+}
+
+// read sends a request for a path, or waits for one that others ask for too. It returns the answer,
+// and when its request began.
+func (c *Client) read(ctx context.Context, path string, do func(context.Context) rest.Result) (rest.Result, time.Duration) {
+	s := &c.shared
+	if c.inTurn {
+		at := c.clock.elapsed()
+		return do(ctx), at
+	}
+	s.mu.Lock()
+	next, busy := s.underWay[path]
+	if !busy {
+		if s.underWay == nil {
+			s.underWay = map[string]*nextRead{}
+		}
+		s.underWay[path] = nil
+		s.mu.Unlock()
+		defer c.readNext(path)
+		at := c.clock.elapsed()
+		return do(ctx), at
+	}
+	if next == nil {
+		next = &nextRead{ctx: context.WithoutCancel(ctx), do: do, done: make(chan struct{})}
+		s.underWay[path] = next
+	}
+	next.waiting++
+	s.mu.Unlock()
+	tooLong := time.NewTimer(cmp.Or(s.patience, time.Second))
+	defer tooLong.Stop()
+	select {
+	case <-next.done:
+		return next.answer, next.at
+	case <-ctx.Done(): // its own request says so
+	case <-tooLong.C:
+	}
+	s.mu.Lock()
+	next.waiting--
+	s.mu.Unlock()
+	at := c.clock.elapsed()
+	return do(ctx), at
+}
+
+// readNext begins the next request for a path, if somebody waits for it.
+func (c *Client) readNext(path string) {
+	s := &c.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.underWay[path]
+	if next == nil || next.waiting == 0 {
+		delete(s.underWay, path)
+		return
+	}
+	s.underWay[path] = nil
+	go func() {
+		defer c.readNext(path)
+		defer close(next.done)
+		ctx, cancel := context.WithTimeout(next.ctx, requestTimeout)
+		defer cancel()
+		next.at = c.clock.elapsed()
+		next.answer = next.do(ctx)
+	}()
 }

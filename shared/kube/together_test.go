@@ -1,9 +1,14 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,4 +67,99 @@ func TestWhatIsDoneBeside(t *testing.T) {
 		}
 	}()
 	wait()
+}
+
+// TestReadsAtOnceShareARequest: those who ask while a request is under way share the next one, and
+// nobody is answered by a request that began before he asked.
+func TestReadsAtOnceShareARequest(t *testing.T) {
+	f := newFakeAPI(t)
+	f.shared.patience = time.Hour
+	var requests atomic.Int64
+	began, goOn := make(chan int64, 10), make(chan struct{})
+	f.answer[nodesPath+"/a"] = func(w http.ResponseWriter, _ request) {
+		n := requests.Add(1)
+		began <- n
+		<-goOn
+		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a","resourceVersion":"` + strconv.FormatInt(n, 10) + `"}}`))
+	}
+	var all sync.WaitGroup
+	ask := func(ctx context.Context, want string) {
+		all.Go(func() {
+			n, err := f.Node(ctx, "a")
+			if want == "" {
+				if err == nil {
+					t.Error("who has left got an answer")
+				}
+				return
+			}
+			if err != nil || n.ResourceVersion != want {
+				t.Errorf("%v, %v; want %s", n, err, want)
+			}
+		})
+	}
+	waiting := func(want int) {
+		t.Helper()
+		for {
+			f.shared.mu.Lock()
+			next := f.shared.underWay[nodesPath+"/a"]
+			is := next != nil && next.waiting == want
+			f.shared.mu.Unlock()
+			if is {
+				return
+			}
+			if t.Context().Err() != nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	ask(t.Context(), "1")
+	<-began
+	for range 5 {
+		ask(t.Context(), "2")
+	}
+	leaves, leave := context.WithCancel(t.Context())
+	ask(leaves, "")
+	waiting(6)
+	leave()
+	waiting(5)
+	goOn <- struct{}{}
+	<-began
+	ask(t.Context(), "3") // the second request began before
+	waiting(1)
+	goOn <- struct{}{}
+	<-began
+	goOn <- struct{}{}
+	all.Wait()
+	if n := requests.Load(); n != 3 {
+		t.Errorf("%d requests", n)
+	}
+	f.shared.mu.Lock()
+	defer f.shared.mu.Unlock()
+	if len(f.shared.underWay) > 0 {
+		t.Errorf("it keeps %v", f.shared.underWay)
+	}
+}
+
+// TestAReadThatHangsHoldsNobodyUp for longer than a moment.
+func TestAReadThatHangsHoldsNobodyUp(t *testing.T) {
+	f := newFakeAPI(t)
+	f.shared.patience = time.Millisecond
+	var requests atomic.Int64
+	began, goOn := make(chan struct{}), make(chan struct{})
+	f.answer[nodesPath+"/a"] = func(w http.ResponseWriter, _ request) {
+		if requests.Add(1) == 1 {
+			close(began)
+			<-goOn
+		}
+		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a"}}`))
+	}
+	var hangs sync.WaitGroup
+	hangs.Go(func() { _, _ = f.Node(t.Context(), "a") })
+	<-began
+	if _, err := f.Node(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	close(goOn)
+	hangs.Wait()
 }
