@@ -36,9 +36,11 @@ func (s *Source) pictures(ctx context.Context) {
 		case <-sweep.C:
 			s.sweep(ctx)
 		case <-wake:
+			began := s.now()
 			s.draw(ctx)
 			wake = nil
-			rested.Reset(rest.After(s.now()))
+			now := s.now()
+			rested.Reset(rest.After(now, now.Sub(began)))
 		case <-rested.C:
 			wake = s.counting.Wake()
 		}
@@ -63,14 +65,15 @@ func (s *Source) draw(ctx context.Context) {
 		}
 		return
 	}
+	if l == nil {
+		return // nothing was written
+	}
 	s.counting.There(change)
 	if s.leases.Kept(d.LeasePicture) {
 		s.changed()
 	}
-	if l != nil {
-		s.configs.keep(d.configs)
-		s.targets.written(l.Status.Checks)
-	}
+	s.configs.keep(d.configs)
+	s.targets.written(l.Status.Checks)
 }
 
 // write writes both, together with the turns that the ledger should hold, only if the ledger
@@ -84,7 +87,7 @@ func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
 			if l = s.ledgerToDraw(ctx); l == nil {
 				return nil, errNoLedger
 			}
-			if s.counting.OthersIn(l) {
+			if s.counting.OthersIn(l, s.now()) {
 				s.o.Logger.Warn("another source writes the census: this one writes none", "source", l.Status.Census.Source)
 				return nil, nil
 			}

@@ -95,7 +95,7 @@ func TestNoCensusOfWhatIsNotWatched(t *testing.T) {
 func TestAnotherSourcesCensusStays(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(ledgerURL, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName}})
-	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: time.Now, targets: newTargetStore(), counting: census.New(), configs: newConfigStore(), enrol: &enrolment{}}
+	s := &Source{o: Options{Client: f.client(), Logger: quiet()}, now: func() time.Time { return t0.Add(3 * time.Second) }, targets: newTargetStore(), counting: census.New(), configs: newConfigStore(), enrol: &enrolment{}}
 	at := func(source string, after time.Duration) *api.Census {
 		return &api.Census{Source: source, ObservedAt: *leases.Stamp(t0.Add(after))}
 	}

@@ -1,0 +1,41 @@
+package census
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestASourceGivesWayToOneThatLeads, and to no other: the last census of one that leads no more may
+// have been written later than this one's, by a clock that was ahead.
+func TestASourceGivesWayToOneThatLeads(t *testing.T) {
+	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	of := func(source string, at time.Duration) *api.Census {
+		return &api.Census{Source: source, ObservedAt: metav1.NewMicroTime(start.Add(at))}
+	}
+	for name, c := range map[string]struct {
+		mine, there *api.Census
+		now         time.Duration
+		want        bool
+	}{
+		"it has written none":                  {nil, of("b", time.Second), 2 * time.Second, false},
+		"there is none":                        {of("a", 0), nil, 2 * time.Second, false},
+		"its own":                              {of("a", 0), of("a", time.Second), 2 * time.Second, false},
+		"an older one":                         {of("a", time.Second), of("b", 0), 2 * time.Second, false},
+		"one that was written since":           {of("a", 0), of("b", time.Second), 2 * time.Second, true},
+		"one that nobody has written anew":     {of("a", 0), of("b", time.Second), 31 * time.Second, false},
+		"the same, while it may still be kept": {of("a", 0), of("b", time.Second), 30 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, l := New(), &api.FenceLedger{}
+			s.Wrote(nil, c.mine)
+			l.Status.Census = c.there
+			if got := s.OthersIn(l, start.Add(c.now)); got != c.want {
+				t.Errorf("gives way: %v", got)
+			}
+		})
+	}
+}
