@@ -50,7 +50,11 @@ func (g *Gate) commit(ctx context.Context, all []*asker) (conflict bool) {
 // be dropped whose fence has gone on since it was looked at.
 func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	now := g.Client.Clock().Now()
-	led, err := g.looked().Ledger(ctx)
+	from := g.looked()
+	if len(all) > 1 {
+		from = g.Client.Anew() // they have waited for each other: a ledger from before is written by others since
+	}
+	led, err := from.Ledger(ctx)
 	if err != nil {
 		return err
 	}
