@@ -69,11 +69,7 @@ func burst(ctx context.Context, failed, nodes int) (err error) {
 		return err
 	}
 	defer p.Stop()
-	err = rig.Until(ctx, "all Leases to be watched", func() (bool, error) {
-		l, err := c.Fences.Ledger(ctx)
-		return err == nil && int(l.Status.Leases.Total) == nodes, nil
-	})
-	if err != nil {
+	if err := settled(ctx, c.Cluster, nodes); err != nil {
 		return err
 	}
 	all := &off{c: c.Cluster, nodes: slices.Sorted(maps.Keys(machines))[:failed]}
