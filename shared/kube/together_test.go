@@ -150,7 +150,9 @@ func TestAReadThatHangsHoldsNobodyUp(t *testing.T) {
 	f.answer[nodesPath+"/a"] = func(w http.ResponseWriter, _ request) {
 		if requests.Add(1) == 1 {
 			close(began)
+			f.mu.Unlock() // others are answered meanwhile
 			<-goOn
+			f.mu.Lock()
 		}
 		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a"}}`))
 	}
