@@ -157,10 +157,11 @@ func TestAReadThatHangsHoldsNobodyUp(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a"}}`))
 	}
 	var hangs sync.WaitGroup
-	hangs.Go(func() { _, _ = f.Node(t.Context(), "a") })
+	var ended atomic.Bool
+	hangs.Go(func() { _, _ = f.Node(t.Context(), "a"); ended.Store(true) })
 	<-began
-	if _, err := f.Node(t.Context(), "a"); err != nil {
-		t.Error(err)
+	if _, err := f.Node(t.Context(), "a"); err != nil || ended.Load() {
+		t.Errorf("%v; the first one ended before: %v", err, ended.Load())
 	}
 	close(goOn)
 	hangs.Wait()
