@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -127,10 +126,11 @@ type sharedReads struct {
 	// underWay has, for each path that is being read, the request that comes next; nil if nobody
 	// has asked since.
 	underWay map[string]*nextRead
-	// patience is how long a read waits for those of others; a second, if it is zero. One whose
-	// connection hangs must not keep everybody waiting.
-	patience time.Duration
 }
+
+// patience is how long a read waits for those of others. One whose connection hangs must not keep
+// everybody waiting.
+const patience = time.Second
 
 // nextRead is a request that has not begun.
 type nextRead struct {
@@ -138,10 +138,11 @@ type nextRead struct {
 	do      func(context.Context) rest.Result
 	waiting int
 
-	// answer and at hold once done is closed.
-	answer rest.Result
-	at     time.Duration
-	done   chan struct{}
+	// answer and at, or panicked, hold once done is closed.
+	answer   rest.Result
+	at       time.Duration
+	panicked any
+	done     chan struct{}
 }
 
 // read sends a request for a path, or waits for one that others ask for too. It returns the answer,
@@ -170,10 +171,13 @@ func (c *Client) read(ctx context.Context, path string, do func(context.Context)
 	}
 	next.waiting++
 	s.mu.Unlock()
-	tooLong := time.NewTimer(cmp.Or(s.patience, time.Second))
+	tooLong := time.NewTimer(patience)
 	defer tooLong.Stop()
 	select {
 	case <-next.done:
+		if next.panicked != nil {
+			panic(next.panicked) // as in Together
+		}
 		return next.answer, next.at
 	case <-ctx.Done(): // its own request says so
 	case <-tooLong.C:
@@ -199,6 +203,11 @@ func (c *Client) readNext(path string) {
 	go func() {
 		defer c.readNext(path)
 		defer close(next.done)
+		defer func() {
+			if v := recover(); v != nil {
+				next.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
+			}
+		}()
 		ctx, cancel := context.WithTimeout(next.ctx, requestTimeout)
 		defer cancel()
 		next.at = c.clock.elapsed()

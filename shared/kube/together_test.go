@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -72,97 +71,99 @@ func TestWhatIsDoneBeside(t *testing.T) {
 // TestReadsAtOnceShareARequest: those who ask while a request is under way share the next one, and
 // nobody is answered by a request that began before he asked.
 func TestReadsAtOnceShareARequest(t *testing.T) {
-	f := newFakeAPI(t)
-	f.shared.patience = time.Hour
-	var requests atomic.Int64
-	began, goOn := make(chan int64, 10), make(chan struct{})
-	f.answer[nodesPath+"/a"] = func(w http.ResponseWriter, _ request) {
-		n := requests.Add(1)
-		began <- n
-		<-goOn
-		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a","resourceVersion":"` + strconv.FormatInt(n, 10) + `"}}`))
-	}
-	var all sync.WaitGroup
-	ask := func(ctx context.Context, want string) {
-		all.Go(func() {
-			n, err := f.Node(ctx, "a")
-			if want == "" {
-				if err == nil {
-					t.Error("who has left got an answer")
-				}
-				return
-			}
-			if err != nil || n.ResourceVersion != want {
-				t.Errorf("%v, %v; want %s", n, err, want)
-			}
-		})
-	}
-	waiting := func(want int) {
-		t.Helper()
-		for {
-			f.shared.mu.Lock()
-			next := f.shared.underWay[nodesPath+"/a"]
-			is := next != nil && next.waiting == want
-			f.shared.mu.Unlock()
-			if is {
-				return
-			}
-			if t.Context().Err() != nil {
-				return
-			}
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaitingReads()
+		w.ask(t, t.Context(), 1)
+		synctest.Wait()
+		for range 5 {
+			w.ask(t, t.Context(), 2)
 		}
-	}
-	ask(t.Context(), "1")
-	<-began
-	for range 5 {
-		ask(t.Context(), "2")
-	}
-	leaves, leave := context.WithCancel(t.Context())
-	ask(leaves, "")
-	waiting(6)
-	leave()
-	waiting(5)
-	goOn <- struct{}{}
-	<-began
-	ask(t.Context(), "3") // the second request began before
-	waiting(1)
-	goOn <- struct{}{}
-	<-began
-	goOn <- struct{}{}
-	all.Wait()
-	if n := requests.Load(); n != 3 {
-		t.Errorf("%d requests", n)
-	}
-	f.shared.mu.Lock()
-	defer f.shared.mu.Unlock()
-	if len(f.shared.underWay) > 0 {
-		t.Errorf("it keeps %v", f.shared.underWay)
-	}
+		leaves, leave := context.WithCancel(t.Context())
+		w.ask(t, leaves, 0) // it leaves before the second request begins
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		w.goOn <- struct{}{}
+		synctest.Wait()
+		w.ask(t, t.Context(), 3) // the second request began before
+		synctest.Wait()
+		w.goOn <- struct{}{}
+		w.goOn <- struct{}{}
+		w.all.Wait()
+		if n := w.requests.Load(); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+		synctest.Wait()
+		if len(w.c.shared.underWay) > 0 {
+			t.Errorf("it keeps %v", w.c.shared.underWay)
+		}
+	})
 }
 
 // TestAReadThatHangsHoldsNobodyUp for longer than a moment.
 func TestAReadThatHangsHoldsNobodyUp(t *testing.T) {
-	f := newFakeAPI(t)
-	f.shared.patience = time.Millisecond
-	var requests atomic.Int64
-	began, goOn := make(chan struct{}), make(chan struct{})
-	f.answer[nodesPath+"/a"] = func(w http.ResponseWriter, _ request) {
-		if requests.Add(1) == 1 {
-			close(began)
-			f.mu.Unlock() // others are answered meanwhile
-			<-goOn
-			f.mu.Lock()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaitingReads()
+		w.ask(t, t.Context(), 1)
+		synctest.Wait()
+		start := time.Now()
+		w.c.read(t.Context(), "a", func(context.Context) rest.Result { return rest.Result{} })
+		if d := time.Since(start); d != patience {
+			t.Errorf("it has waited for %v", d)
 		}
-		_, _ = w.Write([]byte(`{"kind":"Node","metadata":{"name":"a"}}`))
-	}
-	var hangs sync.WaitGroup
-	var ended atomic.Bool
-	hangs.Go(func() { _, _ = f.Node(t.Context(), "a"); ended.Store(true) })
-	<-began
-	if _, err := f.Node(t.Context(), "a"); err != nil || ended.Load() {
-		t.Errorf("%v; the first one ended before: %v", err, ended.Load())
-	}
-	close(goOn)
-	hangs.Wait()
+		w.goOn <- struct{}{}
+		w.all.Wait()
+	})
+}
+
+// TestAPanicReachesWhoShares the request, so that a handler takes it for one bad event.
+func TestAPanicReachesWhoShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaitingReads()
+		w.ask(t, t.Context(), 1)
+		synctest.Wait()
+		for range 2 {
+			w.all.Go(func() {
+				defer func() {
+					if said := fmt.Sprint(recover()); !strings.HasPrefix(said, "smoke") {
+						t.Error(said)
+					}
+				}()
+				w.c.read(t.Context(), "a", func(context.Context) rest.Result { panic("smoke") })
+			})
+		}
+		synctest.Wait()
+		w.goOn <- struct{}{}
+		w.all.Wait()
+	})
+}
+
+// waitingReads are reads of one object, each of which waits until it may go on.
+type waitingReads struct {
+	c        *Client
+	requests atomic.Int64
+	goOn     chan struct{}
+	all      sync.WaitGroup
+}
+
+func newWaitingReads() *waitingReads {
+	w := &waitingReads{c: &Client{clock: NewClock()}, goOn: make(chan struct{})}
+	w.c.clock.elapsed = func() time.Duration { return time.Duration(w.requests.Load() + 1) } // the number of the request that begins
+	return w
+}
+
+// ask reads, and wants to be answered by the request of this number.
+func (w *waitingReads) ask(t *testing.T, ctx context.Context, want time.Duration) {
+	w.all.Go(func() {
+		_, at := w.c.read(ctx, "a", func(ctx context.Context) rest.Result {
+			if ctx.Err() == nil {
+				w.requests.Add(1)
+				<-w.goOn
+			}
+			return rest.Result{}
+		})
+		if ctx.Err() == nil && at != want {
+			t.Errorf("it was answered by request %d, want %d", at, want)
+		}
+	})
 }
