@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Store has what the census counts besides the nodes and the open fences, and who
@@ -172,19 +173,20 @@ func (c *Store) Wrote(l *api.FenceLedger, census *api.Census) {
 	c.ledger, c.drawn = l, census
 }
 
-// leads is how old the census of a source may be that leads, with room for clocks that lie apart.
-// Such a source writes one every leases.Heartbeat at least.
+// leads is how old the census of a source may be that leads, with room for a slow API server. Such
+// a source writes one every leases.Heartbeat at least.
 const leads = 30 * time.Second
 
 // OthersIn tells whether the ledger has a census of another source that was written after
 // this one's last, and not long before now: this one has stopped leading, and does not know it yet.
-// An older one is the last word of a source that leads no more, by a clock that was ahead.
+// An older one, or one of a time that is still to come, is the last word of a source that leads no
+// more, by a clock that was ahead.
 func (c *Store) OthersIn(l *api.FenceLedger, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	is := l.Status.Census
 	later := is != nil && c.drawn != nil && is.Source != c.drawn.Source && is.ObservedAt.After(c.drawn.ObservedAt.Time)
-	return later && now.Sub(is.ObservedAt.Time) < leads
+	return later && observed.Fresh(is.ObservedAt.Time, now, leads)
 }
 
 // Differs reports whether a census says something else than the one that this source wrote last.

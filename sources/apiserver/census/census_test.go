@@ -26,8 +26,9 @@ func TestASourceGivesWayToOneThatLeads(t *testing.T) {
 		"its own":                              {of("a", 0), of("a", time.Second), 2 * time.Second, false},
 		"an older one":                         {of("a", time.Second), of("b", 0), 2 * time.Second, false},
 		"one that was written since":           {of("a", 0), of("b", time.Second), 2 * time.Second, true},
-		"one that nobody has written anew":     {of("a", 0), of("b", time.Second), 31 * time.Second, false},
-		"the same, while it may still be kept": {of("a", 0), of("b", time.Second), 30 * time.Second, true},
+		"one that nobody has written anew":     {of("a", 0), of("b", time.Second), 32 * time.Second, false},
+		"the same, while it may still be kept": {of("a", 0), of("b", time.Second), 31 * time.Second, true},
+		"one of a clock that was set back":     {of("a", 0), of("b", time.Hour), 2 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, l := New(), &api.FenceLedger{}
