@@ -148,45 +148,63 @@ type nextRead struct {
 // read sends a request for a path, or waits for one that others ask for too. It returns the answer,
 // and when its request began.
 func (c *Client) read(ctx context.Context, path string, do func(context.Context) rest.Result) (rest.Result, time.Duration) {
-	s := &c.shared
 	if c.inTurn {
 		at := c.clock.elapsed()
 		return do(ctx), at
 	}
+	next := c.shared.join(ctx, path, do)
+	if next == nil {
+		defer c.readNext(path)
+	} else if next.ended(ctx) {
+		if next.panicked != nil {
+			panic(next.panicked) // as in Together
+		}
+		return next.answer, next.at
+	} else {
+		c.shared.leave(next)
+	}
+	at := c.clock.elapsed()
+	return do(ctx), at
+}
+
+// join returns the request to wait for; nil if nobody reads that path, and the caller does.
+func (s *sharedReads) join(ctx context.Context, path string, do func(context.Context) rest.Result) *nextRead {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	next, busy := s.underWay[path]
 	if !busy {
 		if s.underWay == nil {
 			s.underWay = map[string]*nextRead{}
 		}
 		s.underWay[path] = nil
-		s.mu.Unlock()
-		defer c.readNext(path)
-		at := c.clock.elapsed()
-		return do(ctx), at
+		return nil
 	}
 	if next == nil {
 		next = &nextRead{ctx: context.WithoutCancel(ctx), do: do, done: make(chan struct{})}
 		s.underWay[path] = next
 	}
 	next.waiting++
-	s.mu.Unlock()
+	return next
+}
+
+// leave says that somebody no longer waits for a request.
+func (s *sharedReads) leave(next *nextRead) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next.waiting--
+}
+
+// ended waits for the request, and reports whether it has ended in time.
+func (n *nextRead) ended(ctx context.Context) bool {
 	tooLong := time.NewTimer(patience)
 	defer tooLong.Stop()
 	select {
-	case <-next.done:
-		if next.panicked != nil {
-			panic(next.panicked) // as in Together
-		}
-		return next.answer, next.at
+	case <-n.done:
+		return true
 	case <-ctx.Done(): // its own request says so
 	case <-tooLong.C:
 	}
-	s.mu.Lock()
-	next.waiting--
-	s.mu.Unlock()
-	at := c.clock.elapsed()
-	return do(ctx), at
+	return false
 }
 
 // readNext begins the next request for a path, if somebody waits for it.
