@@ -70,7 +70,7 @@
 //
 // Read the types facts.Facts and decision (decide.go), and then the files in this order; each needs those
 // before it. A file that is not listed belongs to one feature, which its name says (kdump,
-// probing, nodegone, uncordon): skip it at first.
+// probing, nodegone): skip it at first.
 //
 //	observed: seen.go left.go             what was seen outside of the record
 //	facts: times.go facts.go devicefacts.go cutfacts.go
@@ -81,9 +81,9 @@
 //	device.go notes.go                    one call at a time, under a claim, and one protocol
 //	                                      for every device
 //	retry.go await.go                     what comes of a failure
-//	ended.go slot.go                      what ends a fence, and the slot that it holds
+//	ended.go slot.go                      what ends a fence early, and the slot that it holds
 //	pending.go isolating.go fencing.go releasing.go
-//	poweringon.go restoring.go recovering.go ended.go
+//	poweringon.go restoring.go recovering.go resting.go
 //	                                      the phases, one file each
 //	decide.go                             what is noted first, and the table of the phases
 //

@@ -46,6 +46,16 @@ func (d *decision) noteWords() {
 	d.noteUncordon()
 }
 
+// noteUncordon answers who uncordons what is not kept, so that it counts for no later recovery.
+func (d *decision) noteUncordon() {
+	if waits := d.Record.Phase == api.Recovering && d.Decision.Settings.Recovery.Uncordon == api.UncordonManual; waits || !d.UncordonAsked() {
+		return
+	}
+	r := d.Requests.Uncordon
+	d.answer(api.AskedUncordon, r, api.NotNeeded, "it is not kept isolated now, and it counts for no later recovery")
+	d.aside(api.UncordonAsked, r.By+" asked to uncordon what is not kept isolated now: it counts for nothing later")
+}
+
 // How a call to a device ended is recorded here: that of this invocation, and that of one
 // which never reported.
 
