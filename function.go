@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -37,8 +36,8 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 		functions.Settings
 		sink.Options
 	}
-	if err := envconfig.Process("", &s); err != nil {
-		return fmt.Errorf("read the environment: %w", err)
+	if err := run.Environment(&s); err != nil {
+		return err
 	}
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -45,10 +44,7 @@ func Read(name, usage string, args []string, out io.Writer, settings any) (helpe
 	case fs.NArg() > 0:
 		return false, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
 	}
-	if err := envconfig.Process("", settings); err != nil {
-		return false, fmt.Errorf("read the environment: %w", err)
-	}
-	return false, nil
+	return false, run.Environment(settings)
 }
 
 // Source returns the source of a program's events: the cluster name that is set, or the

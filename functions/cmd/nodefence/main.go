@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -106,8 +105,8 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		var in inJob
-		if err := envconfig.Process("", &in); err != nil {
-			fmt.Fprintf(os.Stderr, "nodefence: read the environment: %v\n", err)
+		if err := run.Environment(&in); err != nil {
+			fmt.Fprintf(os.Stderr, "nodefence: %v\n", err)
 			os.Exit(1)
 		}
 		at := append(os.Args[2:], "", "", "")
@@ -117,10 +116,9 @@ func main() {
 		os.Exit(other(os.Args[1], os.Stdout, os.Stderr))
 	}
 	var s settings
-	err := envconfig.Process("", &s)
+	err := run.Environment(&s)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("read the environment: %w", err)
 	case os.Getenv(lambda.RuntimeAPI) != "":
 		err = serveLambda(context.Background(), s)
 	default:

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // lambdaEnv is what makes a function start on Lambda. The CA is any certificate.
@@ -46,7 +46,7 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 			}
 			t.Setenv(c.key, c.value)
 			var s settings
-			if err := envconfig.Process("", &s); err != nil {
+			if err := run.Environment(&s); err != nil {
 				t.Fatal(err)
 			}
 			got := ""

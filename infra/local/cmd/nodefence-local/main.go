@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kelseyhightower/envconfig"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
 )
 
@@ -53,8 +53,8 @@ func main() {
 
 func start(ctx context.Context, args []string, out io.Writer) error {
 	var s settings
-	if err := envconfig.Process("", &s); err != nil {
-		return fmt.Errorf("read the environment: %w", err)
+	if err := run.Environment(&s); err != nil {
+		return err
 	}
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(out)
@@ -63,12 +63,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	dir := fs.String("data-dir", "nodefence-data", "`folder` for the broker's events")
 	listen := fs.String("listen", "127.0.0.1:8080", "`address` to listen on")
 	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
-	fs.Func("check-interval", "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL; default "+s.CheckEvery.String()+")", func(v string) (err error) {
-		if s.CheckEvery, err = time.ParseDuration(v); err != nil {
-			return errors.New("write a number and its unit, as in 90s, 10m or 1h30m, or 0 for never")
-		}
-		return nil
-	})
+	fs.TextVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL)")
 	verbose := fs.Bool("v", false, "log more")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
@@ -112,7 +107,7 @@ func self(given, host string, inPod bool) (string, error) {
 // settings are the functions', and the source's.
 type settings struct {
 	functions.Settings
-	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+	CheckEvery apiserver.CheckInterval `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
 }
 
 func serve(ctx context.Context, s settings, log *slog.Logger, dir, listen, triggers string) error {
@@ -121,7 +116,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger, dir, listen, trigg
 		return kube.NoCluster("--kubeconfig", err)
 	}
 	l, err := local.New(ctx, local.Options{
-		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: s.CheckEvery,
+		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery),
 	})
 	if err != nil {
 		return err

@@ -60,10 +60,10 @@ type settings struct {
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
 	Cluster   string `envconfig:"NODEFENCE_CLUSTER"`
 	// CheckEvery is the interval in which each device of a node is read; 0 is never.
-	CheckEvery time.Duration `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
-	Kubeconfig string        `envconfig:"KUBECONFIG"`
-	Listen     string        `envconfig:"LISTEN" default:":8080"`
-	Identity   string        `envconfig:"POD_NAME"`
+	CheckEvery apiserver.CheckInterval `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+	Kubeconfig string                  `envconfig:"KUBECONFIG"`
+	Listen     string                  `envconfig:"LISTEN" default:":8080"`
+	Identity   string                  `envconfig:"POD_NAME"`
 }
 
 const name = "nodefence-source"
@@ -98,7 +98,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Send
 	reg := program.Registry()
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: sender, Logger: log, Source: source,
-		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: s.CheckEvery,
+		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: time.Duration(s.CheckEvery),
 	})
 	if err != nil {
 		return err

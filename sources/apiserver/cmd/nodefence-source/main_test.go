@@ -22,6 +22,8 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 			map[string]string{"NODEFENCE_BUS": "nodefence", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": "/nowhere"}},
 		"a bus, and no cluster": {nil, "", "find the cluster (set KUBECONFIG): stat /nowhere: no such file or directory",
 			map[string]string{"NODEFENCE_BUS": "nodefence", "AWS_REGION": "eu-central-1", "AWS_CONFIG_FILE": "/nowhere"}},
+		"an interval below 0": {nil, "http://broker", `read NODEFENCE_CHECK_INTERVAL: "-5m": write a number and its unit, as in 90s, 10m or 1h30m, or 0 for never`,
+			map[string]string{"NODEFENCE_CHECK_INTERVAL": "-5m"}},
 		"an argument":                 {[]string{"go"}, "http://broker", `unexpected argument "go"; see --help`, nil},
 		"help is no error":            {[]string{"--help"}, "", "", nil},
 		"a flag that does not exist":  {[]string{"--sink=x"}, "", "flag provided but not defined: -sink", nil},
