@@ -96,13 +96,19 @@ func (d *decision) noteCall() {
 // whether the machine is cut is read, and never concluded.
 func (d *decision) notMade(claim *api.Claim) {
 	d.Seen.Call = nil
-	switch b := d.Decision.Device(claim.Device); {
-	case b == nil:
+	b := d.Decision.Device(claim.Device)
+	switch {
+	case b == nil || claim.Call == api.CallRead: // there is nothing to undo
+		return
 	case b.Role == api.RolePower:
 		d.power().noteNotMade(claim.Call)
+		if claim.Call == api.CallOff {
+			d.Record.Power.OffCalls--
+		}
 	case d.RecordOf(b.Name) != nil:
 		d.accessBy(b).noteNotMade(claim.Call)
 	}
+	d.tell(api.CallNotMade, "the "+string(claim.Call)+" to "+b.Words()+" waited for too long for its turn and was not sent; it is decided on anew")
 }
 
 // lostCall takes over a claim whose holder never reported.

@@ -107,6 +107,7 @@ const (
 	MachineNotDeleted    Reason = "MachineNotDeleted"
 	RequestExpired       Reason = "RequestExpired"
 	CallLost             Reason = "CallLost"
+	CallNotMade          Reason = "CallNotMade"
 	EventLost            Reason = "EventLost"
 
 	// Why an event that asks for a fence opens none.
