@@ -36,6 +36,7 @@ type FenceBudget struct {
 	Spec FenceBudgetSpec `json:"spec"`
 	// status is what nodefence found and did.
 	// +optional
+	// +structType=atomic
 	Status FenceBudgetStatus `json:"status,omitzero"`
 
 	NotUnderstood NotUnderstood `json:"-"`

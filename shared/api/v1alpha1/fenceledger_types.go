@@ -32,6 +32,7 @@ type FenceLedger struct {
 	Spec FenceLedgerSpec `json:"spec,omitzero"`
 	// status is what nodefence found and did.
 	// +optional
+	// +structType=atomic
 	Status FenceLedgerStatus `json:"status,omitzero"`
 
 	NotUnderstood NotUnderstood `json:"-"`

@@ -35,6 +35,7 @@ type FencePolicy struct {
 	Spec FencePolicySpec `json:"spec"`
 	// status is what nodefence found and did.
 	// +optional
+	// +structType=atomic
 	Status FencePolicyStatus `json:"status,omitzero"`
 
 	NotUnderstood NotUnderstood `json:"-"`

@@ -34,6 +34,7 @@ type FenceTarget struct {
 
 	// status is the node's devices as last seen.
 	// +optional
+	// +structType=atomic
 	Status FenceTargetStatus `json:"status,omitzero"`
 }
 

@@ -36,6 +36,7 @@ type NodeFence struct {
 	Spec NodeFenceSpec `json:"spec"`
 	// status is what nodefence found and did.
 	// +optional
+	// +structType=atomic
 	Status NodeFenceStatus `json:"status,omitzero"`
 }
 

@@ -1,0 +1,46 @@
+package crd_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestAStatusIsOneUnit: the API server notes of each field of an object who wrote it. For a
+// status of hundreds of fields that took longer than the rest of a write. nodefence alone
+// writes a status, and always the whole, so that it is noted as one field.
+func TestAStatusIsOneUnit(t *testing.T) {
+	files, err := filepath.Glob("nodefence.io_*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd struct {
+			Spec struct {
+				Versions []struct {
+					Name   string
+					Schema struct {
+						OpenAPIV3Schema struct {
+							Properties map[string]map[string]any
+						} `json:"openAPIV3Schema"`
+					}
+				}
+			}
+		}
+		if err := yaml.Unmarshal(text, &crd); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range crd.Spec.Versions {
+			status, has := v.Schema.OpenAPIV3Schema.Properties["status"]
+			if has && status["x-kubernetes-map-type"] != "atomic" {
+				t.Errorf("%s, %s: the fields of its status are noted one by one: put +structType=atomic above the field Status", file, v.Name)
+			}
+		}
+	}
+}
