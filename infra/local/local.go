@@ -77,7 +77,9 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, err
 	}
 	reg := program.Registry()
-	parts, err := functions.NewParts(ctx, o.Settings, o.Config, o.Log, reg)
+	cfg := rest.CopyConfig(o.Config)
+	cfg.Wrap((&traffic{}).over)
+	parts, err := functions.NewParts(ctx, o.Settings, cfg, o.Log, reg)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +92,9 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
 	handlers := functions.Handlers(parts)
+	for name, h := range handlers {
+		handlers[name] = marked(h)
+	}
 	l.dead = handlers[deadletter.Name]
 	l.parts.Call = functions.InProcess(handlers)
 	l.Broker, err = broker.Keep(ctx, broker.Options{
