@@ -126,8 +126,12 @@ func (s *starting) answers(ctx context.Context) (kubernetes.Interface, error) {
 	return client, s.wait(ctx, "API server", apiLimit, apiReady(client))
 }
 
+// collectLess has the control plane collect garbage less often than Go does by itself, up to 768 MiB.
+// Where a whole cluster shares two cores, more than a quarter of its CPU went into that.
+var collectLess = []string{"GOGC=300", "GOMEMLIMIT=768MiB"}
+
 func (s *starting) runControlPlane(kube string, socket *os.File) error {
-	return s.start(ControlPlane, process.Spec{Path: kube, Args: []string{"all", controlPlaneFile(s.dir)}, Inherit: []*os.File{socket}})
+	return s.start(ControlPlane, process.Spec{Path: kube, Args: []string{"all", controlPlaneFile(s.dir)}, Env: collectLess, Inherit: []*os.File{socket}})
 }
 
 func (s *starting) startMachines() error {

@@ -13,6 +13,8 @@ type Spec struct {
 	Args []string
 	// Dir is the working directory of the process.
 	Dir string
+	// Env is added to the environment that we have.
+	Env []string
 	// Log is the file that gets what the process prints.
 	Log string
 	// Inherit are open files that the process gets from descriptor 3 on.
@@ -36,7 +38,7 @@ func Start(spec Spec) (Started, error) {
 	defer log.Close()
 
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Dir = spec.Dir
+	cmd.Dir, cmd.Env = spec.Dir, append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = spec.Inherit
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
