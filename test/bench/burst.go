@@ -110,7 +110,7 @@ func (o *off) wait(ctx context.Context) error {
 	}
 	polls := 0
 	return rig.Until(ctx, fmt.Sprintf("%d machines to be off", len(o.nodes)), func() (bool, error) {
-		if polls++; polls%5 != 0 { // of ten a second, so that looking costs little
+		if polls++; polls%20 != 0 { // of ten a second, so that looking costs little
 			return false, nil
 		}
 		fences, err := o.c.Fences.Fences(ctx)
