@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
+	recovery "github.com/nodefence/nodefence/functions/recover"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
@@ -31,10 +32,10 @@ import (
 	"github.com/nodefence/nodefence/sources/program"
 )
 
-// places is how many events are handled at once by each function that waits for devices. A
-// device that hangs takes its place for as long as a call may take, and a place costs next
-// to nothing.
-var places = map[string]int{power.Name: 512, isolate.Name: 512}
+// places is how many events are handled at once by each function that waits for devices, or gives
+// way to others. A device that hangs takes its place for as long as a call may take, and a place
+// costs next to nothing.
+var places = map[string]int{power.Name: 512, isolate.Name: 512, recovery.Name: 512}
 
 // Options are the choices of Start.
 type Options struct {
@@ -77,8 +78,8 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, err
 	}
 	reg := program.Registry()
-	cfg := rest.CopyConfig(o.Config)
-	cfg.Wrap((&traffic{}).over)
+	cfg, busy := rest.CopyConfig(o.Config), &traffic{}
+	cfg.Wrap(busy.counted)
 	parts, err := functions.NewParts(ctx, o.Settings, cfg, o.Log, reg)
 	if err != nil {
 		return nil, err
@@ -92,13 +93,10 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
 	handlers := functions.Handlers(parts)
-	for name, h := range handlers {
-		handlers[name] = marked(h)
-	}
 	l.dead = handlers[deadletter.Name]
-	l.parts.Call = functions.InProcess(handlers)
+	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing
 	l.Broker, err = broker.Keep(ctx, broker.Options{
-		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: handlers,
+		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
 		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync, Places: places,
 	})
 	if err != nil {
@@ -130,7 +128,7 @@ func (l *Local) Run(ctx context.Context) error {
 	return l.source.Run(ctx)
 }
 
-// Handlers are the functions, in the form in which the broker calls them.
+// Handlers are the functions, which take an event at once, however busy the API server is.
 func (l *Local) Handlers() map[string]run.Handler { return functions.Handlers(l.parts) }
 
 // Close ends the broker. Events that it had not delivered are delivered after the next
