@@ -156,6 +156,26 @@ func (l *Lab) Machines() (map[string]Machine, error) {
 	return all, nil
 }
 
+// ControlPlane is the process of the control plane: etcd, API server, controllers and scheduler.
+func (l *Lab) ControlPlane() (*os.Process, error) {
+	var s struct {
+		Processes []struct {
+			Name  string
+			PID   int
+			Alive bool
+		}
+	}
+	if err := l.ask(&s, "status", "-o", "json"); err != nil {
+		return nil, err
+	}
+	for _, p := range s.Processes {
+		if p.Name == "control-plane" && p.Alive {
+			return os.FindProcess(p.PID)
+		}
+	}
+	return nil, fmt.Errorf("lab %s has no control plane that runs", l.Name)
+}
+
 // Commands are the power commands that a machine's BMC accepted, reads left out.
 func (l *Lab) Commands(node string) ([]Command, error) {
 	var all, power []Command

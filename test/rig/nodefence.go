@@ -155,6 +155,17 @@ func (c *Cluster) startProcess(ctx context.Context, by []string, ready int, dir 
 // PID of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// Ended tells whether it has ended, by itself or by us.
+func (p *Process) Ended() bool {
+	select {
+	case err := <-p.done:
+		p.done <- err
+		return true
+	default:
+		return false
+	}
+}
+
 // Kill ends it with SIGKILL, as a failing machine would.
 func (p *Process) Kill() { p.end(os.Kill) }
 
