@@ -65,6 +65,10 @@ e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (roo
 bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one; BENCH=speed and BENCH=idle by SPEED="20 500", IDLE="20 500")
 	@go run ./test/bench $(BENCH)
 
+.PHONY: soak
+soak: build lab-build ## Fault upon fault in a lab of many nodes for an hour, and checks (SOAK_NODES=200 SOAK_FOR=60m SOAK_SEED=1; test/README.md)
+	@go run ./test/soak
+
 .PHONY: lab-up
 lab-up: build lab-build ## Start a lab: LAB=name NODES=3
 	@bin/nodefence-lab up --name $(LAB) --nodes $(NODES)
