@@ -9,8 +9,8 @@ import (
 )
 
 // TestAStatusIsOneUnit: the API server notes of each field of an object who wrote it. For a
-// status of hundreds of fields that took longer than the rest of a write. nodefence alone
-// writes a status, and always the whole, so that it is noted as one field.
+// status of hundreds of fields that took longer than the rest of a write. Only nodefence
+// writes a status, and never by server-side apply, so that it is noted as one field.
 func TestAStatusIsOneUnit(t *testing.T) {
 	files, err := filepath.Glob("nodefence.io_*.yaml")
 	if err != nil || len(files) == 0 {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -46,6 +49,11 @@ func TestTheLeaderDiesInABurst(t *testing.T) {
 		failed = append(failed, fmt.Sprintf("node-%d", i))
 	}
 	must(t, c.Lab.AtOnce(failed, "crash"))
+	lease, err := c.Kube.CoordinationV1().Leases("nodefence-system").Get(ctx, "nodefence-source", metav1.GetOptions{})
+	must(t, err)
+	if by := lease.Spec.HolderIdentity; by == nil || !strings.HasSuffix(*by, fmt.Sprintf("-%d", leader.PID())) {
+		t.Fatalf("process %d was to lead, and the Lease has %v", leader.PID(), by)
+	}
 	must(t, rig.Until(ctx, "two machines to be off", func() (bool, error) {
 		off := 0
 		for _, node := range failed {
@@ -80,11 +88,14 @@ func TestTheLeaderDiesInABurst(t *testing.T) {
 // span is from when until when a fence held its slot.
 type span struct{ from, to time.Time }
 
-// slotOf reads in a fence's history when it got its slot, and when its pods were released.
+// slotOf reads in a fence's history when it got the slot with which it cut the power, and when its
+// pods were released.
 func slotOf(t *testing.T, f *api.NodeFence) (s span) {
 	t.Helper()
 	for _, h := range f.Status.History {
 		switch {
+		case h.Phase == api.Pending && s.to.IsZero():
+			s.from = time.Time{} // it gave the slot back
 		case h.Reason == api.Admitted && s.from.IsZero():
 			s.from = h.At.Time
 		case h.Phase == api.PoweringOn && s.to.IsZero():

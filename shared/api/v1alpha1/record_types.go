@@ -106,7 +106,7 @@ type PowerRecord struct {
 	// firstOff is the first of the two reads that make a proof.
 	// +optional
 	FirstOff *Read `json:"firstOff,omitempty"`
-	// offCalls counts the Offs that were intended.
+	// offCalls counts the Offs that were sent, or may have been.
 	// +optional
 	OffCalls int32 `json:"offCalls,omitempty"`
 	// onCalls counts the Ons that were intended.
