@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"fmt"
+	"errors"
 	"time"
 )
 
@@ -13,7 +13,7 @@ type CallTimeout time.Duration
 func (c *CallTimeout) Decode(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Second || d > 20*time.Second {
-		return fmt.Errorf("%q is no time for a call to a device: write one from 1s to 20s", text)
+		return errors.New("a call to a device takes from 1s to 20s")
 	}
 	*c = CallTimeout(d)
 	return nil

@@ -1,8 +1,6 @@
 package crd_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -12,15 +10,7 @@ import (
 // status of hundreds of fields that took longer than the rest of a write. Only nodefence
 // writes a status, and never by server-side apply, so that it is noted as one field.
 func TestAStatusIsOneUnit(t *testing.T) {
-	files, err := filepath.Glob("nodefence.io_*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for file, text := range crdTexts(t) {
 		var crd struct {
 			Spec struct {
 				Versions []struct {

@@ -11,16 +11,8 @@ import (
 // TestNoCategoryIsAKindsName: kubectl reads the first word of `get X worker-7` as a
 // category before it reads it as a kind, and refuses a name beside several kinds.
 func TestNoCategoryIsAKindsName(t *testing.T) {
-	files, err := filepath.Glob("nodefence.io_*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	names, categories := map[string]string{}, map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, text := range crdTexts(t) {
 		var crd struct {
 			Spec struct {
 				Names struct {
@@ -48,4 +40,20 @@ func TestNoCategoryIsAKindsName(t *testing.T) {
 			t.Errorf("category %s is what %s is called", c, kind)
 		}
 	}
+}
+
+// crdTexts are the definitions of all kinds, by file.
+func crdTexts(t *testing.T) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("nodefence.io_*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	texts := map[string][]byte{}
+	for _, file := range files {
+		if texts[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts
 }
