@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // NodeFence is the record of a node's fence. It is named like the node, so that the API server
@@ -52,49 +51,6 @@ type NodeFenceSpec struct {
 	// recorded name is the authenticated one (S20).
 	// +optional
 	Requests Requests `json:"requests,omitzero"`
-}
-
-// Decision is what the gate decided when the fence was opened, and what it resolved since.
-type Decision struct {
-	// nodeUID is the Node object that failed; another one of the same name is
-	// another node (S6).
-	// +required
-	NodeUID types.UID `json:"nodeUID"`
-	// trigger is why the fence opened.
-	// +required
-	Trigger Trigger `json:"trigger"`
-	// askedBy are the events that asked for this fence, oldest first: the first one that counts,
-	// which may have opened it, and the last ones that came after. An event that comes while the
-	// fence is open joins it, and the fence answers all of them.
-	// +kubebuilder:validation:MaxItems=17
-	// +listType=map
-	// +listMapKey=id
-	// +listMapKey=source
-	// +optional
-	AskedBy []AskedBy `json:"askedBy,omitempty"`
-	// The policy as resolved last. It is resolved again until a slot is reserved. After that an
-	// edit does not change the fence, but a policy that has become stricter sends it back to the
-	// gate, or stops its further Offs.
-	ResolvedPolicy `json:",inline"`
-	// deviceCallTimeout is the longest that one call to a device may take, as the gate that
-	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT).
-	// +optional
-	DeviceCallTimeout metav1.Duration `json:"deviceCallTimeout,omitempty"`
-	// devices are those by which this machine is fenced, as its configuration has them, without
-	// secrets, at most 8: what switches its power, in order of level, and then what cuts it off
-	// from storage or network, in the order in which that is done; access is given back in
-	// reverse. They are resolved again each time that the fence asks for a slot, also for a
-	// retry, until one of them has switched something off: the same device must switch it on
-	// again.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=map
-	// +listMapKey=name
-	// +optional
-	Devices []Binding `json:"devices,omitempty"`
-	// devicesError says why there are none, with ConfigMap and key.
-	// +kubebuilder:validation:MaxLength=4096
-	// +optional
-	DevicesError string `json:"devicesError,omitempty"`
 }
 
 // NodeFenceStatus is the state of the automaton. Only nodefence writes it. An admission policy
@@ -293,50 +249,6 @@ const (
 
 // Ages tells whether the proof rests on reads, which grow old (S3).
 func (k ProofKind) Ages() bool { return k != ProofConfirmed }
-
-// HistoryEntry is one entry of a fence's history.
-type HistoryEntry struct {
-	// at is when that was, by the API server's clock.
-	// +required
-	At Time `json:"at"`
-	// phase is where the fence stood then.
-	// +required
-	Phase Phase `json:"phase"`
-	// reason is the one word for it, of the closed list in infra/crd/REASONS.md.
-	// +required
-	Reason Reason `json:"reason"`
-	// message says it in a sentence, with the numbers, for people.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	Message string `json:"message,omitempty"`
-}
-
-// PastFence is a closed fence of this node.
-type PastFence struct {
-	// fenceNumber is the number of the node's fence.
-	// +required
-	FenceNumber int64 `json:"fenceNumber"`
-	// openedAt is when the fence was opened, by the API server's clock.
-	// +required
-	OpenedAt Time `json:"openedAt"`
-	// closedAt is when the fence was closed, by the API server's clock.
-	// +required
-	ClosedAt Time `json:"closedAt"`
-	// outcome is the one word for how the fence ended, of the closed list in
-	// infra/crd/REASONS.md.
-	// +required
-	Outcome Reason `json:"outcome"`
-	// askedBy are the events that asked for it.
-	// +kubebuilder:validation:MaxItems=17
-	// +listType=map
-	// +listMapKey=id
-	// +listMapKey=source
-	// +optional
-	AskedBy []PastAskedBy `json:"askedBy,omitempty"`
-	// cuts is how many times power was cut: 0, or 1 and one more for each restart after that.
-	// +optional
-	Cuts int32 `json:"cuts,omitempty"`
-}
 
 // NodeFenceList is a list of NodeFence.
 // +kubebuilder:object:root=true

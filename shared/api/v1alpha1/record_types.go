@@ -1,7 +1,5 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/types"
-
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
 	// holder names the invocation that holds the claim.
@@ -184,49 +182,6 @@ type AwaitedRecord struct {
 	Disobeyed bool `json:"disobeyed,omitempty"`
 }
 
-// Proof is why it is safe to release, bound to this fence, node, boot and device (S3).
-type Proof struct {
-	// type is what the proof rests on: SeenOff, Confirmed, StorageCut or Kdump.
-	// +required
-	Type ProofKind `json:"type"`
-	// fenceUID is the UID of the NodeFence.
-	// +required
-	FenceUID types.UID `json:"fenceUID"`
-	// fenceNumber is the number of the fence that the proof is of: it counts for no
-	// other.
-	// +required
-	FenceNumber int64 `json:"fenceNumber"`
-	// nodeUID is the UID of the Node object that was fenced.
-	// +required
-	NodeUID types.UID `json:"nodeUID"`
-	// bootIDBefore is the boot ID of the node before the fence.
-	// +kubebuilder:validation:MaxLength=128
-	// +optional
-	BootIDBefore string `json:"bootIDBefore,omitempty"`
-	// device is the name of the device that was read, in status.decision.devices, or the
-	// names, where the proof rests on several; of a Kdump proof, who sent the messages.
-	// +kubebuilder:validation:MaxLength=128
-	// +optional
-	Device string `json:"device,omitempty"`
-	// identity is what the device said its machine is, where it can tell.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	Identity string `json:"identity,omitempty"`
-	// reads are the two looks that saw the machine off; of a StorageCut proof, two of each
-	// device that it rests on.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=atomic
-	// +optional
-	Reads []Read `json:"reads,omitempty"`
-	// by is the name of the person who confirmed it, where one did.
-	// +kubebuilder:validation:MaxLength=256
-	// +optional
-	By string `json:"by,omitempty"`
-	// at is when the proof was made; it ages from here.
-	// +required
-	At Time `json:"at"`
-}
-
 // LeaseRecord is how the node's Lease was last seen.
 type LeaseRecord struct {
 	// renewed is the Lease's renewTime. It is compared only with the renewTime of a later look,
@@ -237,98 +192,4 @@ type LeaseRecord struct {
 	// stillSince is since when our looks have not seen it move.
 	// +optional
 	StillSince *Time `json:"stillSince,omitempty"`
-}
-
-// Placed is what nodefence put on the node.
-type Placed struct {
-	// taint says that the taint nodefence.io/isolated was placed.
-	// +optional
-	Taint bool `json:"taint,omitempty"`
-	// cordon is ours: the node was schedulable before.
-	// +optional
-	Cordon bool `json:"cordon,omitempty"`
-	// outOfService says that Kubernetes' out-of-service taint was placed.
-	// +optional
-	OutOfService bool `json:"outOfService,omitempty"`
-	// outOfServiceAs is that taint's value: it stays the same until the taint is gone, whatever a
-	// person asks for meanwhile.
-	// +optional
-	OutOfServiceAs OutOfServiceValue `json:"outOfServiceAs,omitempty"`
-}
-
-// ReleaseRecord is how the release went.
-type ReleaseRecord struct {
-	// startedAt is when the release began, by the API server's clock.
-	// +optional
-	StartedAt *Time `json:"startedAt,omitempty"`
-	// markedAt is when nodefence set Ready to Unknown. A node that is Ready after that shows a
-	// sign of life.
-	// +optional
-	MarkedAt *Time `json:"markedAt,omitempty"`
-	// deadline is when a power-on no longer waits for the release.
-	// +optional
-	Deadline *Time `json:"deadline,omitempty"`
-	// doneAt is when nothing was left to release, by the API server's clock.
-	// +optional
-	DoneAt *Time `json:"doneAt,omitempty"`
-	// timedOut says that the release ended before all was free: its time was over, or a person
-	// ended it.
-	// +optional
-	TimedOut bool `json:"timedOut,omitempty"`
-	// deleteNodeUntil is until when nodefence tries to delete the Node object. It is set before
-	// the first try.
-	// +optional
-	DeleteNodeUntil *Time `json:"deleteNodeUntil,omitempty"`
-	// notAfter is the time after which nothing of the last batch is begun.
-	// +optional
-	NotAfter *Time `json:"notAfter,omitempty"`
-	// batches counts the batches that were begun: each is saved before it is carried out.
-	// +optional
-	Batches int32 `json:"batches,omitempty"`
-	// pods counts the pods that were asked to be force-deleted.
-	// +optional
-	Pods int32 `json:"pods,omitempty"`
-	// askedAt is when a pod or an attachment was last asked to be released, pod by pod.
-	// +optional
-	AskedAt *Time `json:"askedAt,omitempty"`
-	// batchAt is when pods were last asked to be deleted.
-	// +optional
-	BatchAt *Time `json:"batchAt,omitempty"`
-	// batch is how many pods the last batch was.
-	// +optional
-	Batch int32 `json:"batch,omitempty"`
-	// inMinute counts the pods that were asked to be deleted at batchAt, and by the
-	// batches less than a minute before it.
-	// +optional
-	InMinute int32 `json:"inMinute,omitempty"`
-	// by is the proof on which the first batch rested. It is kept where access is to be
-	// given back.
-	// +optional
-	By ProofKind `json:"by,omitempty"`
-	// bootID is the boot of the machine that the proof is about. It is kept as long as by
-	// is.
-	// +kubebuilder:validation:MaxLength=128
-	// +optional
-	BootID string `json:"bootID,omitempty"`
-	// volumes are those of the pods that were released because their storage is cut,
-	// as the kubelet names them in the node's volumesInUse.
-	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
-	// +kubebuilder:validation:items:MaxLength=1024
-	// +optional
-	Volumes []string `json:"volumes,omitempty"`
-	// rebootOnly says that not every released volume would be in volumesInUse, so that only a
-	// reboot shows that nobody on the machine writes to them any more.
-	// +optional
-	RebootOnly bool `json:"rebootOnly,omitempty"`
-	// keptPods says which pods stay because their storage is not cut.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	KeptPods string `json:"keptPods,omitempty"`
-	// podsLeft counts the Pods that were left at the last look.
-	// +optional
-	PodsLeft int32 `json:"podsLeft,omitempty"`
-	// attachmentsLeft counts the VolumeAttachments that were left at the last look.
-	// +optional
-	AttachmentsLeft int32 `json:"attachmentsLeft,omitempty"`
 }
