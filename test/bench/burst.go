@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nodefence/nodefence/infra/local"
@@ -24,6 +22,30 @@ recovery: {readyDuration: 0s}
 limits: {maxUnhealthy: "60%%", maxConcurrent: %d, stormCoolDown: 0s}
 `
 
+// wave is how many nodes of a cluster fail at once, and how many are fenced at a time.
+type wave struct{ failed, nodes, most int }
+
+// waves reads what BURST names: 10/20, or 100/500@10 for at most ten at a time. What is wrong is
+// said before the first lab is built.
+func waves(text string) (all []wave, err error) {
+	for _, word := range strings.Fields(text) {
+		var w wave
+		sizes, most, limited := strings.Cut(word, "@")
+		n, err := fmt.Sscanf(sizes, "%d/%d", &w.failed, &w.nodes)
+		if err != nil || n != 2 || w.failed < 1 || w.failed > w.nodes || fmt.Sprintf("%d/%d", w.failed, w.nodes) != sizes {
+			return nil, fmt.Errorf("BURST has %q: write how many of how many nodes fail, such as 10/20, or 100/500@10 for ten at a time", word)
+		}
+		w.most = w.failed
+		if limited {
+			if w.most, err = strconv.Atoi(most); err != nil || w.most < 1 || w.most > w.failed {
+				return nil, fmt.Errorf("BURST has %q: write after @ how many are fenced at a time, from 1 to %d", word, w.failed)
+			}
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
 // measureBurst has many nodes of a cluster fail at once, and says how long it takes until the
 // last of them is off and what that asks of the API server: for each failed/nodes that BURST
 // names (BURST="10/20 100/500"), or for two.
@@ -32,30 +54,22 @@ func measureBurst(ctx context.Context) error {
 	if sizes == "" {
 		sizes = "10/20 100/500"
 	}
-	var all [][2]int // what is wrong is said before the first lab is built
-	for _, word := range strings.Fields(sizes) {
-		var failed, nodes int
-		if n, err := fmt.Sscanf(word, "%d/%d", &failed, &nodes); err != nil || n != 2 || failed < 1 || failed > nodes {
-			return fmt.Errorf("BURST has %q: write how many of how many nodes fail, such as 10/20", word)
-		}
-		all = append(all, [2]int{failed, nodes})
+	all, err := waves(sizes)
+	for i := range all {
+		err = errors.Join(err, burst(ctx, all[i]))
 	}
-	var errs []error
-	for _, b := range all {
-		errs = append(errs, burst(ctx, b[0], b[1]))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
-func burst(ctx context.Context, failed, nodes int) (err error) {
-	c, err := world(ctx, nodes, "--lease", "10s", "--grace", "50s")
+func burst(ctx context.Context, b wave) (err error) {
+	c, err := world(ctx, b.nodes, "--lease", "10s", "--grace", "50s")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
 	machines, err := c.Lab.Machines()
 	if err == nil {
-		err = errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", fmt.Sprintf(burstPolicy, failed))))
+		err = errors.Join(c.Bind(ctx, machines), c.Apply(ctx, rig.Policy("default", fmt.Sprintf(burstPolicy, b.most))))
 	}
 	if err != nil {
 		return err
@@ -69,10 +83,10 @@ func burst(ctx context.Context, failed, nodes int) (err error) {
 		return err
 	}
 	defer p.Stop()
-	if err := settled(ctx, c.Cluster, nodes); err != nil {
+	if err := settled(ctx, c.Cluster, b.nodes); err != nil {
 		return err
 	}
-	all := &off{c: c.Cluster, nodes: slices.Sorted(maps.Keys(machines))[:failed]}
+	all := &off{c: c.Cluster, told: map[string]time.Time{}, nodes: slices.Sorted(maps.Keys(machines))[:b.failed]}
 	count.take()
 	ledger.take()
 	if err := all.wait(ctx); err != nil {
@@ -80,13 +94,16 @@ func burst(ctx context.Context, failed, nodes int) (err error) {
 	}
 	n, lost := count.take(), log.count()
 	written, conflicts := ledger.take()
-	if err := all.print(nodes); err != nil {
+	if err := all.print(b.nodes); err != nil {
+		return err
+	}
+	if err := all.printSlots(ctx, b.most); err != nil {
 		return err
 	}
 	fmt.Printf("until then: %d writes of the ledger, %d of them conflicts; %d deliveries failed and came again\n", written, conflicts, lost)
 	for _, verb := range []string{"GET", "LIST", "POST", "PUT", "PATCH", "DELETE"} {
 		is := func(a asked) bool { return functions(a) && a.verb == verb }
-		fmt.Printf("API requests per Off, %-6s %.1f\n", verb, float64(sum(n, is))/float64(failed))
+		fmt.Printf("API requests per Off, %-6s %.1f\n", verb, float64(sum(n, is))/float64(b.failed))
 	}
 	table(n)
 	return nil
@@ -96,8 +113,10 @@ func burst(ctx context.Context, failed, nodes int) (err error) {
 type off struct {
 	c     *rig.Cluster
 	nodes []string
-	// opened is when the first fence was, and after it when each machine was told Off.
+	// opened is when the first fence was, told when each machine was told Off, and after how long
+	// that was.
 	opened time.Time
+	told   map[string]time.Time
 	after  []time.Duration
 }
 
@@ -147,58 +166,11 @@ func (o *off) print(nodes int) error {
 		if len(told) == 0 {
 			return fmt.Errorf("%s was told nothing", node)
 		}
+		o.told[node] = told[0].Time
 		o.after = append(o.after, told[0].Time.Sub(o.opened))
 	}
 	fmt.Printf("%d of %d nodes fail at once\n", len(o.nodes), nodes)
 	show("first fence opened → power-off at the BMC", o.after)
 	fmt.Printf("first fence opened → last power-off            %.2f s\n", slices.Max(o.after).Seconds())
 	return nil
-}
-
-// ledgerWrites counts the gates' compare-and-swaps of the ledger.
-type ledgerWrites struct {
-	mu             sync.Mutex
-	all, conflicts int
-}
-
-func (c *ledgerWrites) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/fenceledgers/") && err == nil {
-			c.mu.Lock()
-			c.all++
-			if resp.StatusCode == http.StatusConflict {
-				c.conflicts++
-			}
-			c.mu.Unlock()
-		}
-		return resp, err
-	})
-}
-
-func (c *ledgerWrites) take() (all, conflicts int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all, conflicts = c.all, c.conflicts
-	c.all, c.conflicts = 0, 0
-	return all, conflicts
-}
-
-// failures counts the deliveries that a log tells of as failed.
-type failures struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (f *failures) Write(line []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n += bytes.Count(line, []byte(`"msg":"delivery failed; it will be repeated"`))
-	return len(line), nil
-}
-
-func (f *failures) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLedgerWrites: what others are asked, or the ledger by other verbs, is not counted.
@@ -55,5 +56,39 @@ func TestFailures(t *testing.T) {
 	log.Warn(strings.ToUpper("delivery"))
 	if f.count() != 1 {
 		t.Errorf("%d failures", f.count())
+	}
+}
+
+// TestWaves: what BURST says is understood, or refused whole.
+func TestWaves(t *testing.T) {
+	for text, want := range map[string]string{
+		"10/20 100/500@10": "[{10 20 10} {100 500 10}]",
+		"":                 "[]",
+		"10":               `BURST has "10": write how many of how many nodes fail, such as 10/20, or 100/500@10 for ten at a time`,
+		"5/20 30/20":       `BURST has "30/20": write how many of how many nodes fail, such as 10/20, or 100/500@10 for ten at a time`,
+		"10/20x":           `BURST has "10/20x": write how many of how many nodes fail, such as 10/20, or 100/500@10 for ten at a time`,
+		"10/20@11":         `BURST has "10/20@11": write after @ how many are fenced at a time, from 1 to 10`,
+		"10/20@":           `BURST has "10/20@": write after @ how many are fenced at a time, from 1 to 10`,
+	} {
+		all, err := waves(text)
+		got := fmt.Sprint(all)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestMostAtOnce: spans that only touch do not run together.
+func TestMostAtOnce(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	spans := []span{{at(0), at(5)}, {at(1), at(3)}, {at(3), at(6)}, {at(5), at(7)}, {at(9), at(10)}}
+	if n := mostAtOnce(spans); n != 2 {
+		t.Errorf("%d at once", n)
+	}
+	if n := mostAtOnce(append(spans, span{at(2), at(4)})); n != 3 {
+		t.Errorf("%d at once, with one more", n)
 	}
 }
