@@ -115,6 +115,9 @@ var policyRows = map[string]row{
 	})},
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
+	"isolation.powerDelay": {from: `"0s"`, to: `"5m"`, ask: decides(func(w *world) {
+		w.seen.Node.Taint, w.fence.Status.Placed = true, api.Placed{Taint: true, IsolatedAt: w.ago(time.Minute)}
+	})},
 	"power.maxLevels": {from: `2`, to: `1`, ask: decides(phase(api.Fencing), reads("", "no answer"), func(w *world) {
 		w.fence.Status.Retries = 2
 	})},

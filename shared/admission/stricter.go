@@ -61,6 +61,9 @@ func asksMore(was, is api.ResolvedPolicy) string {
 	if is.Settings.StorageCheck != nil && was.Settings.StorageCheck == nil {
 		return "storageCheck"
 	}
+	if is.Settings.Isolation.PowerDelay.Duration > was.Settings.Isolation.PowerDelay.Duration {
+		return "isolation.powerDelay"
+	}
 	if is.Settings.Kdump != nil && was.Settings.Kdump == nil {
 		return "kdump"
 	}

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"fmt"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -56,6 +57,28 @@ func (d *decision) accessFirst() outcome {
 		return goOn
 	}
 	return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")
+}
+
+// Under isolation.powerDelay a node is isolated for some time before its power is cut, and a node
+// that is healthy again within that time is given back (the fencing proposal waits so between its
+// steps Isolation and Power-Management). The fence waits at the gate and holds no slot (S14). When
+// the time is over, the gate decides anew (S17: a decision older than its validity is decided
+// again). If a process dies meanwhile nothing is lost: the time counts from what the record says.
+
+// powerLater waits at the gate until the node was isolated for long enough.
+func (d *decision) powerLater() outcome {
+	due := d.PowerDue()
+	if !due.After(d.Now) {
+		return goOn
+	}
+	msg := "isolated; its power is not cut before " + due.UTC().Format(time.RFC3339) + " (isolation.powerDelay)"
+	if d.Record.Phase == api.Pending {
+		d.tell(api.WaitingBeforePower, msg+d.StillCut())
+	} else {
+		d.giveBack()
+		d.enter(api.Pending, api.WaitingBeforePower, msg+d.StillCut())
+	}
+	return d.waitUntil(due)
 }
 
 // cutPower sends the Off.

@@ -18,14 +18,15 @@ import (
 //  2. hear: what people ask of this fence; a request about another one counts for nothing
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
-//  5. what was begun is written down, before anything that is noted next may undo it
-//  6. noteCall: what the call of this invocation gave, which ends its claim
-//  7. lostCall: a claim that nobody ended is taken over. It comes after noteCall, so that our
+//  5. noteIsolated: since when the node has our taint, where its policy counts from there
+//  6. what was begun is written down, before anything that is noted next may undo it
+//  7. noteCall: what the call of this invocation gave, which ends its claim
+//  8. lostCall: a claim that nobody ended is taken over. It comes after noteCall, so that our
 //     own call is not taken for a lost one
-//  8. noteChecks: rounds of activity checks. One may wait for the read that was just noted, or
+//  9. noteChecks: rounds of activity checks. One may wait for the read that was just noted, or
 //     was lost
-//  9. noteDump: whether the machine dumps its memory, against the Lease that was noted
-//  10. noteWords: requests that nothing waits for are answered, by what was noted until here
+//  10. noteDump: whether the machine dumps its memory, against the Lease that was noted
+//  11. noteWords: requests that nothing waits for are answered, by what was noted until here
 //
 // After the rules noteRelease keeps what giving back access will depend on, by the action that
 // they chose, and describe writes the conditions by what the record has become.
@@ -46,6 +47,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.hear(f.Spec.Requests)
 	d.noteLease()
 	d.noteConditions()
+	d.noteIsolated()
 	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()
 	d.noteCall()
 	d.lostCall()
@@ -131,6 +133,17 @@ func (d *decision) noteConditions() {
 		now = append(now, d.Spell(d.Decision.Trigger.Spell()))
 	}
 	d.Record.Evidence = append(now, d.MachineTrouble()...)
+}
+
+// noteIsolated keeps since when the node is isolated, if its policy counts from there. If somebody
+// takes the taint away before Fencing, the time begins anew.
+func (d *decision) noteIsolated() {
+	switch p := &d.Record.Placed; {
+	case !d.Seen.Node.Taint && d.Record.Phase != api.Fencing:
+		p.IsolatedAt = nil
+	case d.Seen.Node.Taint && p.IsolatedAt == nil && d.Decision.Settings.Isolation.PowerDelay.Duration > 0:
+		p.IsolatedAt = d.At(0)
+	}
 }
 
 // describe derives the words that people and other systems read.

@@ -175,6 +175,6 @@ func (d *decision) readOrOff() outcome {
 	}
 	toSwitch := d.FreshlyRead(api.PoweredOn) && d.Record.Awaited == nil && !d.MustNotSwitch() && d.Record.Release.StartedAt == nil
 	return d.power().next(toSwitch, d.Record.Power.OffAt, func() outcome {
-		return first(d.againstOff, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.cutPower)
+		return first(d.againstOff, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.powerLater, d.cutPower)
 	})
 }

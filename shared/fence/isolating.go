@@ -88,6 +88,11 @@ func (d *decision) cutOff(msg string) outcome {
 	case facts.CutOnly(d.Decision):
 		return d.provenByCut()
 	}
+	return first(d.powerLater, func() outcome { return d.toFencing(msg) })
+}
+
+// toFencing hands an isolated node on to whoever makes sure that its machine is off.
+func (d *decision) toFencing(msg string) outcome {
 	d.enter(api.Fencing, api.Isolated, msg+d.NotCut())
 	return d.readNext()
 }

@@ -97,6 +97,15 @@ var incidents = map[string]incident{
 		w.twoLevels()
 		at(w, 55*time.Second, func() { w.bmc = "" })
 	}, []api.Phase{api.Finished}, 4},
+	"a node is isolated for a while, and comes back": {func(w *world) {
+		w.record.Status.Decision.Settings.Isolation.PowerDelay.Duration = 90 * time.Second
+		w.cut = true
+		at(w, 70*time.Second, func() { w.cut = false; w.wake(0, "node.healthy") })
+	}, []api.Phase{api.Finished}, 0},
+	"a node is isolated for a while, and stays away": {func(w *world) {
+		w.record.Status.Decision.Settings.Isolation.PowerDelay.Duration = 90 * time.Second
+		w.crashed = true
+	}, []api.Phase{api.Finished}, 1},
 	"a node is only isolated": {func(w *world) {
 		w.crashed, w.record.Status.Decision.Settings.Action, w.record.Status.Decision.Devices = true, api.ActionIsolate, nil
 		at(w, 50*time.Second, func() { w.on, w.crashed, w.boot = true, false, 1; w.wake(0, "node.healthy") })

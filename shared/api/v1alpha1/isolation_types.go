@@ -1,5 +1,37 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Isolation is how a node is isolated before its machine's power is cut.
+type Isolation struct {
+	// powerDelay is how long a node is isolated before its machine's power is cut, from 0s to 1h;
+	// 0s by default. A node that is healthy again within that time is given back, and its power is
+	// not cut. Isolated is a node that has the taint nodefence.io/isolated; what cuts it off from
+	// storage and network is asked before the time is waited for. The fence holds no slot while it
+	// waits. It does not wait where a person confirms that the machine is off, or where the Node
+	// object is missing. A fence that only an event asks for expires 15 minutes after the event, so
+	// it needs a shorter delay. Only under action Reboot and PowerOff.
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="isolation.powerDelay must be between 0s and 1h"
+	// +optional
+	PowerDelay *Duration `json:"powerDelay,omitempty"`
+}
+
+// IsolationSettings are a policy's Isolation with every default in its place.
+type IsolationSettings struct {
+	// powerDelay is how long the node is isolated before its machine's power is cut, such as
+	// 5m0s; 0s for no time.
+	// +optional
+	PowerDelay metav1.Duration `json:"powerDelay,omitzero"`
+}
+
+// Settings are what it says; nil says the defaults.
+func (i *Isolation) Settings() IsolationSettings {
+	if i == nil {
+		return IsolationSettings{}
+	}
+	return IsolationSettings{PowerDelay: i.PowerDelay.Or(0)}
+}
+
 // Coverage is the storage that a device of role Storage cuts the machine off from.
 type Coverage struct {
 	// storageClassNames are those whose volumes a cut stops.

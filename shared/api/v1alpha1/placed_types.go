@@ -5,6 +5,10 @@ type Placed struct {
 	// taint says that the taint nodefence.io/isolated was placed.
 	// +optional
 	Taint bool `json:"taint,omitempty"`
+	// isolatedAt is when that taint was first seen on the node. isolation.powerDelay counts from
+	// here; where the policy sets none, it is empty.
+	// +optional
+	IsolatedAt *Time `json:"isolatedAt,omitempty"`
 	// cordon is ours: the node was schedulable before.
 	// +optional
 	Cordon bool `json:"cordon,omitempty"`

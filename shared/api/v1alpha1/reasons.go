@@ -14,6 +14,7 @@ const (
 	LeaseStandsStill    Reason = "LeaseStandsStill"
 	Admitted            Reason = "Admitted"
 	Isolated            Reason = "Isolated"
+	WaitingBeforePower  Reason = "WaitingBeforePower"
 	MachineReadOn       Reason = "MachineReadOn"
 	MachineReadOff      Reason = "MachineReadOff"
 	PowerOffSent        Reason = "PowerOffSent"

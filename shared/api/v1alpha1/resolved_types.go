@@ -80,6 +80,9 @@ type Settings struct {
 	// of etcd.
 	// +optional
 	ControlPlane ControlPlaneSetting `json:"controlPlane,omitzero"`
+	// isolation is how the node is isolated before its machine's power is cut.
+	// +optional
+	Isolation IsolationSettings `json:"isolation,omitzero"`
 	// power is how the machine's power is cut, and how often that is tried.
 	// +required
 	Power PowerSettings `json:"power"`

@@ -55,6 +55,17 @@ func Manual() fencetest.Given {
 	return s
 }
 
+// PowerDelay is how long a node of Delayed is isolated before its power is cut. It is longer than
+// a yes of the gate is valid.
+const PowerDelay = 90 * time.Second
+
+// Delayed is of a node that is isolated for some time before its power is cut.
+func Delayed() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Settings.Isolation.PowerDelay.Duration = PowerDelay
+	return s
+}
+
 // Request is of a fence that an event asked for, whatever the node's health.
 func Request() fencetest.Given {
 	s := fencetest.Spec()

@@ -42,6 +42,7 @@ func Decides() []Twin {
 	add(true, of(specs.EarlyFabric()), brokenEarlyCut)
 	add(true, of(specs.Held()), brokenHeld)
 	add(false, of(specs.Manual()), brokenManual)
+	add(true, of(specs.Delayed()), brokenDelayed)
 	return all
 }
 

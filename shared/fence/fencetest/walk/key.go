@@ -85,6 +85,7 @@ func key(s *State) string {
 	k = append(k, s.bareKey(age)...)
 	k = append(k, s.holdKey()...)
 	k = append(k, s.manualKey()...)
+	k = append(k, s.delayedKey(age)...)
 	k = append(k, s.wentKey(age)...)
 	k = append(k, s.awaitedKey()...)
 	k = append(k, s.countedKey()...)
@@ -108,14 +109,14 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 	case api.Restoring:
 		k = append(k, p.OffAt != nil, s.sh.late)
 	case api.Recovering:
-		k = append(k, st.Placed, s.sh.late)
+		k = append(k, placed(st.Placed), s.sh.late)
 		if st.Outcome == "" {
 			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Recovery.ReadyDuration.Duration), age(st.PhaseSince, pol.Settings.Recovery.BootTimeout.Duration))
 		}
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
-		k = append(k, st.Retries, age(st.DecidedAt, facts.DecisionValidity), st.Placed)
+		k = append(k, st.Retries, age(st.DecidedAt, facts.DecisionValidity), placed(st.Placed))
 	case api.Probing, api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
@@ -134,6 +135,12 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return k
+}
+
+// placed is what is on the node, whenever that was seen (see delayedKey).
+func placed(p api.Placed) api.Placed {
+	p.IsolatedAt = nil
+	return p
 }
 
 // spell is a list as JSON, without what that costs where a walk does little else.

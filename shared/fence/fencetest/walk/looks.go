@@ -10,17 +10,6 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// What the walk adds for a read that may be under way by its holder's clock, and is over
-// by that of whoever looks: once, before the first Off, for all of them.
-func lateReads(s *State) []time.Duration {
-	c, p := s.st.Claim, s.st.Power
-	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.ActivityChecks == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
-	if plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
-		return nil
-	}
-	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}
-}
-
 // looks are all that can be seen next from a state. Dimensions that the phase
 // does not read are not varied; everything else is, in every combination.
 func looks(s *State) []look {
@@ -150,6 +139,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	machineLooks(s, now, with)
 	bareLooks(s, with)
 	holdLooks(s, now, with)
+	untainted(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -12,6 +12,7 @@ const (
 	promisedSettle    = 2 * time.Second
 	promisedProof     = 30 * time.Second
 	promisedDecision  = 60 * time.Second
+	promisedResync    = 30 * time.Second
 	promisedAct       = 10 * time.Second
 	promisedRead      = 35 * time.Second // beyond the longest call
 	promisedDump      = 5 * time.Second

@@ -49,3 +49,14 @@ func (s *State) waitsForTurn() bool {
 	plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld() && !s.isGentle() && !s.isCounted() && !s.checked() && !s.goes() && !s.isManual()
 	return plain && s.st.Restarts == 0 && s.st.Phase != api.PoweringOn && !climbed(s)
 }
+
+// What the walk adds for a read that may be under way by its holder's clock, and is over
+// by that of whoever looks: once, before the first Off, for all of them.
+func lateReads(s *State) []time.Duration {
+	c, p := s.st.Claim, s.st.Power
+	first := s.st.Phase == api.Fencing && s.st.Restarts == 0 && s.st.ActivityChecks == nil && p.LastRead == nil && !p.SwitchedByUs && p.Level == 0
+	if plain := s.spec.Decision.Asker() == nil && !s.isEarly() && !s.isHeld(); c == nil || c.Call != api.CallRead || !first || !plain {
+		return nil
+	}
+	return []time.Duration{c.NotAfter.Sub(s.now) + time.Second}
+}

@@ -39,6 +39,8 @@ type shadow struct {
 	served bool
 	// kept: a healthy node was held for a person with our cordon on it, and has been healthy since.
 	kept bool
+	// isolated is since when the looks show the taint, where the policy counts from there.
+	isolated time.Time
 	// sick is since when the policy's condition has held; zero if it does not.
 	sick time.Time
 	// deleted is when pods were last asked to go, where that is counted.

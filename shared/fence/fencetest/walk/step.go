@@ -65,7 +65,7 @@ func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
 	w.opensAgain(next)
 	switch {
 	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
-	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual():
+	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay():
 	case next.pastAwaited():
 		if w.live && next.sh.cut {
 			w.answersAgain(next)
