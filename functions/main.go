@@ -28,7 +28,7 @@ import (
 // table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -48,7 +48,7 @@ var table = map[string]func(Parts) run.Handler{
 		return c.Handle
 	},
 	recovery.Name: func(p Parts) run.Handler {
-		r := &recovery.Recoverer{Client: p.Client, Log: p.Log}
+		r := &recovery.Recoverer{Client: p.Client, Log: p.Log, Remediation: p.remediation()}
 		r.Loop = p.loop(recovery.Name, recovery.Phases, r)
 		return r.Handle
 	},

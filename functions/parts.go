@@ -22,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/remediation"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -90,6 +91,16 @@ func (p Parts) checker(function string) *readiness.Checker {
 // Planner returns the planner of these parts.
 func (p Parts) Planner(ctx context.Context) (*binding.Planner, error) {
 	return p.resolver().Planner(ctx)
+}
+
+// remediation are the Leases by which programs that remediate nodes take turns; nil if the settings
+// name none.
+func (p Parts) remediation() *remediation.Leases {
+	if p.RemediationLeases == "" {
+		return nil
+	}
+	clock := p.Client.Clock()
+	return &remediation.Leases{Cluster: p.Client, Namespace: p.RemediationLeases, Now: clock.Now, Elapsed: clock.Elapsed, Conflict: kube.ErrConflict}
 }
 
 func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {

@@ -38,6 +38,9 @@ type Settings struct {
 	// DeviceCall is the longest that one call to a device may take, from 1s to 20s; the
 	// gate records it in each fence that it opens.
 	DeviceCall gate.CallTimeout `envconfig:"NODEFENCE_DEVICE_CALL_TIMEOUT" default:"20s"`
+	// RemediationLeases is the namespace of the Leases by which medik8s' operators take turns on a
+	// node, medik8s-leases; if empty, nodefence takes turns with nobody.
+	RemediationLeases string `envconfig:"NODEFENCE_REMEDIATION_LEASES"`
 	// Cluster is this cluster's name in events; the UID of kube-system if empty.
 	Cluster string `envconfig:"NODEFENCE_CLUSTER"`
 	// Self is the node that this process runs on, from the downward API, or NoNode (S13:

@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/remediation"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -53,6 +54,8 @@ type Gate struct {
 	// Reporter hears of every event that asks for a fence and opens none.
 	Reporter report.Reporter
 	Loop     *loop.Loop
+	// Remediation keeps other programs that remediate nodes away; nil if there are none.
+	Remediation *remediation.Leases
 	// Slots has the fences of this process reserved together; each by itself if it is nil.
 	Slots *Slots
 

@@ -17,13 +17,21 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// reserve asks for a slot, together with whoever asks beside it.
+// reserve asks for a slot, together with whoever asks beside it. Other programs that remediate this
+// node are kept away first: a reservation counts as soon as it is written, whoever goes on with it.
+// If this process dies between the two, they are kept away for nothing until the Lease runs out.
 func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *observed.Look) (err error) {
+	if seen.Verdict, err = g.Remediation.Take(ctx, f); seen.Verdict != nil || err != nil {
+		return err
+	}
 	slots := g.Slots
 	if slots == nil {
 		slots = &Slots{}
 	}
 	seen.Verdict, err = slots.ask(ctx, f, seen.Node, g.commit)
+	if seen.Verdict != nil {
+		err = errors.Join(err, g.Remediation.GiveBack(ctx, f.Spec.NodeName))
+	}
 	return err
 }
 

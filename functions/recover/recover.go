@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/remediation"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -29,6 +30,8 @@ type Recoverer struct {
 	Client *kube.Client
 	Log    *slog.Logger
 	Loop   *loop.Loop
+	// Remediation are the Leases by which other programs were kept away; nil if there are none.
+	Remediation *remediation.Leases
 }
 
 // Handle takes one event.
@@ -58,6 +61,9 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 	case fence.Undo:
 		return r.Client.RemoveIsolation(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
 	case fence.DropFinalizer:
+		if err := r.Remediation.GiveBack(ctx, node); err != nil {
+			return err
+		}
 		return r.Client.DropFinalizer(ctx, f)
 	}
 	return fmt.Errorf("recover can't %s", a)

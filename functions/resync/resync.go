@@ -14,6 +14,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/remediation"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -44,6 +45,8 @@ type Resyncer struct {
 	// Sender sends an event to its owner: a run.Direct, which needs no broker, or the
 	// broker if the functions can't be called.
 	Sender run.Sender
+	// Remediation are the Leases by which other programs are kept away; nil if there are none.
+	Remediation *remediation.Leases
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
@@ -104,10 +107,25 @@ func (r *round) look(all bool) error {
 		}
 	}
 	r.prune(fences)
-	if r.Objects == nil || !all {
+	if !all {
 		return nil
 	}
-	return r.tellNodes(ctx, fences, now)
+	err = r.keepAway(ctx, fences)
+	if r.Objects == nil {
+		return err
+	}
+	return errors.Join(err, r.tellNodes(ctx, fences, now))
+}
+
+// keepAway renews the Leases by which other programs that remediate nodes are kept away, as long as
+// something is done to the nodes. A fence that waits at the gate keeps nobody away.
+func (r *round) keepAway(ctx context.Context, fences []api.NodeFence) (err error) {
+	for i := range fences {
+		if f := &fences[i]; f.Open() && f.CurrentPhase() != api.Pending {
+			err = errors.Join(err, r.Remediation.Renew(ctx, f.Spec.NodeName))
+		}
+	}
+	return err
 }
 
 // wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19).

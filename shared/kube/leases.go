@@ -123,3 +123,36 @@ func dumpLease(was *coordinationv1.Lease, n *corev1.Node, source string, now tim
 	}
 	return l
 }
+
+func leasePath(namespace, name string) string {
+	return "/apis/coordination.k8s.io/v1/namespaces/" + namespace + "/leases/" + name
+}
+
+// LeaseIn reads a Lease of any namespace; nil when there is none.
+func (c *Client) LeaseIn(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error) {
+	return get[coordinationv1.Lease](ctx, c, leasePath(namespace, name))
+}
+
+// SaveLease creates a Lease that has no resourceVersion, and else writes it by compare-and-swap:
+// ErrConflict says that somebody else wrote first.
+func (c *Client) SaveLease(ctx context.Context, l *coordinationv1.Lease) (err error) {
+	l.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
+	path := leasePath(l.Namespace, l.Name)
+	if l.ResourceVersion == "" {
+		_, err = create(ctx, c, strings.TrimSuffix(path, "/"+l.Name), l)
+	} else {
+		_, err = update(ctx, c, path, l)
+	}
+	return err
+}
+
+// DeleteLease deletes the Lease as it was read; one that was written since, or is gone, is left.
+func (c *Client) DeleteLease(ctx context.Context, l *coordinationv1.Lease) error {
+	o := deletionOf(l.UID)
+	o.Preconditions.ResourceVersion = &l.ResourceVersion
+	err := c.rest.Delete().AbsPath(leasePath(l.Namespace, l.Name)).Body(o).Do(ctx).Error()
+	if err != nil && !isConflict(err) && absentName(err) == "" {
+		return fmt.Errorf("delete Lease %s/%s: %w", l.Namespace, l.Name, err)
+	}
+	return nil
+}

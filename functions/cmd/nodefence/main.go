@@ -52,6 +52,8 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_JOB_IMAGES         images, by commas, that a method's job_image may name (none)
   NODEFENCE_DEVICE_CALL_TIMEOUT  longest that one call to a device may take, 1s to 20s; the
                                gate records it in each fence (20s)
+  NODEFENCE_REMEDIATION_LEASES  namespace of the Leases by which medik8s' operators take turns on
+                               a node, medik8s-leases (none: turns are taken with nobody)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
   NODEFENCE_CLUSTER            this cluster's name in events (the UID of namespace kube-system)
   NODE_NAME                    the node that this runs on, which it does not fence; none where

@@ -59,6 +59,7 @@ const (
 	PolicyDeleted          Reason = "PolicyDeleted"
 	PolicyChanged          Reason = "PolicyChanged"
 	SentBack               Reason = "SentBack"
+	AnotherRemediator      Reason = "AnotherRemediator"
 	TooManyUnhealthy       Reason = "TooManyUnhealthy"
 	StormCoolDown          Reason = "StormCoolDown"
 	TooManyConcurrent      Reason = "TooManyConcurrent"

@@ -1,0 +1,9 @@
+// Package remediation takes turns with other programs that remediate nodes, by the Lease that
+// medik8s' operators use for it: node-<node> in a namespace of their own (medik8s-leases). Whoever
+// holds it works on the node: NodeHealthCheck, node maintenance, or nodefence.
+//
+// What a reader must not get wrong: the Lease keeps others away and proves nothing. It is taken
+// before a slot is reserved, so that no fence has a slot and not the Lease. It is given back if there
+// is no slot, renewed as long as the fence goes on, and given back when its record ends. It lasts
+// longer than a yes of the gate is valid. If nodefence dies, it runs out by itself.
+package remediation

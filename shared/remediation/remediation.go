@@ -1,0 +1,194 @@
+package remediation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+const (
+	// Holder is nodefence's name in the Lease.
+	Holder = "nodefence"
+	// Lasts is how long the Lease is nodefence's without a renewal.
+	Lasts = 10 * time.Minute
+	// renewAfter is the age at which it is renewed. Two renewals may fail.
+	renewAfter = 3 * time.Minute
+	// askAgain is when a fence that waits for the Lease looks at it again.
+	askAgain = 5 * time.Second
+)
+
+// Cluster has the Leases. SaveLease and DeleteLease are compare-and-swaps by the resourceVersion.
+type Cluster interface {
+	LeaseIn(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error)
+	SaveLease(ctx context.Context, l *coordinationv1.Lease) error
+	DeleteLease(ctx context.Context, l *coordinationv1.Lease) error
+}
+
+// Leases are those of one namespace. A nil one keeps nobody away, and waits for nobody. It must
+// not be copied after first use.
+type Leases struct {
+	Cluster   Cluster
+	Namespace string
+	// Now is the API server's time, which others read in the Lease.
+	Now func() time.Time
+	// Elapsed is the time by which a Lease of somebody else is seen to stand still.
+	Elapsed func() time.Duration
+	// Conflict is the Cluster's error for a Lease that somebody else has written.
+	Conflict error
+
+	mu   sync.Mutex
+	seen map[string]sight
+}
+
+// sight is a Lease as it was last seen to move.
+type sight struct {
+	mark  string
+	since time.Duration
+}
+
+// Take makes the Lease nodefence's, or says for whom the fence waits.
+func (l *Leases) Take(ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
+	if l == nil {
+		return nil, nil
+	}
+	was, v, err := l.read(ctx, f)
+	if err == nil && (v != nil || asksForIt(f, was)) {
+		return v, nil
+	}
+	if err == nil {
+		err = l.Cluster.SaveLease(ctx, l.ours(f.Spec.NodeName, was))
+	}
+	switch {
+	case errors.Is(err, l.Conflict):
+		return &observed.Verdict{Reason: api.AnotherRemediator, Message: "somebody has just written " + l.named(f.Spec.NodeName), Again: time.Second}, nil
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+		// Without the Lease two programs might act on the node. So the fence waits, and says why.
+		msg := l.named(f.Spec.NodeName) + " can't be taken: " + err.Error() + ": create the namespace and the rights, or take NODEFENCE_REMEDIATION_LEASES away"
+		return &observed.Verdict{Reason: api.AnotherRemediator, Message: msg, Again: facts.Resync}, nil
+	}
+	return nil, err
+}
+
+// Renew keeps a Lease that is nodefence's, if it is old enough. It takes none: one that ran out and
+// went to somebody else stays there.
+func (l *Leases) Renew(ctx context.Context, node string) error {
+	if l == nil {
+		return nil
+	}
+	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
+	if err != nil || !isOurs(was) || was.Spec.RenewTime != nil && l.Now().Sub(was.Spec.RenewTime.Time) < renewAfter {
+		return err
+	}
+	if err := l.Cluster.SaveLease(ctx, l.ours(node, was)); err != nil && !errors.Is(err, l.Conflict) {
+		return fmt.Errorf("renew %s: %w", l.named(node), err)
+	}
+	return nil
+}
+
+// GiveBack deletes a Lease that is nodefence's.
+func (l *Leases) GiveBack(ctx context.Context, node string) error {
+	if l == nil {
+		return nil
+	}
+	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
+	if err != nil || !isOurs(was) {
+		return err
+	}
+	return l.Cluster.DeleteLease(ctx, was)
+}
+
+// read reads the Lease of a fence's node, and says for whom the fence waits.
+func (l *Leases) read(ctx context.Context, f *api.NodeFence) (*coordinationv1.Lease, *observed.Verdict, error) {
+	node := f.Spec.NodeName
+	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
+	if err != nil {
+		return nil, nil, err
+	}
+	if was == nil || isOurs(was) || holderOf(was) == "" || asksForIt(f, was) || l.ranOut(was) {
+		return was, nil, nil
+	}
+	return was, &observed.Verdict{
+		Reason: api.AnotherRemediator, Again: askAgain,
+		Message: holderOf(was) + " works on this node: it holds " + l.named(node) + ", which is waited for until it is given up or stands still for its whole duration",
+	}, nil
+}
+
+// ranOut tells whether a Lease has stood still for its whole duration, as this process has seen it.
+// The times in it are of another machine's clock (S30: no decision compares the clocks of two
+// machines). One without a duration never runs out.
+func (l *Leases) ranOut(was *coordinationv1.Lease) bool {
+	if was.Spec.LeaseDurationSeconds == nil || *was.Spec.LeaseDurationSeconds <= 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[string]sight{}
+	}
+	mark, now := string(was.UID)+"/"+was.ResourceVersion, l.Elapsed()
+	if s, ok := l.seen[was.Name]; !ok || s.mark != mark {
+		l.seen[was.Name] = sight{mark, now}
+		return false
+	}
+	return now-l.seen[was.Name].since >= time.Duration(*was.Spec.LeaseDurationSeconds)*time.Second
+}
+
+// ours is the Lease as nodefence holds it from now on.
+func (l *Leases) ours(node string, was *coordinationv1.Lease) *coordinationv1.Lease {
+	now, seconds := metav1.NewMicroTime(l.Now()), int32(Lasts/time.Second)
+	next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: nameOf(node)}}
+	since, transitions := now, int32(0)
+	if was != nil {
+		next = was.DeepCopy()
+		if was.Spec.LeaseTransitions != nil {
+			transitions = *was.Spec.LeaseTransitions
+		}
+		if isOurs(was) && was.Spec.AcquireTime != nil {
+			since = *was.Spec.AcquireTime
+		} else {
+			transitions++
+		}
+	}
+	holder := Holder
+	next.Spec = coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &since, RenewTime: &now, LeaseTransitions: &transitions}
+	return next
+}
+
+// named is the Lease in words.
+func (l *Leases) named(node string) string { return "Lease " + l.Namespace + "/" + nameOf(node) }
+
+func nameOf(node string) string { return "node-" + node }
+
+func holderOf(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func isOurs(l *coordinationv1.Lease) bool { return l != nil && holderOf(l) == Holder }
+
+// asksForIt tells whether whoever holds the Lease is who asked for this fence: a NodeHealthCheck
+// takes the Lease and then makes the FenceRequest.
+func asksForIt(f *api.NodeFence, l *coordinationv1.Lease) bool {
+	if l == nil || !strings.HasPrefix(holderOf(l), healthCheck) {
+		return false
+	}
+	owner := ", owner NodeHealthCheck/" + strings.TrimPrefix(holderOf(l), healthCheck)
+	return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a api.AskedBy) bool { return strings.HasSuffix(a.User, owner) })
+}
+
+// healthCheck is what a NodeHealthCheck's name in a Lease begins with.
+const healthCheck = "NodeHealthCheck-"
