@@ -150,6 +150,9 @@ func (d *decision) noteIsolated() {
 func (d *decision) describe() {
 	st := d.Record
 	st.Views.NodeFencing = api.NodeFencingView{Step: st.Phase.Step(), Status: st.Phase.Status()}
+	if st.Phase == api.Pending && d.PowerDue().After(d.Now) {
+		st.Views.NodeFencing.Status = api.Isolating.Status() // the proposal waits in this step
+	}
 	d.scheduled()
 	d.Record.Conditions = d.ConditionsNow()
 }

@@ -36,13 +36,16 @@ func isolatedFor(d time.Duration, phase api.Phase, change func(*api.NodeFence, *
 	if st.DecidedAt != nil {
 		slot = ", yes"
 	}
+	if st.Reason == api.WaitingBeforePower {
+		slot += fmt.Sprintf(", step %s %s", st.Views.NodeFencing.Step, st.Views.NodeFencing.Status)
+	}
 	return fmt.Sprintf("%s %s, %s, next %s%s", st.Phase, st.Reason, act, next, slot)
 }
 
 // TestPowerWaitsForIsolation: power is not cut before the node was isolated for isolation.powerDelay.
 // The fence waits at the gate and holds no slot (S14), and a yes of before counts no more (S17).
 func TestPowerWaitsForIsolation(t *testing.T) {
-	const waits = "Pending WaitingBeforePower, , next +30s"
+	const waits = "Pending WaitingBeforePower, , next +30s, step Isolation Running"
 	heals := func(f *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "True" }
 	reads := func(f *api.NodeFence, s *observed.Look) {
 		at := observed.StampOf(fencetest.Start.Add(time.Hour))
@@ -56,7 +59,7 @@ func TestPowerWaitsForIsolation(t *testing.T) {
 	}{
 		"just isolated":                   {0, api.Isolating, nil, waits},
 		"isolated for a minute":           {time.Minute, api.Pending, nil, waits},
-		"looked at when the time is over": {5*time.Minute - 10*time.Second, api.Pending, nil, "Pending WaitingBeforePower, , next +10s"},
+		"looked at when the time is over": {5*time.Minute - 10*time.Second, api.Pending, nil, "Pending WaitingBeforePower, , next +10s, step Isolation Running"},
 		"long enough":                     {5 * time.Minute, api.Isolating, nil, "Fencing Isolated, , next +5s, yes"},
 		"long enough, at the gate":        {5 * time.Minute, api.Pending, func(_ *api.NodeFence, s *observed.Look) { s.Reserved = nil }, "Pending , Resolve, next +10s"},
 		"read on too early":               {time.Minute, api.Fencing, reads, waits},
