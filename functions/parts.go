@@ -43,8 +43,10 @@ type Parts struct {
 	Call run.Call
 	// Hands may be set only where every function runs in this process, and each gets the events
 	// that the others send here.
-	Hands  *loop.Hands
-	kept   *loop.RecordCache
+	Hands *loop.Hands
+	kept  *loop.RecordCache
+	// lists has the ConfigMaps of nodes' devices for all functions of this process.
+	lists  *binding.Lists
 	resync *resync.Resyncer
 }
 
@@ -63,6 +65,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	return Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
+		lists: &binding.Lists{},
 	}, nil
 }
 
@@ -75,7 +78,7 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir,
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists,
 	}
 }
 

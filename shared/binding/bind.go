@@ -23,9 +23,17 @@ func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, erro
 	if err != nil {
 		return nil, err
 	}
-	bound, err := b.kept(ctx, n, t, mine)
+	now := present{node: n, enrolment: sourceOf(mine), resolver: b.name(), at: b.Client.Clock().Now()}
+	if b.Lists != nil || t != nil && t.Status.Binding != nil {
+		led, err := b.Client.Since(0).Ledger(ctx) // read or written by this process less than a second ago
+		if err != nil {
+			return nil, err
+		}
+		now.configs = led.Status.Configs
+	}
+	bound, err := kept(t, now)
 	if bound == nil && err == nil {
-		bound, err = b.bindAnew(ctx, n)
+		bound, err = b.bindAnew(ctx, now)
 	}
 	if err != nil {
 		return nil, err
@@ -36,35 +44,20 @@ func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, erro
 
 // kept returns the binding of a FenceTarget; nil if there is none, or if it may be another
 // by now.
-func (b Resolver) kept(ctx context.Context, n *corev1.Node, t *api.FenceTarget, mine *corev1.ConfigMap) (*config.Bound, error) {
-	if t == nil || t.Status.Binding == nil {
+func kept(t *api.FenceTarget, now present) (*config.Bound, error) {
+	if t == nil || t.Status.Binding == nil || !holds(t.Status.Binding, now) {
 		return nil, nil
-	}
-	led, err := b.Client.Since(0).Ledger(ctx) // read or written by this process less than a second ago
-	if err != nil {
-		return nil, err
 	}
 	k := t.Status.Binding
-	now := present{node: n, configs: led.Status.Configs, resolver: b.name(), at: b.Client.Clock().Now()}
-	if mine != nil {
-		now.enrolment = &api.TargetSource{Name: mine.Name, UID: mine.UID, ResourceVersion: mine.ResourceVersion}
-	}
-	if !holds(k, now) {
-		return nil, nil
-	}
 	if err := refusal(k); err != nil {
 		return nil, err
 	}
 	return &config.Bound{Devices: k.DeepCopy().Devices, Over: clusterOf(k).Over}, nil
 }
 
-// bindAnew reads all ConfigMaps.
-func (b Resolver) bindAnew(ctx context.Context, n *corev1.Node) (*config.Bound, error) {
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	r, err := b.resolve(ctx, stored, n)
+// bindAnew resolves them by all ConfigMaps.
+func (b Resolver) bindAnew(ctx context.Context, now present) (*config.Bound, error) {
+	r, _, err := b.anew(ctx, now)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
@@ -14,46 +16,41 @@ import (
 // Devices are the devices to which the gate would bind a node now, with what a fence may
 // take instead of resolving them. The gate runs the same code.
 func (b Resolver) Devices(ctx context.Context, a readiness.Asked) (readiness.Resolved, error) {
-	still, err := b.stillKept(ctx, a)
+	now, err := b.present(ctx, a)
 	if err != nil {
 		return readiness.Resolved{}, err
 	}
-	if still {
-		k := a.Target.Status.Binding
+	if k := a.Target.Status.Binding; k != nil && holds(k, now) {
+		b.Lists.forget()
 		return readiness.Resolved{Devices: k.DeepCopy().Devices, Binding: k}, unfit(refusal(k))
 	}
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err != nil {
-		return readiness.Resolved{}, err
-	}
-	r, err := b.resolve(ctx, stored, a.Node)
-	out := readiness.Resolved{Binding: b.keep(a.Node, stored, r, err)}
+	r, kept, err := b.anew(ctx, now)
+	out := readiness.Resolved{Binding: kept}
 	if err == nil {
 		out.Devices = r.plan.Devices()
 	}
 	return out, unfit(err)
 }
 
-// stillKept reports whether the FenceTarget's binding still holds. The source has written
-// the version of the node's enrolment into the turn, so that it need not be read.
-func (b Resolver) stillKept(ctx context.Context, a readiness.Asked) (bool, error) {
-	k := a.Target.Status.Binding
-	if k == nil {
-		return false, nil
-	}
+// present is what a check resolves a node's devices by. The source has written the version of the
+// node's enrolment into the turn, so that it need not be read.
+func (b Resolver) present(ctx context.Context, a readiness.Asked) (present, error) {
 	now := present{node: a.Node, configs: a.Ledger.Status.Configs, resolver: b.name(), at: b.Client.Clock().Now()}
 	if v := a.Ledger.Status.Enrolment(a.Node.Name); v != "" {
 		now.enrolment = &api.TargetSource{Name: kube.EnrolledName(a.Node.Name), ResourceVersion: v}
-		return holds(k, now), nil
+		return now, nil
 	}
 	cm, err := b.Client.Enrolment(ctx, b.Namespace, a.Node.Name)
-	if err != nil {
-		return false, err
+	now.enrolment = sourceOf(cm)
+	return now, err
+}
+
+// sourceOf names a ConfigMap as it is; nil if there is none.
+func sourceOf(cm *corev1.ConfigMap) *api.TargetSource {
+	if cm == nil {
+		return nil
 	}
-	if cm != nil {
-		now.enrolment = &api.TargetSource{Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
-	}
-	return holds(k, now), nil
+	return &api.TargetSource{Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
 }
 
 // unfit is a refusal in a check's words.

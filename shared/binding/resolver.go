@@ -34,6 +34,8 @@ type Resolver struct {
 	JobImages []string
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string
+	// Lists keeps the ConfigMaps between two invocations of this process; nil if each lists them.
+	Lists *Lists
 }
 
 func (b Resolver) settings() config.Settings {

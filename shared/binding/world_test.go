@@ -40,6 +40,8 @@ type world struct {
 	turns    []api.NodeTurn
 	lists    int
 	requests []string
+	// kept is what the resolver keeps of the ConfigMaps; nothing if it is nil.
+	kept *Lists
 }
 
 func newWorld(t *testing.T, maps ...corev1.ConfigMap) *world {
@@ -126,7 +128,7 @@ func (w *world) seen() {
 }
 
 func (w *world) resolver() Resolver {
-	return Resolver{Client: w.client, Namespace: "ns", Drivers: Drivers, AgentsDir: cmp.Or(w.agents, "testdata/none"), JobImages: []string{"image"}}
+	return Resolver{Client: w.client, Namespace: "ns", Drivers: Drivers, AgentsDir: cmp.Or(w.agents, "testdata/none"), JobImages: []string{"image"}, Lists: w.kept}
 }
 
 // check resolves a node's devices for its FenceTarget, as readiness does.
@@ -160,9 +162,9 @@ func (w *world) bind(name string) string {
 
 // without is what a fence gets of the ConfigMaps alone.
 func (w *world) without(do func() string) string {
-	was := w.targets
-	w.targets = map[string]*api.FenceTarget{}
-	defer func() { w.targets = was }()
+	was, kept := w.targets, w.kept
+	w.targets, w.kept = map[string]*api.FenceTarget{}, nil
+	defer func() { w.targets, w.kept = was, kept }()
 	return do()
 }
 

@@ -1,0 +1,105 @@
+package binding
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestAKeptListIsWhatListingGives, over many clusters, whatever has changed since the ConfigMaps were
+// listed (S11: the device is the node's own): nodes of which nothing is kept get the same.
+func TestAKeptListIsWhatListingGives(t *testing.T) {
+	used, listed := 0, 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		w := newWorld(t)
+		w.kept = &Lists{}
+		w.settle(r)
+		for step := range 12 {
+			w.seen()
+			for _, name := range nodeNames {
+				for what, ask := range map[string]func(string) string{"a fence": w.bind, "a check": w.check} {
+					if what == "a check" && w.nodes[name] == nil {
+						continue
+					}
+					before := w.lists
+					clear(w.targets)
+					got := ask(name)
+					if w.lists == before {
+						used++
+					} else {
+						listed++
+					}
+					if want := w.without(func() string { return ask(name) }); got != want {
+						t.Fatalf("seed %d, step %d: %s of %s gets\n%s\nwant\n%s", seed, step, what, name, got, want)
+					}
+				}
+			}
+			w.change(r)
+		}
+	}
+	t.Logf("%d by the list that was kept, %d by one of their own", used, listed)
+	if used < 500 || listed < 500 {
+		t.Error("too few of one kind for a test")
+	}
+}
+
+// TestManyNodesAreResolvedByOneList: as long as it counts. A check that finds a binding kept drops it.
+func TestManyNodesAreResolvedByOneList(t *testing.T) {
+	w := newWorld(t)
+	w.kept = &Lists{}
+	has := func(name string) {
+		n := node(name, "uid-"+name, "")
+		w.nodes[name] = &n
+		w.put(enrol(name, "uid-"+name, ""))
+		w.put(write("fence-config-node-"+name, "config.properties", "node_name="+name+"\npower_management=m", "fence-method-m", "agent_name=fence_ipmilan\nusername=u\nsecret=s\nip=10.0.0.1"+name))
+	}
+	for _, name := range []string{"1", "2", "3", "4", "5"} {
+		has(name)
+	}
+	w.seen()
+	asks := func(when string, want int, ask func(string) string, names ...string) {
+		t.Helper()
+		was := w.lists
+		for _, name := range names {
+			ask(name)
+		}
+		if w.lists-was != want {
+			t.Errorf("%s: %d lists of the ConfigMaps, want %d", when, w.lists-was, want)
+		}
+	}
+	asks("the first checks", 1, w.check, "1", "2", "3")
+	asks("a fence of a node that was not checked", 0, w.bind, "4")
+	has("6")
+	w.seen()
+	asks("another node", 1, w.check, "4", "6")
+	w.configs.ObservedAt.Time = w.configs.ObservedAt.Add(-31 * time.Second)
+	asks("nobody sees the ConfigMaps", 1, w.check, "5")
+	w.seen()
+	delete(w.targets, "5")
+	asks("one that was kept by ConfigMaps of before", 0, w.check, "1")
+	asks("a binding that was kept", 0, w.check, "1")
+	asks("after it", 1, w.check, "5")
+	delete(w.nodes, "3")
+	asks("a node that is missing", 1, w.bind, "3")
+}
+
+// TestNobodyWaitsForAListForEver: a caller leaves when its time is over.
+func TestNobodyWaitsForAListForEver(t *testing.T) {
+	l := &Lists{}
+	end, err := l.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.begin(over); err == nil {
+		t.Error("two list at once")
+	}
+	end()
+	if end, err = l.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	end()
+}
