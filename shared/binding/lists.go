@@ -96,36 +96,37 @@ func enrolmentIn(all []corev1.ConfigMap, node string) *api.TargetSource {
 // anew resolves a node's devices by all ConfigMaps: those that this process has, if they count and
 // nothing else does for this node, and else as they are now. kept is what a check may keep of it.
 func (b Resolver) anew(ctx context.Context, now present) (r resolution, kept *api.TargetBinding, err error) {
-	if r, kept, err = b.byList(ctx, now, b.Lists.at(now)); kept != nil {
-		return r, kept, err
-	}
-	end, err := b.Lists.begin(ctx)
+	all, listed, err := b.list(ctx, now)
 	if err != nil {
 		return r, nil, err
 	}
-	// Somebody may have listed them meanwhile.
-	if r, kept, err = b.byList(ctx, now, b.Lists.at(now)); kept != nil {
-		end()
+	r, err = b.resolve(ctx, all, now.node)
+	if kept = b.keep(now.node, all, r, err); kept != nil || listed {
 		return r, kept, err
 	}
-	all, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err == nil {
-		b.Lists.keep(all)
-	}
-	end()
-	if err != nil {
+	// What it gives depends on more than the version of that list tells.
+	if all, err = b.Client.ConfigMaps(ctx, b.Namespace); err != nil {
 		return r, nil, err
 	}
 	r, err = b.resolve(ctx, all, now.node)
 	return r, b.keep(now.node, all, r, err), err
 }
 
-// byList resolves by a list of this process. kept is nil if there is no such list, or if what it
-// gives depends on more than its version tells.
-func (b Resolver) byList(ctx context.Context, now present, all []corev1.ConfigMap) (r resolution, kept *api.TargetBinding, err error) {
-	if all == nil {
-		return r, nil, nil
+// list are all ConfigMaps: those that this process has, if they count, and else they are listed.
+func (b Resolver) list(ctx context.Context, now present) (all []corev1.ConfigMap, listed bool, err error) {
+	if all = b.Lists.at(now); all != nil {
+		return all, false, nil
 	}
-	r, err = b.resolve(ctx, all, now.node)
-	return r, b.keep(now.node, all, r, err), err
+	end, err := b.Lists.begin(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer end()
+	if all = b.Lists.at(now); all != nil {
+		return all, false, nil // somebody has listed them meanwhile
+	}
+	if all, err = b.Client.ConfigMaps(ctx, b.Namespace); err == nil {
+		b.Lists.keep(all)
+	}
+	return all, true, err
 }
