@@ -14,8 +14,10 @@ func hold(why api.Reason, message string, again time.Duration) *observed.Verdict
 
 // How soon a held fence asks again.
 const (
-	askStorm      = 10 * time.Second
-	askConcurrent = 3 * time.Second
+	askStorm = 10 * time.Second
+	// The source wakes the next fence when another one frees its slot. So this is for when there is
+	// no source.
+	askConcurrent = 10 * time.Second
 )
 
 // listed is as much of a list as a status has room for, and how long it is.

@@ -129,6 +129,15 @@ func (d *Store) Unhold(now time.Time) {
 	d.look()
 }
 
+// Freed wakes the fences that have waited longest for another one: it holds no slot any more, or is
+// over.
+func (d *Store) Freed(now time.Time) {
+	d.mu.Lock()
+	d.list.hurryNext(now)
+	d.mu.Unlock()
+	d.look()
+}
+
 // Heard calls Unhold if the part of the ledger that may hold fences has changed. The first call
 // of a lead only notes it.
 func (d *Store) Heard(ledger string, now time.Time) {

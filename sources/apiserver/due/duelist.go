@@ -1,6 +1,7 @@
 package due
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -143,4 +144,36 @@ func (d *dueList) hurryAll(now time.Time) {
 			x.hurry = at
 		}
 	}
+}
+
+// nextOnes is how many fences one free slot wakes. The one that has waited longest may be held by
+// another limit too, such as that of its zone.
+const nextOnes = 2
+
+// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget.
+func (d *dueList) hurryNext(now time.Time) {
+	var waits []*due
+	for _, x := range d.byNode {
+		if waitsForOthers(x.fence) && now.Sub(x.hurried) >= hurryGap {
+			waits = append(waits, x)
+		}
+	}
+	slices.SortFunc(waits, func(a, b *due) int {
+		return cmp.Or(openedAt(a.fence).Compare(openedAt(b.fence)), strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
+	})
+	for _, x := range waits[:min(nextOnes, len(waits))] {
+		x.hurry = now
+	}
+}
+
+// waitsForOthers: the fence waits until another one is done.
+func waitsForOthers(f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Pending && (f.Status.Reason == api.TooManyConcurrent || f.Status.Reason == api.BudgetExhausted)
+}
+
+func openedAt(f *api.NodeFence) time.Time {
+	if f.Status.OpenedAt == nil {
+		return time.Time{}
+	}
+	return f.Status.OpenedAt.Time
 }

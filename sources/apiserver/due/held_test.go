@@ -2,10 +2,12 @@ package due
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -72,4 +74,40 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	if sent < 1000 {
 		t.Errorf("%d were woken within a minute", sent)
 	}
+}
+
+// TestAFreeSlotWakesTheNext: those that have waited longest for it, and nobody else. A fence that was
+// just woken is not woken again.
+func TestAFreeSlotWakesTheNext(t *testing.T) {
+	d := newDueList(time.Hour)
+	waits := func(node string, opened float64, why api.Reason) {
+		f := fenceOf("1", check(3000), pending)
+		at := metav1.NewMicroTime(sec(opened))
+		f.Spec.NodeName, f.Status.OpenedAt, f.Status.Reason = node, &at, why
+		d.note(f, sec(0))
+	}
+	waits("third", 3, api.TooManyConcurrent)
+	waits("second", 2, api.BudgetExhausted)
+	waits("first", 1, api.TooManyConcurrent)
+	waits("approval", 0, api.WaitingForApproval)
+	waits("fourth", 4, api.TooManyConcurrent)
+	running := fenceOf("1", check(3000))
+	running.Spec.NodeName, running.Status.Reason = "running", api.TooManyConcurrent
+	d.note(running, sec(0))
+	freed := func(at float64, want ...string) {
+		t.Helper()
+		d.hurryNext(sec(at))
+		var got []string
+		for _, w := range d.take(sec(at)) {
+			got = append(got, w.fence.Spec.NodeName)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("at %v: %s", at, diff)
+		}
+	}
+	freed(10, "first", "second")
+	freed(10.5, "fourth", "third")
+	freed(11)
+	freed(13, "first", "second")
 }
