@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
@@ -41,6 +42,9 @@ type Resyncer struct {
 	Source events.Source
 	// Objects is the client for the nodes that the gate is told of; nil to tell it of none.
 	Objects Objects
+	// Requests is the client for the FenceRequests of RequestNamespaces; nil to look at none.
+	Requests          Requests
+	RequestNamespaces ask.Namespaces
 	// Sender sends an event to its owner: a run.Direct, which needs no broker, or the
 	// broker if the functions can't be called.
 	Sender run.Sender
@@ -104,10 +108,17 @@ func (r *round) look(all bool) error {
 		}
 	}
 	r.prune(fences)
-	if r.Objects == nil || !all {
+	if !all {
 		return nil
 	}
-	return r.tellNodes(ctx, fences, now)
+	var requests, nodes error
+	if r.Requests != nil {
+		requests = r.wakeRequests(ctx, now)
+	}
+	if r.Objects != nil {
+		nodes = r.tellNodes(ctx, fences, now)
+	}
+	return errors.Join(requests, nodes)
 }
 
 // wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19).
