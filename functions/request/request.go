@@ -91,6 +91,9 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, e
 	if seen.Fence, err = q.Objects.Fence(ctx, node); err != nil {
 		return false, err
 	}
+	if seen.WithdrawnToo, err = q.withdrawn(ctx, ask.Beside(r, seen.Fence)); err != nil {
+		return false, err
+	}
 	next := ask.Decide(seen)
 	if next.MarkWithdrawn {
 		if seen.Fence, err = q.Objects.MarkWithdrawn(ctx, seen.Fence, r.UID); err != nil {
@@ -105,6 +108,23 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, e
 		next = ask.Decide(seen)
 	}
 	return next.Ask, q.write(ctx, r, next)
+}
+
+// withdrawn are the UIDs of those FenceRequests that are withdrawn, or gone. One in a namespace that
+// does not count was asked for by an event of that source, and can't be read.
+func (q *Requester) withdrawn(ctx context.Context, all []api.FenceRequest) (uids []string, err error) {
+	for i := range all {
+		if o := &all[i]; q.Namespaces.Has(o.Namespace) {
+			is, err := q.Objects.FenceRequest(ctx, o.Namespace, o.Name)
+			if err != nil {
+				return nil, err
+			}
+			if is == nil || is.UID != o.UID || ask.Withdrawn(is) != "" {
+				uids = append(uids, string(o.UID))
+			}
+		}
+	}
+	return uids, nil
 }
 
 // write writes what is to be written into the object. Our finalizer is on it before the gate is

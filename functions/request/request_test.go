@@ -49,6 +49,10 @@ func TestHandle(t *testing.T) {
 		"its status is written meanwhile":  {conflict: requestPath + "/status", again: true, want: ""},
 		"one that was answered":            {fence: waits, want: "status 5 RemediationStarted"},
 		"withdrawn before the cut":         {object: deleted, fence: waits, want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
+		"with another one":                 {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/w"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
+		"beside another one":               {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`, 1), want: "status 5 RemediationStarted"},
+		"beside one that is gone":          {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/v"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
+		"beside one from elsewhere":        {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/default/w"}]}}}`, 1), want: "status 5 RemediationStarted"},
 		"that, and the fence went on":      {object: deleted, fence: waits, conflict: fencePath, again: true, want: ""},
 		"withdrawn before it was answered": {object: deleted, fence: others, want: "mark 7 for u, let go 5"},
 		"that, and a gate was faster":      {object: deleted, fence: others, conflict: fencePath, again: true, want: ""},
@@ -67,7 +71,10 @@ func TestHandle(t *testing.T) {
 			if c.named.UID == "" {
 				c.named = named
 			}
-			answers := map[string]any{requestPath: o, strings.Replace(requestPath, "own", "default", 1): o}
+			v, w := o.DeepCopy(), o.DeepCopy()
+			v.Name, v.UID, v.DeletionTimestamp = "v", "v", nil
+			w.Name, w.UID = "w", "w"
+			answers := map[string]any{requestPath[:len(requestPath)-1] + "v": v, requestPath[:len(requestPath)-1] + "w": w, requestPath: o, strings.Replace(requestPath, "own", "default", 1): o}
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}

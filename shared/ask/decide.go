@@ -15,6 +15,8 @@ type Seen struct {
 	Node string
 	// Fence is the record of that node; nil if there is none.
 	Fence *api.NodeFence
+	// WithdrawnToo are the UIDs of those of Beside that are withdrawn, or gone.
+	WithdrawnToo []string
 	// Now is the API server's time.
 	Now time.Time
 }
@@ -73,7 +75,7 @@ func (s Seen) withdraw(a answer) Step {
 // nothing. It is ended by the brake that people have (spec.requests.abort). If it was also opened
 // for a condition of its node that still holds, a new one opens for that.
 func (s Seen) stops(st *api.NodeFenceStatus) bool {
-	return s.Fence.Open() && !served(st) && onlyAsker(s.Request, st) && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil
+	return s.Fence.Open() && !served(st) && s.onlyAsker(st) && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil
 }
 
 // letsGo: a deleted request is needed no more, so that our finalizer comes off, in bounded time

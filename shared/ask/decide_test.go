@@ -173,6 +173,8 @@ func TestDecide(t *testing.T) {
 		"deleted, given up before":           {both(ended, deleted), record(api.Failed, by("u"), nil), "2 abort"},
 		"deleted, its last word said":        {both(ended, deleted), record(api.Isolating, by("u"), nil), "2 abort"},
 		"deleted, others ask too":            {deleted, record(api.Pending, by("u", "x"), nil), "4 TUU " + started + " 2"},
+		"deleted, others were withdrawn":     {deleted, record(api.Pending, by("w", "u"), nil), "2 abort"},
+		"deleted, one of others was":         {deleted, record(api.Pending, by("w", "u", "x"), nil), "4 TUU " + started + " 2"},
 		"deleted, others asked before":       {deleted, record(api.Pending, by("x", "u"), nil), "4 TUU " + started + " 2"},
 		"deleted after the cut":              {deleted, record(api.Fencing, by("u"), cut), "4 TUU " + started + " 2"},
 		"deleted after the release":          {deleted, record(api.PoweringOn, by("u"), released), "4 FTT " + done + " 2"},
@@ -198,7 +200,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := one(c.request)
 			before := r.DeepCopy()
-			got := Decide(Seen{Request: r, Node: "a", Fence: c.fence, Now: now})
+			got := Decide(Seen{Request: r, Node: "a", Fence: c.fence, WithdrawnToo: []string{"w"}, Now: now})
 			if d := cmp.Diff(c.want, got.words()); d != "" {
 				t.Error(d)
 			}
@@ -243,6 +245,33 @@ func TestARefusalInAnObject(t *testing.T) {
 		st := Refused(one(asIs), why, "words", now)
 		if got := (Step{Status: &st}).words(); got != "4 "+want+" 0" {
 			t.Error(got)
+		}
+	}
+}
+
+// TestBeside: who else is to be read, before a fence is aborted.
+func TestBeside(t *testing.T) {
+	others := []api.AskedBy{
+		{ID: "u", Source: "/fencerequests/n/a"}, {ID: "v", Source: "/fencerequests/m/b"}, {ID: "x", Source: "/me"},
+		{ID: "y", Source: "/fencerequests/c"}, {ID: "p", Source: "/fencerequests/n/../../nodes/a"}, {ID: "z", Source: "/fencerequests/n/d", Served: true},
+	}
+	for name, c := range map[string]struct {
+		request func(*api.FenceRequest)
+		fence   *api.NodeFence
+		want    string
+	}{
+		"withdrawn":         {deleted, record(api.Pending, others, nil), "v m/b"},
+		"not withdrawn":     {asIs, record(api.Pending, others, nil), ""},
+		"without a record":  {deleted, nil, ""},
+		"the fence is over": {deleted, record(api.Finished, others, nil), ""},
+		"the power is cut":  {deleted, record(api.Fencing, others, cut), ""},
+	} {
+		got := ""
+		for _, o := range Beside(one(c.request), c.fence) {
+			got += string(o.UID) + " " + o.Namespace + "/" + o.Name
+		}
+		if got != c.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -2,6 +2,10 @@ package ask
 
 import (
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -44,16 +48,37 @@ func answerOf(r *api.FenceRequest, f *api.NodeFence) answer {
 // served: power was cut or work released. What was begun runs to its end (S25).
 func served(st *api.NodeFenceStatus) bool { return st.CutOrReleased || st.Begun() }
 
-// onlyAsker: nobody else asked for the fence while nothing was done yet.
-func onlyAsker(r *api.FenceRequest, st *api.NodeFenceStatus) bool {
+// onlyAsker: nobody else asked for the fence while nothing was done yet, or they have withdrawn it
+// too.
+func (s Seen) onlyAsker(st *api.NodeFenceStatus) bool {
 	found := false
 	for _, a := range st.Decision.AskedBy {
 		switch {
-		case a.ID == string(r.UID) && a.Source == Source(r):
+		case a.ID == string(s.Request.UID) && a.Source == Source(s.Request):
 			found = true
-		case !a.Served:
+		case !a.Served && !slices.Contains(s.WithdrawnToo, a.ID):
 			return false
 		}
 	}
 	return found
+}
+
+// Beside are the other FenceRequests that a record names, where this one is withdrawn and its fence
+// may have to be aborted. Whether they are withdrawn too is read after the record: of two that are
+// withdrawn at the same time, the later one then sees that the other one is.
+func Beside(r *api.FenceRequest, f *api.NodeFence) (all []api.FenceRequest) {
+	if Withdrawn(r) == "" || f == nil || !f.Open() || served(&f.Status) {
+		return nil
+	}
+	for _, a := range f.Status.Decision.AskedBy {
+		path, is := strings.CutPrefix(a.Source, sourcePrefix)
+		namespace, name, two := strings.Cut(path, "/")
+		named := is && two && len(validation.IsDNS1123Subdomain(name)) == 0 // the sender chose the source, and it becomes a path
+		if named && !a.Served && a.ID != string(r.UID) {
+			o := api.FenceRequest{}
+			o.Namespace, o.Name, o.UID = namespace, name, types.UID(a.ID)
+			all = append(all, o)
+		}
+	}
+	return all
 }

@@ -57,7 +57,9 @@ func namedAfter(name, node string) bool {
 }
 
 // Source is the source by which a fence's record names a FenceRequest, beside its UID.
-func Source(r *api.FenceRequest) string { return "/fencerequests/" + r.Namespace + "/" + r.Name }
+func Source(r *api.FenceRequest) string { return sourcePrefix + r.Namespace + "/" + r.Name }
+
+const sourcePrefix = "/fencerequests/"
 
 // User is who asks, in the record of the fence: the author whom the admission policy has
 // authenticated, or the object with its owner.

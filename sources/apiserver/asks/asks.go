@@ -68,7 +68,7 @@ func (s *Store) Saw(o *api.FenceRequest, now time.Time) {
 	was, known := s.all[key]
 	s.all[key] = r
 	same := known && was.named.UID == r.named.UID && was.generation == r.generation && was.withdrawn == r.withdrawn
-	if r.unfinished && !same || r.withdrawn != "" && !same {
+	if !same && (r.unfinished || r.withdrawn != "") {
 		s.wake(r, "o"+o.ResourceVersion, now)
 	}
 }
