@@ -19,6 +19,9 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 
+// asking is a FenceRequest.
+var asking = ObjectReference{Namespace: "nodefence-system", Name: "node-7-x2b4z", UID: "55555555-4444-3333-2222-111111111111"}
+
 func fenceIn(p api.Phase) *api.NodeFence {
 	return &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "11111111-2222-3333-4444-555555555555"},
@@ -43,6 +46,9 @@ func sample(typ string) event.Event {
 	}
 	if typ == NodeSuspect {
 		return s.Suspect("node-7", "99999999-8888-7777-6666-555555555555", "2026-01-02T03:04:05.000678Z", at, time.Time{}, at)
+	}
+	if typ == FenceRequestChanged {
+		return s.FenceRequestChanged("node-7", asking, "1", at)
 	}
 	if typ == NodeCheck {
 		return s.Check("node-7", "99999999-8888-7777-6666-555555555555", at, at.Add(40*time.Second), at)
@@ -200,6 +206,9 @@ func TestIDs(t *testing.T) {
 		"a problem told by a resync is not swallowed":         {s.Problem(problem("m", "r", "x", 2), at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), false},
 		"one resync tells a problem once":                     {s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at, at.Add(time.Hour)).ID(), true},
 		"the next resync tells a problem anew":                {s.ProblemAgain(problem("m", "r", "x", 2), at, at).ID(), s.ProblemAgain(problem("m", "r", "x", 2), at.Add(time.Minute), at).ID(), false},
+		"a FenceRequest that changed again is another event":  {s.FenceRequestChanged("n", asking, "1", at).ID(), s.FenceRequestChanged("n", asking, "2", at).ID(), false},
+		"one try to ask by an object is one event":            {RequestByObject("n", "/s", asking, at, at).ID(), RequestByObject("n", "/s", asking, at.Add(1), at).ID(), true},
+		"another try to ask by it is not swallowed":           {RequestByObject("n", "/s", asking, at, at).ID(), RequestByObject("n", "/s", asking, at, at.Add(1000)).ID(), false},
 		"a resync of a condition is not the transition again": {s.Condition(ConditionChange{Node: "n", Since: at}, time.Time{}, at).ID(), s.Condition(ConditionChange{Node: "n", Since: at}, at, at).ID(), false},
 	} {
 		if (c.a == c.b) != c.same {
@@ -302,5 +311,26 @@ func TestEveryAttributeOfASampleIsOursAlone(t *testing.T) {
 	}
 	if Own("site") {
 		t.Error("site is not ours")
+	}
+}
+
+// TestAnObjectIsReadBack as it was sent; an event that names none is refused (S18).
+func TestAnObjectIsReadBack(t *testing.T) {
+	e := sample(FenceRequestChanged)
+	if got, err := ReadFenceRequestChanged(e); err != nil || got != asking {
+		t.Error(got, err)
+	}
+	for _, data := range []string{`{}`, `{"namespace":"a","name":"b"}`, `[]`} {
+		_ = e.SetData(event.ApplicationJSON, json.RawMessage(data))
+		if got, err := ReadFenceRequestChanged(e); err == nil {
+			t.Errorf("%s: %v", data, got)
+		}
+	}
+	by := RequestByObject("node-7", "/fencerequests/a/b", asking, at, at)
+	if got, err := ReadRequest(by); err != nil || got.FenceRequest == nil || *got.FenceRequest != asking {
+		t.Errorf("%+v %v", got, err)
+	}
+	if err := by.Validate(); err != nil || Accept(by) != nil || HasToken(by) {
+		t.Error(err, Accept(by))
 	}
 }

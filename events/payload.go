@@ -16,6 +16,10 @@ type Payload struct {
 	Condition string `json:"condition,omitempty"`
 	Status    string `json:"status,omitempty"`
 	Since     string `json:"since,omitempty"`
+	// Namespace, Name and UID are those of the FenceRequest that has changed.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`
 	// Pod is the namespace/name of the Pod that the problem is about, if it is about a Pod.
 	Pod string `json:"pod,omitempty"`
 	// Component reported a problem, Count times from First to Last (RFC 3339, by the

@@ -28,6 +28,15 @@ type Request struct {
 	// Token belongs to the Kubernetes user or service account that asks. It is issued for
 	// the Audience of this one event.
 	Token string `json:"token,omitempty"`
+	// FenceRequest names the object that asks. The gate reads it, and believes only what it reads.
+	FenceRequest *ObjectReference `json:"fenceRequest,omitempty"`
+}
+
+// ObjectReference names one FenceRequest.
+type ObjectReference struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
 }
 
 // Asks reports whether an event may ask for a fence: it has nodefence's own type for
@@ -67,7 +76,7 @@ func ReadRequest(e event.Event) (Request, error) {
 		if e.Type() != RequestFence {
 			return Request{}, nil
 		}
-		return r, fmt.Errorf("data: want a JSON object with node, reason and token, all optional: %w", err)
+		return r, fmt.Errorf("data: want a JSON object with node, reason and token, or fenceRequest, all optional: %w", err)
 	}
 	return r, nil
 }

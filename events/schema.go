@@ -21,7 +21,7 @@ func Schema(typ string) []byte {
 	for i := range body.NumField() {
 		name, _, _ := strings.Cut(body.Field(i).Tag.Get("json"), ",")
 		if slices.Contains(required, name) || slices.Contains(optional, name) {
-			props[name] = property(name, body.Field(i).Type.Kind())
+			props[name] = property(name, body.Field(i).Type)
 		}
 	}
 	s := map[string]any{
@@ -36,9 +36,12 @@ func Schema(typ string) []byte {
 	return append(b, '\n')
 }
 
-func property(name string, kind reflect.Kind) map[string]any {
+func property(name string, is reflect.Type) map[string]any {
 	switch {
-	case kind == reflect.Int64:
+	case is == reflect.TypeFor[*ObjectReference]():
+		text := map[string]any{"type": "string"}
+		return map[string]any{"type": "object", "properties": map[string]any{"namespace": text, "name": text, "uid": text}, "required": []string{"namespace", "name", "uid"}}
+	case is.Kind() == reflect.Int64:
 		return map[string]any{"type": "integer", "minimum": 1}
 	case slices.Contains([]string{"since", "due", "first", "last"}, name):
 		return map[string]any{"type": "string", "format": "date-time"}
@@ -63,8 +66,10 @@ func carries(typ string) (required, optional []string) {
 		return []string{"node", "nodeUID", "reason", "message", "component", "count", "first", "last"}, nil
 	case NodeProblem, PodsFailing:
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}, []string{"pod", "message", "due"}
+	case FenceRequestChanged:
+		return []string{"node", "namespace", "name", "uid"}, nil
 	case RequestFence: // the subject may name the node
-		return nil, []string{"node", "reason", "token"}
+		return nil, []string{"node", "reason", "token", "fenceRequest"}
 	}
 	// phases
 	return []string{"node", "fence", "fenceNumber", "phase", "due"}, []string{"nodeUID", "reason", "message"}

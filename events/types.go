@@ -25,6 +25,9 @@ const (
 	NodeSuspect = internalPrefix + "suspect" + version
 	// NodeDumping: a node's machine sends kdump messages.
 	NodeDumping = "io.nodefence.node.dumping.v1"
+	// FenceRequestChanged: a FenceRequest is to be looked at, because it or the fence of its node
+	// has changed.
+	FenceRequestChanged = ownPrefix + "fencerequest.changed" + version
 	// NodeCheck: it is a node's turn to have its device read, while nothing has failed.
 	NodeCheck = internalPrefix + "check" + version
 	// NodeCheckIsolation: the same turn, for a device that cuts off storage or network.
@@ -52,7 +55,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order in which a fence causes them.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, NodeCheck, NodeCheckIsolation}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, FenceRequestChanged, NodeCheck, NodeCheckIsolation}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

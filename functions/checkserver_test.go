@@ -74,17 +74,22 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path += "/" + body.Metadata.Name
 	}
 	is, there := o.all[path]
-	patches := r.Method == http.MethodPatch && there
+	patches, puts := r.Method == http.MethodPatch && there, r.Method == http.MethodPut && there
 	switch {
-	case r.Method == http.MethodPost && there, patches && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
+		kubetest.Answer(w, `{"status":{"userInfo":{"username":"me"}}}`)
+	case r.Method == http.MethodPost && there, (patches || puts) && is["metadata"].(map[string]any)["resourceVersion"] != body.Metadata.ResourceVersion:
 		kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
-	case r.Method == http.MethodPost:
+	case r.Method == http.MethodPost, puts:
 		kubetest.Answer(w, o.store(path, raw))
 	case patches:
 		var patch map[string]any
 		_ = json.Unmarshal(raw, &patch)
 		raw, _ = json.Marshal(kubetest.Merge(is, patch))
 		kubetest.Answer(w, o.store(path, raw))
+		if meta := o.all[path]["metadata"].(map[string]any); meta["deletionTimestamp"] != nil && len(meta["finalizers"].([]any)) == 0 {
+			delete(o.all, path)
+		}
 	case there:
 		kubetest.Answer(w, is)
 	case strings.HasSuffix(path, "s") && r.Method == http.MethodGet:

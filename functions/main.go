@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
+	"github.com/nodefence/nodefence/functions/request"
 	"github.com/nodefence/nodefence/functions/resync"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/run"
@@ -28,7 +29,7 @@ import (
 // table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, DeviceCall: p.DeviceCall, Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.DeviceCall, Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
@@ -51,6 +52,9 @@ var table = map[string]func(Parts) run.Handler{
 		r := &recovery.Recoverer{Client: p.Client, Log: p.Log, Remediation: p.remediation()}
 		r.Loop = p.loop(recovery.Name, recovery.Phases, r)
 		return r.Handle
+	},
+	request.Name: func(p Parts) run.Handler {
+		return (&request.Requester{Objects: p.Client, Namespaces: p.RequestNamespaces, Now: p.Client.Clock().Now, Log: p.Log}).Handle
 	},
 	deadletter.Name: func(p Parts) run.Handler {
 		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle
@@ -85,6 +89,8 @@ func Owner(eventType string) string {
 		return isolate.Name
 	case events.PodsFailing:
 		return cleanup.Name
+	case events.FenceRequestChanged:
+		return request.Name
 	}
 	if events.Asks(eventType) || events.IsHint(eventType) {
 		return gate.Name

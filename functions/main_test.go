@@ -129,7 +129,7 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 
 func TestAnUnknownFunctionIsRefused(t *testing.T) {
 	_, err := Serve(Parts{Settings: Settings{Function: "powr"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, resync" {
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync" {
 		t.Error(err)
 	}
 }

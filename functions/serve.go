@@ -149,7 +149,10 @@ func (p Parts) Resyncer() *resync.Resyncer {
 	if p.Call != nil {
 		sender = &run.Direct{Owner: Owner, Call: p.Call, Broker: p.Sender, Log: p.Log}
 	}
-	return &resync.Resyncer{Fences: p.Client, Objects: p.Client, Source: p.Source, Sender: sender, Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log}
+	return &resync.Resyncer{
+		Fences: p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces,
+		Source: p.Source, Sender: sender, Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log,
+	}
 }
 
 // statuses makes the function policystatus.

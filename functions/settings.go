@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/shared/ask"
 )
 
 // Settings are read once from the environment.
@@ -30,6 +31,9 @@ type Settings struct {
 	JobsNamespace string `envconfig:"NODEFENCE_JOBS_NAMESPACE" default:"nodefence-jobs"`
 	// JobImages are the images that such Jobs may use.
 	JobImages []string `envconfig:"NODEFENCE_JOB_IMAGES"`
+	// RequestNamespaces are the namespaces whose FenceRequests count, divided by commas. A
+	// FenceRequest in another namespace is left alone.
+	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// DeniedRest is how long the checks leave a device alone after it has refused the

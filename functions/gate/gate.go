@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -43,6 +44,8 @@ type Gate struct {
 	Checks string
 	// Networks bound what activity checks connect to.
 	Networks Networks
+	// RequestNamespaces are those whose FenceRequests count.
+	RequestNamespaces ask.Namespaces
 	// KubeletPort is where kubelets listen; what each Node reports if zero.
 	KubeletPort int32
 	// NeighborsImage is what checks of type Neighbors run, nodefence's own; they go wrong

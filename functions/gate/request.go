@@ -34,6 +34,9 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, err
 	}
+	if named := objectNamed(e); named != nil {
+		return g.requestByObject(ctx, e, node, n, *named, f)
+	}
 	policies, err := look.Policies(ctx, g.Client.Anew())
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/remediation"
@@ -42,6 +43,9 @@ type Resyncer struct {
 	Source events.Source
 	// Objects is the client for the nodes that the gate is told of; nil to tell it of none.
 	Objects Objects
+	// Requests is the client for the FenceRequests of RequestNamespaces; nil to look at none.
+	Requests          Requests
+	RequestNamespaces ask.Namespaces
 	// Sender sends an event to its owner: a run.Direct, which needs no broker, or the
 	// broker if the functions can't be called.
 	Sender run.Sender
@@ -110,11 +114,14 @@ func (r *round) look(all bool) error {
 	if !all {
 		return nil
 	}
-	err = r.keepAway(ctx, fences)
-	if r.Objects == nil {
-		return err
+	var requests, nodes error
+	if r.Requests != nil {
+		requests = r.wakeRequests(ctx, now)
 	}
-	return errors.Join(err, r.tellNodes(ctx, fences, now))
+	if r.Objects != nil {
+		nodes = r.tellNodes(ctx, fences, now)
+	}
+	return errors.Join(r.keepAway(ctx, fences), requests, nodes)
 }
 
 // keepAway renews the Leases by which other programs that remediate nodes are kept away, as long as

@@ -16,7 +16,7 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 	log := []string{"logs:CreateLogStream", "logs:PutLogEvents"}
 	publishes := append([]string{"PutEvents"}, log...)
 	want := map[string][]string{
-		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes,
+		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes, "RequestRole": publishes,
 		"ResyncRole": append(slices.Clone(log), "lambda:InvokeFunction"), "PolicyStatusRole": log,
 		"PowerRole":      append(slices.Clone(publishes), "ec2:DescribeInstances", "ec2:StopInstances", "ec2:StartInstances"),
 		"DeadletterRole": append(slices.Clone(log), "sqs:SendMessage"),
@@ -59,7 +59,7 @@ func TestResyncCallsTheOwnersAlone(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{"Gate", "Isolate", "Power", "Cleanup", "Recover"} {
+	for _, id := range []string{"Gate", "Isolate", "Power", "Cleanup", "Recover", "Request"} {
 		want = append(want, ref("Fn::GetAtt", id+".Arn"))
 		name := at[map[string]any](t, s.Resources[id], "FunctionName")["Fn::Sub"]
 		pattern := at[map[string]any](t, s.Resources["Resync"], "Environment", "Variables", "NODEFENCE_DIRECT")["Fn::Sub"].(string)

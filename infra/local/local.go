@@ -106,7 +106,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
 		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
-		CheckEvery: o.CheckEvery,
+		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Broker.Close())

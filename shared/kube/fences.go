@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -72,4 +73,63 @@ func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
 // ErrConflict: it was written since, for example reopened, and stays.
 func (c *Client) DeleteFence(ctx context.Context, name string, uid types.UID, version string) error {
 	return c.deleteAsSeen(ctx, fencesPath+"/"+name, uid, version)
+}
+
+// MarkWithdrawn notes on a node's record, by compare-and-swap, that a FenceRequest was withdrawn
+// before a fence served it. A gate that has read the record before that can no longer open or join
+// a fence by it.
+func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
+	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{"metadata": map[string]any{
+		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: string(request)},
+	}})
+}
+
+// Abort asks for the end of the fence that this record has, by compare-and-swap.
+func (c *Client) Abort(ctx context.Context, f *api.NodeFence, abort api.AbortRequest) (*api.NodeFence, error) {
+	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID},
+		"spec":     map[string]any{"requests": map[string]any{"abort": abort}},
+	})
+}
+
+func fenceRequestsPath(namespace string) string {
+	return group + "/namespaces/" + namespace + "/fencerequests"
+}
+
+// FenceRequest reads a FenceRequest; nil when there is none.
+func (c *Client) FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error) {
+	return get[api.FenceRequest](ctx, c, fenceRequestsPath(namespace)+"/"+name)
+}
+
+// FenceRequests reads all FenceRequests of a namespace. A cluster without this kind has none.
+func (c *Client) FenceRequests(ctx context.Context, namespace string) ([]api.FenceRequest, error) {
+	l, err := list[api.FenceRequestList](ctx, c, fenceRequestsPath(namespace))
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// SaveFenceRequestStatus writes the status of one by compare-and-swap.
+func (c *Client) SaveFenceRequestStatus(ctx context.Context, r *api.FenceRequest) (*api.FenceRequest, error) {
+	return saveStatus[api.FenceRequest](ctx, c, fenceRequestsPath(r.Namespace)+"/"+r.Name, r.ObjectMeta, fieldsOf(r.Status))
+}
+
+// HoldFenceRequest adds our finalizer, or removes it, by compare-and-swap. Without it a FenceRequest
+// that is deleted is gone; that is no error.
+func (c *Client) HoldFenceRequest(ctx context.Context, r *api.FenceRequest, hold bool) (*api.FenceRequest, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(r.Finalizers), func(s string) bool { return s == api.RequestFinalizer })
+	if hold {
+		finalizers = append(finalizers, api.RequestFinalizer)
+	}
+	made, err := patch[api.FenceRequest](ctx, c, mergePatch, fenceRequestsPath(r.Namespace)+"/"+r.Name, map[string]any{
+		"metadata": map[string]any{"resourceVersion": r.ResourceVersion, "uid": r.UID, "finalizers": finalizers},
+	})
+	if !hold && apierrors.IsNotFound(err) {
+		return r, nil
+	}
+	return made, err
 }

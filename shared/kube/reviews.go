@@ -52,3 +52,14 @@ func (c *Client) MayFence(ctx context.Context, u *User, node string) (bool, erro
 	}
 	return r.Status.Allowed && !r.Status.Denied, nil
 }
+
+// WhoAmI asks the API server for the name by which it knows this program.
+func (c *Client) WhoAmI(ctx context.Context) (string, error) {
+	r, err := create(ctx, c, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &authenticationv1.SelfSubjectReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "SelfSubjectReview"},
+	})
+	if err != nil {
+		return "", err
+	}
+	return r.Status.UserInfo.Username, nil
+}

@@ -73,13 +73,15 @@ const (
 	policiesURL  = "/apis/nodefence.io/v1alpha1/fencepolicies"
 	rulesURL     = "/apis/nodefence.io/v1alpha1/nodeproblempolicies"
 	targetsURL   = "/apis/nodefence.io/v1alpha1/fencetargets"
+	requestsURL  = "/apis/nodefence.io/v1alpha1/namespaces/own/fencerequests"
 )
 
 var kinds = map[string][2]string{
 	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
 	rulesURL:    {"nodefence.io/v1alpha1", "NodeProblemPolicy"},
 	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"}, "/apis/nodefence.io/v1alpha1/fencebudgets": {"nodefence.io/v1alpha1", "FenceBudget"}, targetsURL: {"nodefence.io/v1alpha1", "FenceTarget"},
-	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	requestsURL: {"nodefence.io/v1alpha1", "FenceRequest"},
+	nodesURL:    {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	electURL:  {"coordination.k8s.io/v1", "Lease"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }

@@ -1,10 +1,19 @@
 package apiserver
 
 import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
+
+// fenceRequests is the resource name of FenceRequests.
+const fenceRequests = "fencerequests"
 
 func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
@@ -22,6 +31,7 @@ func (s *Source) fence(f *api.NodeFence) {
 	}
 	s.left.closed(f)
 	s.targets.changed(f.Name)
+	s.asks.Fence(f, now)
 }
 
 func (s *Source) fenceGone(node string) {
@@ -34,6 +44,7 @@ func (s *Source) fenceGone(node string) {
 	s.counting.Changed()
 	s.left.gone(node)
 	s.targets.changed(node)
+	s.asks.FenceGone(node, s.now())
 }
 
 func (s *Source) fenceHandler() cache.ResourceEventHandler {
@@ -43,3 +54,30 @@ func (s *Source) fenceHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(obj any) { s.fenceGone(nameOf(obj)) },
 	}
 }
+
+// watchRequests begins a watch on the FenceRequests of each namespace that counts. Nothing waits for
+// it, and a cluster without this kind is served all the same: the watch is tried again, and the
+// function resync looks at FenceRequests too.
+func (s *Source) watchRequests(ctx context.Context, scheme *runtime.Scheme) error {
+	seen := func(obj any) { s.asks.Saw(obj.(*api.FenceRequest), s.now()) }
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
+		DeleteFunc: func(obj any) {
+			if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
+				s.asks.Gone(key)
+			}
+		},
+	}
+	for _, namespace := range s.o.RequestNamespaces {
+		_, err := s.watch(ctx, scheme, watched{
+			api.GroupVersion, "/apis", fenceRequests, fenceRequests + "/" + namespace, namespace, fields.Everything(), &api.FenceRequest{}, slim.Request, handler,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOfRequests tells whether this names a watch on FenceRequests.
+func isOfRequests(watch string) bool { return strings.HasPrefix(watch, fenceRequests+"/") }

@@ -11,7 +11,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
@@ -28,6 +30,8 @@ type Options struct {
 	Source events.Source
 	// Namespace is nodefence's own. It has the leader Lease and the enrolments.
 	Namespace string
+	// RequestNamespaces are those whose FenceRequests are watched.
+	RequestNamespaces ask.Namespaces
 	// Resync is how often what is unhealthy or overdue is sent again (S19).
 	Resync time.Duration
 	// CheckEvery is the interval in which each device of a node is read while nothing has
@@ -53,6 +57,7 @@ type Source struct {
 	nodes    *nodeStore
 	leases   *leases.Store
 	due      *due.Store
+	asks     *asks.Store
 	problems *problemStore
 	targets  *targetStore
 	left     *leftovers
@@ -79,7 +84,7 @@ func New(o Options) (*Source, error) {
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
 	s := &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
-		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync),
+		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync), asks: asks.New(o.Source, out),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
 	}
@@ -118,6 +123,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.nodes.begin()
 	s.leases.Begin(s.now())
 	s.due.Begin()
+	s.asks.Begin()
 	s.problems.begin()
 	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
 	s.left.begin()

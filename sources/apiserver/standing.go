@@ -235,7 +235,7 @@ func (w *standings) away(now time.Time) (names []string) {
 
 // unwatched returns an error that names those watches.
 func (s *Source) unwatched() error {
-	names := slices.DeleteFunc(s.standing.away(s.now()), s.problems.dropped)
+	names := slices.DeleteFunc(s.standing.away(s.now()), func(name string) bool { return s.problems.dropped(name) || isOfRequests(name) })
 	if len(names) == 0 {
 		return nil
 	}

@@ -42,6 +42,9 @@ func (s *Source) watches(ctx context.Context) error {
 	if err := s.watchTargets(ctx, scheme); err != nil {
 		return err
 	}
+	if err := s.watchRequests(ctx, scheme); err != nil {
+		return err
+	}
 	all := fields.Everything()
 	var synced []cache.InformerSynced
 	for _, w := range []watched{

@@ -187,7 +187,7 @@ func sum(all map[asked]int, of func(asked) bool) (n int) {
 
 // table is one line a function: what it asked for, how often.
 func table(all map[asked]int) {
-	for _, function := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "source", "resync", "policystatus"} {
+	for _, function := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "source", "resync", "policystatus", "request"} {
 		mine := func(a asked) bool { return a.function == function }
 		if sum(all, mine) == 0 {
 			continue

@@ -33,7 +33,7 @@ func (w *world) setLedger(user string, l *api.FenceLedger) error {
 // ledger nor by its status (S16, S20).
 func (o *office) ledgerIsPeoples() {
 	o.t.Helper()
-	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus", "source"} {
+	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "request", "deadletter", "resync", "policystatus", "source"} {
 		account := "system:serviceaccount:nodefence-system:nodefence-" + name
 		for _, verb := range []string{"update", "patch", "delete"} {
 			r, err := o.Kube.AuthorizationV1().SubjectAccessReviews().Create(o.ctx, &authorizationv1.SubjectAccessReview{

@@ -87,6 +87,18 @@ func TestRights(t *testing.T) {
 		return f != nil && f.Status.FenceNumber == 2 && f.Status.Phase == api.Finished, err
 	})
 
+	// An object asks for the fence of a node that is not there, and another one for that of a
+	// healthy node, and is withdrawn before anybody approves.
+	must(t, w.Apply(w.ctx, rig.Policy("default", resolved+"mode: RequireApproval\n")))
+	w.lastWord(w.admin("nodefence-system", "nobody", nil))
+	withdrawn := w.admin("nodefence-system", second, nil)
+	w.until("its fence to wait for approval", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, second)
+		return f != nil && f.Status.Reason == api.WaitingForApproval, err
+	})
+	w.deleted(withdrawn)
+	w.ended(second, api.Aborted)
+
 	// The machine with the work loses its power, the work is released pod by pod, and the
 	// Node object is deleted; later another one of the same name replaces it.
 	third := w.moved("db-0", "")
@@ -226,7 +238,7 @@ func (o *office) open() {
 	o.ports = mem.NewRack(time.Now)
 	port := o.ports.Kind()
 	port.Name, port.Scope, port.Identity, port.EffectDelay = "port", device.ScopeNetwork, "name", 0
-	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus"} {
+	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "request", "deadletter", "resync", "policystatus"} {
 		settings := rig.Settings()
 		settings.JobImages = o.images
 		parts, err := functions.NewParts(o.ctx, settings, o.as(name), o.logger(), freshRegistry())
@@ -252,6 +264,7 @@ func (o *office) source() {
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: o, Logger: o.logger(), Source: events.SourceOf(id),
 		Namespace: "nodefence-system", Identity: "test", Elect: true, CheckEvery: o.checks,
+		RequestNamespaces: rig.Settings().RequestNamespaces,
 	})
 	must(o.t, err)
 	ctx, stop := context.WithCancel(o.ctx)
@@ -360,12 +373,12 @@ func (o *office) unused(granted []right) (never []right) {
 // covers: a grant without a namespace covers each namespace, and one without a name each name. An account that
 // watches must also be able to list, for API servers that do not stream lists. The admission
 // policy of infra/crd, and not this test, judges which account that writes a NodeFence may
-// decide, and which one may remove its finalizer.
+// decide, which one may abort, and which one may remove its finalizer.
 func covers(g, u right) bool {
 	if g.resource == "nodefences/finalizers" && g.verb == "update" && u.resource == "nodefences" && u.verb == "patch" {
 		g.resource, g.verb = u.resource, u.verb
 	}
-	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || g.verb == "decide" && u.verb == "patch"
+	verb := g.verb == u.verb || g.verb == "list" && u.verb == "watch" || slices.Contains([]string{"decide", "abort"}, g.verb) && u.verb == "patch"
 	return g.account == u.account && g.group == u.group && g.resource == u.resource && verb &&
 		(g.namespace == "" || g.namespace == u.namespace) && (g.name == "" || g.name == u.name)
 }

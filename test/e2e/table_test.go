@@ -86,5 +86,9 @@ func (w *world) kind(kind string) dynamic.ResourceInterface {
 	if one, ok := strings.CutSuffix(plural, "ys"); ok {
 		plural = one + "ies"
 	}
-	return c.Resource(api.GroupVersion.WithResource(plural))
+	of := c.Resource(api.GroupVersion.WithResource(plural))
+	if strings.HasPrefix(kind, "FenceRequest") {
+		return of.Namespace("nodefence-system") // the only kinds that have one
+	}
+	return of
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/infra/local"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/test/rig/port"
 )
 
@@ -37,8 +38,9 @@ const Loopback = "127.0.0.0/8"
 func Settings() functions.Settings {
 	return functions.Settings{
 		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", NeighborsImage: "example.invalid/nodefence", JobsNamespace: "nodefence-jobs",
-		NodeNetworks: gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
-		DeviceCall:   gate.CallTimeout(5 * time.Second),
+		RequestNamespaces: ask.Namespaces{"nodefence-system"},
+		NodeNetworks:      gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
+		DeviceCall:        gate.CallTimeout(5 * time.Second),
 	}
 }
 

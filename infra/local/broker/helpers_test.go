@@ -167,7 +167,7 @@ func chain(j *journal) map[string]run.Handler {
 		"recover fence.recovering": "finished",
 	}
 	handlers := map[string]run.Handler{}
-	for _, f := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter"} {
+	for _, f := range []string{"gate", "isolate", "power", "cleanup", "recover", "request", "deadletter"} {
 		handlers[f] = func(_ context.Context, e event.Event) (*event.Event, error) {
 			short := strings.TrimSuffix(strings.TrimPrefix(e.Type(), "io.nodefence."), ".v1")
 			j.note(f, short)

@@ -129,6 +129,14 @@ const (
 	NoSuchNode           Reason = "NoSuchNode"
 	Healthy              Reason = "Healthy"
 	Starting             Reason = "Starting"
+	RequestWithdrawn     Reason = "RequestWithdrawn"
+	NamesDiffer          Reason = "NamesDiffer"
+
+	// How a FenceRequest stands, besides the words of its fence: NodeHealthCheck's words.
+	RemediationStarted              Reason = "RemediationStarted"
+	RemediationFinishedSuccessfully Reason = "RemediationFinishedSuccessfully"
+	RemediationFinishedNodeNotFound Reason = "RemediationFinishedNodeNotFound"
+	RemediationInterruptedByNHC     Reason = "RemediationInterruptedByNHC"
 
 	// How a FencePolicy, a FenceBudget or the FenceLedger stands.
 	Understood      Reason = "Understood"

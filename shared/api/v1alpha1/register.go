@@ -64,7 +64,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{},
 		&FenceBudget{}, &FenceBudgetList{}, &FenceTarget{}, &FenceTargetList{},
-		&NodeProblemPolicy{}, &NodeProblemPolicyList{})
+		&NodeProblemPolicy{}, &NodeProblemPolicyList{},
+		&FenceRequest{}, &FenceRequestList{}, &FenceRequestTemplate{}, &FenceRequestTemplateList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -146,6 +146,18 @@ func Target(obj any) (any, error) {
 	return obj, nil
 }
 
+// Request drops the managed fields and the conditions' messages of a FenceRequest. It changes the
+// object that it is given.
+func Request(obj any) (any, error) {
+	if r, ok := obj.(*api.FenceRequest); ok {
+		r.ManagedFields = nil
+		for i := range r.Status.Conditions {
+			r.Status.Conditions[i].Message = ""
+		}
+	}
+	return obj, nil
+}
+
 // Budget keeps the selector.
 func Budget(obj any) (any, error) {
 	b, ok := obj.(*api.FenceBudget)

@@ -143,7 +143,7 @@ func TestEachFunctionOutlivesItsNode(t *testing.T) {
 			got[pod.Labels[function]] = is
 		}
 		all := map[string]outlives{}
-		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "deadletter", "resync", "policystatus", "source"} {
+		for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "request", "deadletter", "resync", "policystatus", "source"} {
 			all[name] = want
 		}
 		if d := cmp.Diff(all, got); d != "" {
@@ -164,7 +164,7 @@ func TestNoDeviceHoldsUpAnotherNode(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"nodefence-gate": "ordered", "nodefence-unknown": "", "nodefence-isolate": "", "nodefence-power": "", "nodefence-cleanup": "ordered", "nodefence-recover": "ordered",
+		"nodefence-gate": "ordered", "nodefence-unknown": "", "nodefence-isolate": "", "nodefence-power": "", "nodefence-cleanup": "ordered", "nodefence-recover": "ordered", "nodefence-request": "ordered",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/run"
@@ -36,6 +37,8 @@ It takes no arguments. It is configured by its environment:
   NODEFENCE_TOKEN_FILE  file with the token that the sink asks for, read before each
                         send; none is sent if there is no such file (/oidc/token)
   NODEFENCE_NAMESPACE   namespace of the leader Lease and the enrolments (nodefence-system)
+  NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests are watched
+                        (nodefence-system)
   NODEFENCE_CLUSTER     this cluster's name in events (the UID of namespace kube-system)
   NODEFENCE_CHECK_INTERVAL how often each node's devices are read while nothing has
                         failed, for its FenceTarget (10m; 0 never)
@@ -58,7 +61,9 @@ type settings struct {
 	EKS       eks.Cluster
 	Bus       string `envconfig:"NODEFENCE_BUS"`
 	Namespace string `envconfig:"NODEFENCE_NAMESPACE" default:"nodefence-system"`
-	Cluster   string `envconfig:"NODEFENCE_CLUSTER"`
+	// RequestNamespaces are those whose FenceRequests are watched.
+	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
+	Cluster           string         `envconfig:"NODEFENCE_CLUSTER"`
 	// CheckEvery is the interval in which each device of a node is read; 0 is never.
 	CheckEvery apiserver.CheckInterval `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
 	Kubeconfig string                  `envconfig:"KUBECONFIG"`
@@ -99,6 +104,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Send
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: sender, Logger: log, Source: source,
 		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: time.Duration(s.CheckEvery),
+		RequestNamespaces: s.RequestNamespaces,
 	})
 	if err != nil {
 		return err

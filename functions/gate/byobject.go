@@ -1,0 +1,145 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/shared/policy"
+)
+
+// A FenceRequest asks by an event that only names it. Who may ask was decided when the object was
+// created (S20: Kubernetes says who may ask). So the gate reads the object and believes what it
+// reads, and nothing of the event, which anybody may have sent (S18).
+
+// objectNamed is the FenceRequest that an event names; nil if it names none.
+func objectNamed(e event.Event) *events.ObjectReference {
+	if e.Type() != events.RequestFence {
+		return nil
+	}
+	body, err := events.ReadRequest(e)
+	if err != nil {
+		return nil // judge says what is wrong with it
+	}
+	return body.FenceRequest
+}
+
+// requestByObject opens a fence because a FenceRequest asks for it, or joins it to the one that is
+// open. A refusal is also written into the object.
+func (g *Gate) requestByObject(ctx context.Context, e event.Event, node string, n *corev1.Node, named events.ObjectReference, f *api.NodeFence) (*opened, error) {
+	policies, err := look.Policies(ctx, g.Client.Anew())
+	if err != nil {
+		return nil, err
+	}
+	o, refused, err := g.objectOf(ctx, named, node)
+	if err != nil {
+		return nil, err
+	}
+	var r *api.AskedBy
+	if quiet := false; refused == nil {
+		e = inItsName(e, o)
+		if r, refused, quiet = g.byObject(e, o, n, policies, f); quiet {
+			g.ignored(e, node, string(refused.why)+": "+refused.message)
+			return nil, nil
+		}
+	}
+	switch {
+	case refused != nil:
+		g.refuse(ctx, e, node, n, refused)
+		return nil, g.tellObject(ctx, o, refused)
+	case f != nil && f.Open():
+		return nil, g.join(ctx, e, n, f, r)
+	}
+	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
+	opens, err := g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
+	if err != nil || f != nil {
+		return opens, err
+	}
+	if still, err := g.stillAsked(ctx, o); err != nil || !still {
+		return nil, err // the record stays as it is, without a fence
+	}
+	return opens, nil
+}
+
+// objectOf reads the FenceRequest that an event names. It is read after the node's record, so that
+// one that was withdrawn before is seen to be, or has the record's write fail (package ask). What a
+// forged event says wrong of an object is no reason to refuse the object.
+func (g *Gate) objectOf(ctx context.Context, named events.ObjectReference, node string) (*api.FenceRequest, *no, error) {
+	if !g.RequestNamespaces.Has(named.Namespace) {
+		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("FenceRequests of namespace %.80q do not count (NODEFENCE_REQUEST_NAMESPACES)", named.Namespace)}, nil
+	}
+	if len(validation.IsDNS1123Subdomain(named.Name)) > 0 { // it becomes part of a path
+		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("%.80q is not the name of a FenceRequest", named.Name)}, nil
+	}
+	o, err := g.Client.FenceRequest(ctx, named.Namespace, named.Name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case o == nil || string(o.UID) != named.UID:
+		return nil, &no{api.RequestWithdrawn, fmt.Sprintf("there is no FenceRequest %s/%s of UID %.80q", named.Namespace, named.Name, named.UID)}, nil
+	}
+	is, err := ask.Node(o)
+	switch {
+	case err != nil:
+		return o, &no{api.NamesDiffer, err.Error()}, nil
+	case is != node:
+		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("FenceRequest %s/%s is about node %s", o.Namespace, o.Name, is)}, nil
+	}
+	return o, nil, nil
+}
+
+// inItsName is the event as its FenceRequest says it: by its UID the object is served once,
+// whatever event names it (S7), and its age is the object's.
+func inItsName(e event.Event, o *api.FenceRequest) event.Event {
+	e = e.Clone()
+	e.SetID(string(o.UID))
+	e.SetSource(ask.Source(o))
+	e.SetTime(o.CreationTimestamp.UTC())
+	return e
+}
+
+// byObject is who asks by a FenceRequest, and why it opens or joins no fence. quiet says that the
+// object is told nothing of a refusal: it has been answered, or is not held yet.
+func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
+	now := g.Client.Clock().Now()
+	r = askedBy(e, now)
+	switch {
+	case ask.Ended(o) || o.Status.NodeFence.FenceNumber > 0 || f != nil && r != nil && f.Served(r):
+		return nil, &no{api.RequestServedAlready, "FenceRequest " + o.Namespace + "/" + o.Name + " has been answered already"}, true
+	case ask.Withdrawn(o) != "":
+		return nil, &no{api.RequestWithdrawn, ask.Withdrawn(o)}, true // the function request says so in the object
+	case !ask.Held(o):
+		return nil, &no{api.NotYet, "the function request has not taken it up yet, and asks then"}, true
+	}
+	if refused := unserved(e, r, "", n, policies, f, now); refused != nil {
+		return nil, refused, false
+	}
+	r.User, r.Reason = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason)
+	return r, nil, false
+}
+
+// stillAsked reads a FenceRequest again, after a node's first record was created: before that
+// there was nothing by which its withdrawal could have the gate's write fail (S17).
+func (g *Gate) stillAsked(ctx context.Context, o *api.FenceRequest) (bool, error) {
+	is, err := g.Client.FenceRequest(ctx, o.Namespace, o.Name)
+	return is != nil && is.UID == o.UID && ask.Held(is) && ask.Withdrawn(is) == "", err
+}
+
+// tellObject writes into a FenceRequest why it is refused. A conflict brings the event again: the
+// object was withdrawn, or is read anew.
+func (g *Gate) tellObject(ctx context.Context, o *api.FenceRequest, why *no) error {
+	if o == nil || ask.Ended(o) {
+		return nil
+	}
+	o.Status = ask.Refused(o, why.why, why.message, g.Client.Clock().Now())
+	_, err := g.Client.SaveFenceRequestStatus(ctx, o)
+	return err
+}

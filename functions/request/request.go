@@ -1,0 +1,179 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Name is the function's name.
+const Name = "request"
+
+// Objects is the part of the API server's client that the function needs.
+type Objects interface {
+	FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error)
+	HoldFenceRequest(ctx context.Context, r *api.FenceRequest, hold bool) (*api.FenceRequest, error)
+	SaveFenceRequestStatus(ctx context.Context, r *api.FenceRequest) (*api.FenceRequest, error)
+	Fence(ctx context.Context, node string) (*api.NodeFence, error)
+	MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
+	Abort(ctx context.Context, f *api.NodeFence, abort api.AbortRequest) (*api.NodeFence, error)
+	WhoAmI(ctx context.Context) (string, error)
+}
+
+// Requester is the function. It keeps nothing between two events.
+type Requester struct {
+	Objects Objects
+	// Namespaces are those whose FenceRequests count.
+	Namespaces ask.Namespaces
+	// Now is the API server's time.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// longestReason is what an abort takes of a reason.
+const longestReason = 256
+
+// Handle looks at the FenceRequest that an event names, and replies with an event that asks the
+// gate, if it is to be asked.
+func (q *Requester) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.WithFunction(ctx, Name)
+	named, err := events.ReadFenceRequestChanged(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", run.ErrMalformed, err)
+	}
+	if !q.Namespaces.Has(named.Namespace) {
+		q.ignored(e, "NamespaceDoesNotCount")
+		return nil, nil
+	}
+	r, err := q.Objects.FenceRequest(ctx, named.Namespace, named.Name)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || string(r.UID) != named.UID {
+		q.ignored(e, "NoSuchFenceRequest")
+		return nil, nil
+	}
+	asks, err := q.work(ctx, r)
+	if errors.Is(err, kube.ErrConflict) {
+		return nil, fmt.Errorf("%w: %w", run.ErrAgain, err) // a withdrawal must not be lost to that race
+	}
+	if err != nil || !asks {
+		return nil, err
+	}
+	node, _ := ask.Node(r)
+	reply := events.RequestByObject(node, ask.Source(r), named, r.CreationTimestamp.Time, q.Now().Truncate(facts.Resync))
+	events.CausedBy(&reply, e)
+	return &reply, nil
+}
+
+// work carries out what comes next for a FenceRequest, and tells whether the gate is to be asked.
+func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, err error) {
+	node, err := ask.Node(r)
+	if err != nil {
+		return false, q.misnamed(ctx, r, err)
+	}
+	seen := ask.Seen{Request: r, Node: node, Now: q.Now()}
+	// The record is read after the object: see package ask.
+	if seen.Fence, err = q.Objects.Fence(ctx, node); err != nil {
+		return false, err
+	}
+	if seen.WithdrawnToo, err = q.withdrawn(ctx, ask.Beside(r, seen.Fence)); err != nil {
+		return false, err
+	}
+	next := ask.Decide(seen)
+	if next.MarkWithdrawn {
+		if seen.Fence, err = q.Objects.MarkWithdrawn(ctx, seen.Fence, r.UID); err != nil {
+			return false, err
+		}
+		next = ask.Decide(seen)
+	}
+	if next.Abort != "" {
+		if seen.Fence, err = q.abort(ctx, seen.Fence, next.Abort); err != nil {
+			return false, err
+		}
+		next = ask.Decide(seen)
+	}
+	return next.Ask, q.write(ctx, r, next)
+}
+
+// withdrawn are the UIDs of those FenceRequests that are withdrawn, or gone. One in a namespace that
+// does not count was asked for by an event of that source, and can't be read.
+func (q *Requester) withdrawn(ctx context.Context, all []api.FenceRequest) (uids []string, err error) {
+	for i := range all {
+		if o := &all[i]; q.Namespaces.Has(o.Namespace) {
+			is, err := q.Objects.FenceRequest(ctx, o.Namespace, o.Name)
+			if err != nil {
+				return nil, err
+			}
+			if is == nil || is.UID != o.UID || ask.Withdrawn(is) != "" {
+				uids = append(uids, string(o.UID))
+			}
+		}
+	}
+	return uids, nil
+}
+
+// write writes what is to be written into the object. Our finalizer is on it before the gate is
+// asked, and comes off last.
+func (q *Requester) write(ctx context.Context, r *api.FenceRequest, next ask.Step) (err error) {
+	if next.Hold {
+		if r, err = q.Objects.HoldFenceRequest(ctx, r, true); err != nil {
+			return err
+		}
+	}
+	if next.Status != nil {
+		r.Status = *next.Status
+		if r, err = q.Objects.SaveFenceRequestStatus(ctx, r); err != nil {
+			return err
+		}
+		q.Log.Info("wrote the status of a FenceRequest", "function", Name, "namespace", r.Namespace, "name", r.Name, "ended", ask.Ended(r))
+	}
+	if next.LetGo {
+		_, err = q.Objects.HoldFenceRequest(ctx, r, false)
+	}
+	return err
+}
+
+// abort asks for the end of the fence in this function's own name, as a person would (S20): the
+// admission policy of infra/crd compares the name.
+func (q *Requester) abort(ctx context.Context, f *api.NodeFence, why string) (*api.NodeFence, error) {
+	me, err := q.Objects.WhoAmI(ctx)
+	if err != nil {
+		return nil, err
+	}
+	number := f.Status.FenceNumber
+	q.Log.Info("aborting the fence of a withdrawn FenceRequest", "function", Name, "node", f.Spec.NodeName, "fence", string(f.UID), "number", number, "reason", why)
+	return q.Objects.Abort(ctx, f, api.AbortRequest{FenceNumber: &number, By: clip.To(longestReason, me), At: metav1.NewTime(q.Now().UTC()), Reason: clip.To(longestReason, why)})
+}
+
+// misnamed refuses an object of whose names no node follows. No fence was asked for it.
+func (q *Requester) misnamed(ctx context.Context, r *api.FenceRequest, why error) error {
+	switch {
+	case r.DeletionTimestamp != nil && ask.Held(r):
+		_, err := q.Objects.HoldFenceRequest(ctx, r, false)
+		return err
+	case r.DeletionTimestamp != nil || ask.Ended(r):
+		return nil
+	}
+	r.Status = ask.Refused(r, api.NamesDiffer, why.Error(), q.Now())
+	_, err := q.Objects.SaveFenceRequestStatus(ctx, r)
+	return err
+}
+
+func (q *Requester) ignored(e event.Event, why string) {
+	q.Log.Info("ignored", "function", Name, "node", e.Subject(), "event", e.ID(), "type", e.Type(), "reason", why)
+}

@@ -1,0 +1,50 @@
+package resync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+)
+
+// Requests lists the FenceRequests of a namespace. A cluster without the kind has none.
+type Requests interface {
+	FenceRequests(ctx context.Context, namespace string) ([]api.FenceRequest, error)
+}
+
+// wakeRequests calls the function request about each FenceRequest that is not done with, in the
+// namespaces that count: it is the waker that needs neither the source nor the broker (S19). A
+// namespace that can't be read does not keep the others from being looked at.
+func (r *round) wakeRequests(ctx context.Context, now time.Time) error {
+	var failed []error
+	for _, namespace := range r.RequestNamespaces {
+		all, err := r.Requests.FenceRequests(ctx, namespace)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("look for FenceRequests in namespace %s: %w", namespace, err))
+			continue
+		}
+		for i := range all {
+			if ask.Unfinished(&all[i]) {
+				r.wakeRequest(&all[i], now)
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (r *round) wakeRequest(o *api.FenceRequest, now time.Time) {
+	named := events.ObjectReference{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}
+	// The slot makes another event than that of the last round.
+	e := r.Source.FenceRequestChanged(ask.Subject(o), named, fmt.Sprintf("r%d", now.Truncate(facts.Resync).UnixMicro()), now)
+	r.send("request/"+string(o.UID), patience, now, e, func(err error) error {
+		if err != nil {
+			return fmt.Errorf("look at FenceRequest %s/%s: %w", o.Namespace, o.Name, err)
+		}
+		return nil
+	})
+}
