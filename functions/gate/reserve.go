@@ -28,11 +28,25 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 	if slots == nil {
 		slots = &Slots{}
 	}
-	seen.Verdict, err = slots.ask(ctx, f, seen.Node, g.commit)
-	if seen.Verdict != nil {
-		err = errors.Join(err, g.Remediation.GiveBack(ctx, f.Spec.NodeName))
+	if seen.Verdict, err = slots.ask(ctx, f, seen.Node, g.commit); seen.Verdict != nil {
+		g.letOthers(ctx, f)
 	}
 	return err
+}
+
+// letOthers gives the Lease back that keeps others away, unless another invocation has reserved a slot
+// for this fence meanwhile. If that fails, the Lease runs out by itself.
+func (g *Gate) letOthers(ctx context.Context, f *api.NodeFence) {
+	if g.Remediation == nil {
+		return
+	}
+	led, err := g.Client.Anew().Ledger(ctx)
+	if err == nil && !slices.ContainsFunc(led.Status.Reservations, func(r api.Reservation) bool { return r.FenceUID == f.UID }) {
+		err = g.Remediation.GiveBack(ctx, f.Spec.NodeName)
+	}
+	if err != nil {
+		g.Log.Warn("the Lease that kept others away is not given back, and runs out", "function", Name, "node", f.Spec.NodeName, "error", err.Error())
+	}
 }
 
 // commit is the one atomic step for all who ask: read the ledger, then everything else,

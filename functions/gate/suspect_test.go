@@ -100,6 +100,13 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 				`"status":{"fenceNumber":4,"decision":{"nodeUID":"1","trigger":{` + trigger + `}},"phase":"Finished","outcome":"` + outcome + `","lease":{"renewed":"` + renewed + `"}}}`
 		}
 	}
+	// asked has that fence asked for by one FenceRequest, and one noted as withdrawn.
+	asked := func(by, withdrawn string) func(map[string]string) {
+		return func(m map[string]string) {
+			m[fencePath] = strings.Replace(m[fencePath], `"uid":"f"`, `"uid":"f","annotations":{"nodefence.io/withdrawn-request":"`+withdrawn+`"}`, 1)
+			m[fencePath] = strings.Replace(m[fencePath], `"nodeUID":"1",`, `"nodeUID":"1","askedBy":[{"id":"`+by+`","source":"s","type":"t","joinedAt":"2026-01-02T03:04:05.000000Z"}],`, 1)
+		}
+	}
 	lease := `"type":"LeaseStill","leaseStill":{"duration":"12s"}`
 	unready := with("/api/v1/nodes/a", `"status":"True"`, `"status":"Unknown"`)
 	unhealthy := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now)
@@ -122,6 +129,8 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 		"a person ended the fence for this very Lease": {suspect, []func(map[string]string){past("Aborted", lease, mark)}, nil},
 		"or for an earlier one":                        {suspect, []func(map[string]string){past("Aborted", lease, "old")}, []string{"PATCH 5 LeaseStill"}},
 		"which then makes the node unready":            {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready}, nil},
+		"a request for it was withdrawn":               {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready, asked("u", "u")}, []string{"PATCH 5 NodeCondition Ready=Unknown"}},
+		"another request was withdrawn":                {unhealthy, []func(map[string]string){past("Aborted", lease, mark), unready, asked("u", "v")}, nil},
 		"or another Lease does":                        {unhealthy, []func(map[string]string){past("Aborted", lease, "old"), unready}, []string{"PATCH 5 NodeCondition Ready=Unknown"}},
 	} {
 		t.Run(name, func(t *testing.T) {

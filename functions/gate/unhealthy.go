@@ -75,7 +75,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	default:
 		trigger = *early.trigger
 	}
-	if last != nil && last.Status.Outcome == api.Aborted && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
+	if last != nil && last.Status.Outcome == api.Aborted && !last.EndedByWithdrawal() && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.Aborted)
 	}

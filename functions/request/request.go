@@ -30,7 +30,7 @@ type Objects interface {
 	SaveFenceRequestStatus(ctx context.Context, r *api.FenceRequest) (*api.FenceRequest, error)
 	Fence(ctx context.Context, node string) (*api.NodeFence, error)
 	MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
-	Abort(ctx context.Context, f *api.NodeFence, abort api.AbortRequest) (*api.NodeFence, error)
+	AbortWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID, abort api.AbortRequest) (*api.NodeFence, error)
 	WhoAmI(ctx context.Context) (string, error)
 }
 
@@ -102,7 +102,7 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, e
 		next = ask.Decide(seen)
 	}
 	if next.Abort != "" {
-		if seen.Fence, err = q.abort(ctx, seen.Fence, next.Abort); err != nil {
+		if seen.Fence, err = q.abort(ctx, seen.Fence, r.UID, next.Abort); err != nil {
 			return false, err
 		}
 		next = ask.Decide(seen)
@@ -150,14 +150,14 @@ func (q *Requester) write(ctx context.Context, r *api.FenceRequest, next ask.Ste
 
 // abort asks for the end of the fence in this function's own name, as a person would (S20): the
 // admission policy of infra/crd compares the name.
-func (q *Requester) abort(ctx context.Context, f *api.NodeFence, why string) (*api.NodeFence, error) {
+func (q *Requester) abort(ctx context.Context, f *api.NodeFence, request types.UID, why string) (*api.NodeFence, error) {
 	me, err := q.Objects.WhoAmI(ctx)
 	if err != nil {
 		return nil, err
 	}
 	number := f.Status.FenceNumber
 	q.Log.Info("aborting the fence of a withdrawn FenceRequest", "function", Name, "node", f.Spec.NodeName, "fence", string(f.UID), "number", number, "reason", why)
-	return q.Objects.Abort(ctx, f, api.AbortRequest{FenceNumber: &number, By: clip.To(longestReason, me), At: metav1.NewTime(q.Now().UTC()), Reason: clip.To(longestReason, why)})
+	return q.Objects.AbortWithdrawn(ctx, f, request, api.AbortRequest{FenceNumber: &number, By: clip.To(longestReason, me), At: metav1.NewTime(q.Now().UTC()), Reason: clip.To(longestReason, why)})
 }
 
 // misnamed refuses an object of whose names no node follows. No fence was asked for it.

@@ -125,11 +125,15 @@ func (r *round) look(all bool) error {
 }
 
 // keepAway renews the Leases by which other programs that remediate nodes are kept away, as long as
-// something is done to the nodes. A fence that waits at the gate keeps nobody away.
+// something is done to the nodes, or is left on them. A fence that waits at the gate, or was given up,
+// without either keeps nobody away.
 func (r *round) keepAway(ctx context.Context, fences []api.NodeFence) (err error) {
 	for i := range fences {
-		if f := &fences[i]; f.Open() && f.CurrentPhase() != api.Pending {
-			err = errors.Join(err, r.Remediation.Renew(ctx, f.Spec.NodeName))
+		f := &fences[i]
+		phase := f.CurrentPhase()
+		idle := (phase == api.Pending || phase == api.Failed) && !f.Status.Placed.Taint && !f.Status.Begun()
+		if f.Open() && !idle {
+			err = errors.Join(err, r.Remediation.Renew(ctx, f.Spec.NodeName, phase != api.Recovering && phase != api.Pending))
 		}
 	}
 	return err

@@ -25,13 +25,12 @@ type Lists struct {
 	all     []corev1.ConfigMap
 	// turn is had by whoever lists them, so that those who come meanwhile find the list.
 	turn chan struct{}
+	// began counts the lists that were begun. The one that is kept is number of.
+	began, of int
 }
 
 // begin waits until nobody else lists the ConfigMaps, or the caller's context ends; end must follow.
 func (l *Lists) begin(ctx context.Context) (end func(), err error) {
-	if l == nil {
-		return func() {}, nil
-	}
 	l.mu.Lock()
 	if l.turn == nil {
 		l.turn = make(chan struct{}, 1)
@@ -57,17 +56,35 @@ func (l *Lists) forget() {
 	l.version, l.all = "", nil
 }
 
-func (l *Lists) keep(all []corev1.ConfigMap) {
-	if l == nil {
-		return
-	}
+func (l *Lists) keep(all []corev1.ConfigMap, number int) {
 	for i := range all {
 		all[i].ManagedFields = nil // who wrote what is not asked for
 	}
 	v := version.Of(pointers(all))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version, l.all = v, all
+	l.version, l.all, l.of = v, all, number
+}
+
+// count returns how many lists were begun, with one more if the caller begins one.
+func (l *Lists) count(begins bool) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if begins {
+		l.began++
+	}
+	return l.began
+}
+
+// after returns the list that is kept, if it was begun after so many: whoever has waited since then
+// needs none of its own, whatever the ledger says.
+func (l *Lists) after(began int) []corev1.ConfigMap {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of <= began {
+		return nil
+	}
+	return l.all
 }
 
 // at returns the list, if it still counts for that node; nil if it does not.
@@ -114,19 +131,25 @@ func (b Resolver) anew(ctx context.Context, now present) (r resolution, kept *ap
 
 // list are all ConfigMaps: those that this process has, if they count, and else they are listed.
 func (b Resolver) list(ctx context.Context, now present) (all []corev1.ConfigMap, listed bool, err error) {
+	if b.Lists == nil {
+		all, err = b.Client.ConfigMaps(ctx, b.Namespace)
+		return all, true, err
+	}
 	if all = b.Lists.at(now); all != nil {
 		return all, false, nil
 	}
+	before := b.Lists.count(false)
 	end, err := b.Lists.begin(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer end()
-	if all = b.Lists.at(now); all != nil {
-		return all, false, nil // somebody has listed them meanwhile
+	if all = b.Lists.after(before); all != nil {
+		return all, true, nil // somebody has listed them while this one waited
 	}
+	number := b.Lists.count(true)
 	if all, err = b.Client.ConfigMaps(ctx, b.Namespace); err == nil {
-		b.Lists.keep(all)
+		b.Lists.keep(all, number)
 	}
 	return all, true, err
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // TestAKeptListIsWhatListingGives, over many clusters, whatever has changed since the ConfigMaps were
@@ -102,4 +104,20 @@ func TestNobodyWaitsForAListForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	end()
+}
+
+// TestWhoWaitsTakesTheListOfTheOther, if it was begun after the wait was, also where the ledger has no
+// version by which it would count.
+func TestWhoWaitsTakesTheListOfTheOther(t *testing.T) {
+	l := &Lists{}
+	early := l.count(false)
+	number := l.count(true)
+	late := l.count(false)
+	l.keep([]corev1.ConfigMap{write("fence-config-node-a")}, number)
+	if len(l.after(early)) != 1 {
+		t.Error("a list that was begun while somebody waited is not taken")
+	}
+	if l.after(late) != nil {
+		t.Error("a list that was begun before the wait is taken")
+	}
 }

@@ -141,6 +141,8 @@ func (d *decision) noteIsolated() {
 	switch p := &d.Record.Placed; {
 	case !d.Seen.Node.Taint && d.Record.Phase != api.Fencing:
 		p.IsolatedAt = nil
+	case p.IsolatedAt != nil && p.IsolatedAt.After(d.Now):
+		p.IsolatedAt = d.At(0) // the API server's clock was set back (S30)
 	case d.Seen.Node.Taint && p.IsolatedAt == nil && d.Decision.Settings.Isolation.PowerDelay.Duration > 0:
 		p.IsolatedAt = d.At(0)
 	}

@@ -83,13 +83,13 @@ func TestAWithdrawalIsComparedWithWhatWasRead(t *testing.T) {
 	for name, err := range map[string]error{
 		"open":  second(f.SaveFenceStatus(t.Context(), before)),
 		"mark":  second(f.MarkWithdrawn(t.Context(), before, "v")),
-		"abort": second(f.Abort(t.Context(), before, abort)),
+		"abort": second(f.AbortWithdrawn(t.Context(), before, "u", abort)),
 	} {
 		if !errors.Is(err, ErrConflict) {
 			t.Errorf("%s by what was read before: %v", name, err)
 		}
 	}
-	if _, err := f.Abort(t.Context(), after, abort); err != nil {
+	if _, err := f.AbortWithdrawn(t.Context(), after, "u", abort); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"metadata":{"annotations":{"nodefence.io/withdrawn-request":"u"},"name":"a","uid":"f1"},"spec":{"nodeName":"a","novel":1,"requests":{"abort":{"at":"2026-01-02T03:04:05Z","by":"me","fenceNumber":1,"reason":"why"}}}}`

@@ -84,10 +84,12 @@ func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request ty
 	}})
 }
 
-// Abort asks for the end of the fence that this record has, by compare-and-swap.
-func (c *Client) Abort(ctx context.Context, f *api.NodeFence, abort api.AbortRequest) (*api.NodeFence, error) {
+// AbortWithdrawn asks for the end of the fence that this record has, by compare-and-swap, because a
+// FenceRequest was withdrawn. It is noted for which one, so that the gate knows that nobody ended the
+// fence of a failure (NodeFence.EndedByWithdrawal).
+func (c *Client) AbortWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID, abort api.AbortRequest) (*api.NodeFence, error) {
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID},
+		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: string(request)}},
 		"spec":     map[string]any{"requests": map[string]any{"abort": abort}},
 	})
 }

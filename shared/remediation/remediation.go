@@ -81,15 +81,19 @@ func (l *Leases) Take(ctx context.Context, f *api.NodeFence) (*observed.Verdict,
 	return nil, err
 }
 
-// Renew keeps a Lease that is nodefence's, if it is old enough. It takes none: one that ran out and
-// went to somebody else stays there.
-func (l *Leases) Renew(ctx context.Context, node string) error {
+// Renew keeps a Lease that is nodefence's, if it is old enough. Where something is done to the node
+// (acts), it also takes one that nobody holds. One that went to somebody else stays there.
+func (l *Leases) Renew(ctx context.Context, node string, acts bool) error {
 	if l == nil {
 		return nil
 	}
 	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
-	if err != nil || !isOurs(was) || was.Spec.RenewTime != nil && l.Now().Sub(was.Spec.RenewTime.Time) < renewAfter {
+	free := was == nil || holderOf(was) == ""
+	if err != nil || free && !acts || !free && !isOurs(was) {
 		return err
+	}
+	if !free && was.Spec.RenewTime != nil && l.Now().Sub(was.Spec.RenewTime.Time) < renewAfter {
+		return nil
 	}
 	if err := l.Cluster.SaveLease(ctx, l.ours(node, was)); err != nil && !errors.Is(err, l.Conflict) {
 		return fmt.Errorf("renew %s: %w", l.named(node), err)

@@ -187,7 +187,7 @@ func TestOursIsRenewedAndGivenBack(t *testing.T) {
 		writes int
 	}{{time.Minute, 0}, {renewAfter, 1}, {renewAfter + time.Minute, 1}, {2 * renewAfter, 2}} {
 		w.now = c.at
-		if err := w.Renew(t.Context(), "a"); err != nil || w.c.version-was != c.writes {
+		if err := w.Renew(t.Context(), "a", true); err != nil || w.c.version-was != c.writes {
 			t.Errorf("after %s: %d writes, %v", c.at, w.c.version-was, err)
 		}
 	}
@@ -197,9 +197,15 @@ func TestOursIsRenewedAndGivenBack(t *testing.T) {
 	if err := w.GiveBack(t.Context(), "a"); err != nil || w.c.lease != nil {
 		t.Errorf("given back: %v, %v", w.c.lease, err)
 	}
+	if err := w.Renew(t.Context(), "a", false); err != nil || w.c.lease != nil {
+		t.Errorf("nothing is done to the node: %v, %v", w.c.lease, err)
+	}
+	if err := w.Renew(t.Context(), "a", true); err != nil || w.c.holder() != Holder {
+		t.Errorf("something is done to the node: %q has it, %v", w.c.holder(), err)
+	}
 	w.c.held("other", &hour)
 	was, w.now = w.c.version, time.Hour
-	err := errors.Join(w.Renew(t.Context(), "a"), w.GiveBack(t.Context(), "a"))
+	err := errors.Join(w.Renew(t.Context(), "a", true), w.GiveBack(t.Context(), "a"))
 	if err != nil || w.c.version != was || w.c.holder() != "other" {
 		t.Errorf("another's: %q has it, %v", w.c.holder(), err)
 	}
@@ -226,7 +232,7 @@ func TestALeaseThatCantBeTaken(t *testing.T) {
 func TestNoLeases(t *testing.T) {
 	var l *Leases
 	v, err := l.Take(t.Context(), &api.NodeFence{})
-	if v != nil || errors.Join(err, l.Renew(t.Context(), "a"), l.GiveBack(t.Context(), "a")) != nil {
+	if v != nil || errors.Join(err, l.Renew(t.Context(), "a", true), l.GiveBack(t.Context(), "a")) != nil {
 		t.Error(v, err)
 	}
 }

@@ -135,7 +135,7 @@ func (o *off) wait(ctx context.Context) error {
 		fences, err := o.c.Fences.Fences(ctx)
 		n := 0
 		for i := range fences {
-			if wasCut(&fences[i]) {
+			if slices.Contains(o.nodes, fences[i].Spec.NodeName) && wasCut(&fences[i]) {
 				n++
 			}
 		}
@@ -145,7 +145,9 @@ func (o *off) wait(ctx context.Context) error {
 
 // wasCut: the Off was sent, in this fence or in one before. Its own time is forgotten once the
 // machine is healthy again, which may be before the last Off of a burst.
-func wasCut(f *api.NodeFence) bool { return f.Status.Power.CutAt != nil || len(f.Status.Past) > 0 }
+func wasCut(f *api.NodeFence) bool {
+	return f.Status.Power.CutAt != nil || slices.ContainsFunc(f.Status.Past, func(p api.PastFence) bool { return p.Cuts > 0 })
+}
 
 // print says when they were told, by their BMCs' own clocks.
 func (o *off) print(nodes int) error {

@@ -20,7 +20,7 @@ func (o *off) printSlots(ctx context.Context, most int) error {
 		fences, err := o.c.Fences.Fences(ctx)
 		spans = spans[:0]
 		for i := range fences {
-			if at := releasedAt(&fences[i]); !at.IsZero() {
+			if at := releasedAt(&fences[i]); !at.IsZero() && !o.told[fences[i].Spec.NodeName].IsZero() {
 				spans = append(spans, span{o.told[fences[i].Spec.NodeName], at})
 			}
 		}

@@ -94,3 +94,10 @@ func (f *NodeFence) served(is func(id, source string) bool) bool {
 			return slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return is(a.ID, a.Source) })
 		})
 }
+
+// EndedByWithdrawal tells whether the fence was aborted because the FenceRequest that asked for it
+// was withdrawn. Unlike a person's abort that says nothing of a failure of the node.
+func (f *NodeFence) EndedByWithdrawal() bool {
+	uid := f.Annotations[WithdrawnAnnotation]
+	return uid != "" && slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == uid })
+}

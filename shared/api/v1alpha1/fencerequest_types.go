@@ -106,7 +106,7 @@ const (
 	// TimedOutAnnotation is how NodeHealthCheck withdraws a FenceRequest that took too long.
 	TimedOutAnnotation = "remediation.medik8s.io/nhc-timed-out"
 	// WithdrawnAnnotation is on the NodeFence of a node, and holds the UID of the last FenceRequest
-	// that was withdrawn before it was served. To write it makes the gate read that object again
+	// that was withdrawn before anything was done for it. To write it makes the gate read that object again
 	// before it opens or joins a fence for it.
 	WithdrawnAnnotation = "nodefence.io/withdrawn-request"
 )

@@ -7,10 +7,12 @@ type Isolation struct {
 	// powerDelay is how long a node is isolated before its machine's power is cut, from 0s to 1h;
 	// 0s by default. A node that is healthy again within that time is given back, and its power is
 	// not cut. Isolated is a node that has the taint nodefence.io/isolated; what cuts it off from
-	// storage and network is asked before the time is waited for. The fence holds no slot while it
-	// waits. It does not wait where a person confirms that the machine is off, or where the Node
-	// object is missing. A fence that only an event asks for expires 15 minutes after the event, so
-	// it needs a shorter delay. Only under action Reboot and PowerOff.
+	// storage and network is asked before the time is waited for. The machine is not read meanwhile,
+	// so the work of one that is off already waits too. The fence holds no slot while it waits:
+	// limits.maxConcurrent does not bound how many nodes are isolated and wait. It does not wait
+	// where a person confirms that the machine is off, or where the Node object is missing. A fence
+	// that only an event or a FenceRequest asks for expires after 15 minutes, so it needs a shorter
+	// delay. Only under action Reboot and PowerOff.
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) <= duration('1h')",message="isolation.powerDelay must be between 0s and 1h"
 	// +optional
 	PowerDelay *Duration `json:"powerDelay,omitempty"`

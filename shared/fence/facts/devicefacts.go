@@ -40,10 +40,10 @@ func (d *Facts) EffectDelay() time.Duration {
 
 // PowerDue is until when power is not cut, because the node must be isolated for some time
 // before (isolation.powerDelay). It is zero where nothing is waited for: power was cut before, a
-// person says that the machine is off, no power is to be cut, or there is no Node to be isolated.
+// person says that the machine is off, no power is to be cut, nothing is done under the policy, or there is no Node to be isolated.
 func (d *Facts) PowerDue() time.Time {
 	at, dec := d.Record.Placed.IsolatedAt, d.Decision
-	if at == nil || d.Begun() || d.ConfirmAsked() || d.MustNotSwitch() || d.Missing() || !dec.Settings.Action.Device() || CutOnly(dec) {
+	if at == nil || dec.Settings.Mode == api.ModeDryRun || d.Begun() || d.ConfirmAsked() || d.MustNotSwitch() || d.Missing() || !dec.Settings.Action.Device() || CutOnly(dec) {
 		return time.Time{}
 	}
 	return at.Add(dec.Settings.Isolation.PowerDelay.Duration)

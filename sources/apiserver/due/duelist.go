@@ -154,7 +154,8 @@ const nextOnes = 2
 func (d *dueList) hurryNext(now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
-		if waitsForOthers(x.fence) && now.Sub(x.hurried) >= hurryGap {
+		woken := now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now)
+		if waitsForOthers(x.fence) && !woken {
 			waits = append(waits, x)
 		}
 	}
