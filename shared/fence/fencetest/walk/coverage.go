@@ -29,6 +29,10 @@ var elsewhere = []struct {
 	{"of events and requests that open no fence, or of pods (functions gate, resync and cleanup)", []api.Reason{
 		api.DeviceBeingRead, api.Healthy, api.MachineFailed, api.NoPolicy, api.NoSuchNode, api.NodeMissing, api.NodeProblem, api.NotAllowed, api.PodHeld, api.PodMoved,
 		api.Reported, api.RequestServedAlready, api.RequestTooOld, api.SourceNotBelieved, api.Starting, api.TokenRefused}},
+	{"of another program that works on the node (package remediation)", []api.Reason{api.AnotherRemediator}},
+	{"of a FenceRequest (package ask)", []api.Reason{
+		api.NamesDiffer, api.RemediationFinishedNodeNotFound, api.RemediationFinishedSuccessfully, api.RemediationInterruptedByNHC, api.RemediationStarted,
+		api.RequestWithdrawn}},
 	{"of a FencePolicy, a FenceBudget or the FenceLedger (package admission)", []api.Reason{
 		api.AllPresent, api.EtcdListDiffers, api.NothingHoldsAll, api.SufficientNodes, api.Understood, api.WithinLimits}},
 	{"of a FenceTarget (package readiness)", []api.Reason{
