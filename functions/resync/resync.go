@@ -124,19 +124,32 @@ func (r *round) look(all bool) error {
 	return errors.Join(r.keepAway(ctx, fences), requests, nodes)
 }
 
-// keepAway renews the Leases by which other programs that remediate nodes are kept away, as long as
-// something is done to the nodes, or is left on them. A fence that waits at the gate, or was given up,
-// without either keeps nobody away.
+// keepAway renews the Leases by which other programs that remediate nodes are kept away.
 func (r *round) keepAway(ctx context.Context, fences []api.NodeFence) (err error) {
 	for i := range fences {
-		f := &fences[i]
-		phase := f.CurrentPhase()
-		idle := (phase == api.Pending || phase == api.Failed) && !f.Status.Placed.Taint && !f.Status.Begun()
-		if f.Open() && !idle {
-			err = errors.Join(err, r.Remediation.Renew(ctx, f.Spec.NodeName, phase != api.Recovering && phase != api.Pending))
+		if keeps, acts := keepsAway(&fences[i]); keeps {
+			err = errors.Join(err, r.Remediation.Renew(ctx, fences[i].Spec.NodeName, acts))
 		}
 	}
 	return err
+}
+
+// keepsAway: others are kept from a node as long as something is done to it, or is left on it by a
+// fence that waits at the gate. A fence that was given up before power was cut leaves the node to
+// others. acts says that the Lease is also taken where nobody has it; recover gives it back.
+func keepsAway(f *api.NodeFence) (keeps, acts bool) {
+	begun := f.Status.Begun()
+	switch f.CurrentPhase() {
+	case api.Finished:
+		return false, false
+	case api.Pending:
+		return begun || f.Status.Placed.Taint, false
+	case api.Failed:
+		return begun, begun
+	case api.Recovering:
+		return true, false
+	}
+	return true, true
 }
 
 // wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19).

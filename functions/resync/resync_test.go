@@ -63,6 +63,36 @@ func record(node string, p api.Phase, ago time.Duration) api.NodeFence {
 	return f
 }
 
+// TestWhoKeepsOthersAway from its node: what acts, and what has left something there.
+func TestWhoKeepsOthersAway(t *testing.T) {
+	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
+	marked := func(f *api.NodeFence) { f.Status.Placed.Taint = true }
+	for name, c := range map[string]struct {
+		phase       api.Phase
+		change      func(*api.NodeFence)
+		keeps, acts bool
+	}{
+		"waits at the gate":                  {phase: api.Pending},
+		"waits at the gate, isolated":        {phase: api.Pending, change: marked, keeps: true},
+		"waits at the gate, cut before":      {phase: api.Pending, change: cut, keeps: true},
+		"isolates":                           {phase: api.Isolating, keeps: true, acts: true},
+		"makes sure":                         {phase: api.Fencing, change: marked, keeps: true, acts: true},
+		"stays off":                          {phase: api.Fenced, change: cut, keeps: true, acts: true},
+		"recovers, and gives the Lease back": {phase: api.Recovering, change: cut, keeps: true},
+		"was given up, and nothing was cut":  {phase: api.Failed, change: marked},
+		"was given up after power was cut":   {phase: api.Failed, change: cut, keeps: true, acts: true},
+		"is over":                            {phase: api.Finished, change: cut},
+	} {
+		f := record("a", c.phase, never)
+		if c.change != nil {
+			c.change(&f)
+		}
+		if keeps, acts := keepsAway(&f); keeps != c.keeps || acts != c.acts {
+			t.Errorf("%s: keeps %t, acts %t", name, keeps, acts)
+		}
+	}
+}
+
 const never = time.Duration(-1 << 62)
 
 func TestResync(t *testing.T) {

@@ -144,6 +144,9 @@ func (b Resolver) list(ctx context.Context, now present) (all []corev1.ConfigMap
 		return nil, false, err
 	}
 	defer end()
+	if all = b.Lists.at(now); all != nil {
+		return all, false, nil
+	}
 	if all = b.Lists.after(before); all != nil {
 		return all, true, nil // somebody has listed them while this one waited
 	}

@@ -5,6 +5,6 @@
 // What a reader must not get wrong: the Lease keeps others away and proves nothing. It is taken
 // before a slot is reserved, so that no fence has a slot and not the Lease. It is given back if there
 // is no slot, renewed as long as something is done to the node or is left on it, and given back when
-// the record ends. It lasts
-// longer than a yes of the gate is valid. If nodefence dies, it runs out by itself.
+// the record ends. It lasts longer than a yes of the gate is valid. If nodefence dies, it runs out by
+// itself.
 package remediation

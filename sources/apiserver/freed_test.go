@@ -1,0 +1,51 @@
+package apiserver
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, and when it ends. Nothing else that
+// changes in a fence wakes another one.
+func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
+	later := metav1.NewMicroTime(sec(300))
+	in := func(rv, node string, p api.Phase, why api.Reason) *api.NodeFence {
+		return fenceOf(rv, func(f *api.NodeFence) {
+			f.Name, f.Spec.NodeName, f.UID = node, node, types.UID("fence-"+node)
+			f.Status.Phase, f.Status.Reason, f.Status.NextLook = p, why, &later
+		})
+	}
+	for name, c := range map[string]struct {
+		was, is api.Phase
+		wakes   bool
+	}{
+		"its work is released": {api.Releasing, api.PoweringOn, true},
+		"it is sent back":      {api.Isolating, api.Pending, true},
+		"it ends":              {api.Recovering, api.Finished, true},
+		"it goes on":           {api.Isolating, api.Fencing, false},
+		"it comes back":        {api.PoweringOn, api.Recovering, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := asleepWith(t, &taker{}, sec(30))
+			s.fence(in("1", "w", api.Pending, api.TooManyConcurrent))
+			s.fence(in("1", "a", c.was, api.Admitted))
+			s.due.SendDue(sec(30))
+			if n := len(s.outbox.Waiting()); n > 0 {
+				t.Fatalf("%d wake-ups before anything has changed", n)
+			}
+			s.fence(in("2", "a", c.is, api.Paused))
+			s.due.SendDue(sec(30))
+			woken := false
+			for _, l := range s.outbox.Waiting() {
+				woken = woken || l.Event.Subject() == "w"
+			}
+			if woken != c.wakes {
+				t.Errorf("woken: %t", woken)
+			}
+		})
+	}
+}
