@@ -70,7 +70,7 @@ func (s *Source) draw(ctx context.Context) {
 	}
 	s.counting.There(change)
 	if s.leases.Kept(d.LeasePicture) {
-		s.changed()
+		s.due.Calmer(s.now())
 	}
 	s.configs.keep(d.configs)
 	s.targets.written(l.Status.Checks)

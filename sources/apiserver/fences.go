@@ -19,12 +19,9 @@ func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
 	s.due.Put(f, now)
 	s.counting.Fence(f)
-	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot()
-	if slot {
-		s.counting.Changed() // its slot is free
-	}
+	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot() // it is free
 	if slot || old != nil && !f.Open() {
-		s.due.Freed(now)
+		s.due.Freed(s.counting.Changed(), now)
 	}
 	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {
 		s.back(f.Name, now) // what came before this was known woke another phase, or nobody

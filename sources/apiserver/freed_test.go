@@ -10,7 +10,8 @@ import (
 )
 
 // TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, and when it ends. Nothing else that
-// changes in a fence wakes another one.
+// changes in a fence wakes another one. The wake-up waits for the census: a gate that counts by an older
+// one refuses.
 func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	later := metav1.NewMicroTime(sec(300))
 	in := func(rv, node string, p api.Phase, why api.Reason) *api.NodeFence {
@@ -41,7 +42,18 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 			s.due.SendDue(sec(30))
 			woken := false
 			for _, l := range s.outbox.Waiting() {
-				woken = woken || l.Event.Subject() == "w"
+				if l.Event.Subject() != "w" {
+					continue
+				}
+				woken = true
+				if l.Counted == nil {
+					t.Fatal("it does not wait for the ledger's census")
+				}
+				select {
+				case <-l.Counted:
+					t.Error("it is sent before the ledger's census has the free slot")
+				default:
+				}
 			}
 			if woken != c.wakes {
 				t.Errorf("woken: %t", woken)

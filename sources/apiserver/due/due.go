@@ -97,7 +97,7 @@ func (d *Store) SendDue(now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.list.take(now) {
-		d.sendLocked(w.fence, w.at, now)
+		d.sendLocked(w, now)
 	}
 	return d.list.next()
 }
@@ -107,33 +107,40 @@ func (d *Store) Send(node string, due, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if x := d.list.byNode[node]; x != nil {
-		d.sendLocked(x.fence, due, now)
+		d.sendLocked(wakeUp{fence: x.fence, at: due}, now)
 	}
 }
 
 // sendLocked sends an event for the fence's phase. The event is stale once the fence is in
 // another phase.
-func (d *Store) sendLocked(f *api.NodeFence, due, now time.Time) {
+func (d *Store) sendLocked(w wakeUp, now time.Time) {
+	f := w.fence
 	node, uid, number, seen := f.Spec.NodeName, f.UID, f.Status.FenceNumber, f.Status.Transitions
-	d.outbox.Put(outbox.Letter{Event: d.source.Phase(f, due, now), About: "fence/" + string(uid), Stale: func() bool {
+	d.outbox.Put(outbox.Letter{Event: d.source.Phase(f, w.at, now), About: "fence/" + string(uid), Counted: w.counted, Stale: func() bool {
 		is := d.Fence(node)
 		return is == nil || is.UID != uid || is.Status.FenceNumber != number || is.Status.Transitions != seen
 	}})
 }
 
-// Unhold makes all fences that wait with the gate due soon.
-func (d *Store) Unhold(now time.Time) {
+// Unhold makes all fences that wait with the gate due soon: somebody has changed what holds them.
+func (d *Store) Unhold(now time.Time) { d.hurry(whichever, now) }
+
+// Calmer makes the fences due soon that wait with the gate for anything but a slot: fewer nodes are
+// unhealthy, or silent.
+func (d *Store) Calmer(now time.Time) { d.hurry(waitsForNoSlot, now) }
+
+func (d *Store) hurry(may func(*api.NodeFence) bool, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryAll(now)
+	d.list.hurryAll(may, now)
 	d.mu.Unlock()
 	d.look()
 }
 
 // Freed wakes the fences that have waited longest for another one: it holds no slot any more, or is
-// over.
-func (d *Store) Freed(now time.Time) {
+// over. counted is closed once the ledger's census has that.
+func (d *Store) Freed(counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryNext(now)
+	d.list.hurryNext(counted, now)
 	d.mu.Unlock()
 	d.look()
 }

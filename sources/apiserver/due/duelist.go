@@ -23,6 +23,8 @@ type due struct {
 	// hurry is an earlier due time, set because the hold on the fence may have ended; zero
 	// if there is none. hurried is when the fence was last sent for this reason.
 	hurry, hurried time.Time
+	// counted, if set, is closed once the ledger's census has what ended the hold.
+	counted <-chan struct{}
 }
 
 func newDueList(resync time.Duration) *dueList {
@@ -54,7 +56,7 @@ func (d *dueList) note(f *api.NodeFence, now time.Time) {
 	}
 	x := &due{fence: f, at: at}
 	if known && old.fence.UID == f.UID {
-		x.hurry, x.hurried = old.hurry, old.hurried
+		x.hurry, x.hurried, x.counted = old.hurry, old.hurried, old.counted
 	}
 	d.byNode[f.Spec.NodeName] = x
 }
@@ -75,8 +77,9 @@ func (d *dueList) drop(node string) { delete(d.byNode, node) }
 
 // wakeUp is one NodeFence to send, with the due time that makes the event's ID.
 type wakeUp struct {
-	fence *api.NodeFence
-	at    time.Time
+	fence   *api.NodeFence
+	at      time.Time
+	counted <-chan struct{}
 }
 
 // take returns what is due. Each fence becomes due again one resync later, with another due
@@ -86,14 +89,14 @@ func (d *dueList) take(now time.Time) []wakeUp {
 	var out []wakeUp
 	for _, x := range d.byNode {
 		if !x.hurry.IsZero() && !x.hurry.After(now) {
-			out = append(out, wakeUp{x.fence, x.hurry})
-			x.hurry, x.hurried = time.Time{}, now
+			out = append(out, wakeUp{x.fence, x.hurry, x.counted})
+			x.hurry, x.hurried, x.counted = time.Time{}, now, nil
 			continue
 		}
 		if x.at.After(now) {
 			continue
 		}
-		out = append(out, wakeUp{x.fence, x.at})
+		out = append(out, wakeUp{fence: x.fence, at: x.at})
 		for !x.at.After(now) {
 			x.at = x.at.Add(d.resync)
 		}
@@ -125,11 +128,12 @@ const (
 	hurryGap  = 2 * time.Second
 )
 
-// hurryAll makes each fence that waits with the gate due soon, unless it is due sooner.
-func (d *dueList) hurryAll(now time.Time) {
+// hurryAll makes each fence that waits with the gate, and that may go on now, due soon, unless it is
+// due sooner.
+func (d *dueList) hurryAll(may func(*api.NodeFence) bool, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
-		if x.fence.CurrentPhase() == api.Pending {
+		if x.fence.CurrentPhase() == api.Pending && may(x.fence) {
 			waits = append(waits, x)
 		}
 	}
@@ -146,12 +150,22 @@ func (d *dueList) hurryAll(now time.Time) {
 	}
 }
 
+// whichever it is, the fence may go on.
+func whichever(*api.NodeFence) bool { return true }
+
+// waitsForNoSlot: what holds the fence is not that others have all slots. A node that is healthy again
+// frees none, so it wakes only these: where a hundred nodes fail and ten are fenced at a time, each that
+// came back would otherwise have ninety fences ask in vain.
+func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooManyConcurrent }
+
 // nextOnes is how many fences one free slot wakes. The one that has waited longest may be held by
 // another limit too, such as that of its zone.
 const nextOnes = 2
 
-// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget.
-func (d *dueList) hurryNext(now time.Time) {
+// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget. A gate
+// that they reach before the census has the free slot would count it as taken, so they are sent once
+// counted is closed.
+func (d *dueList) hurryNext(counted <-chan struct{}, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
 		woken := now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now)
@@ -163,7 +177,7 @@ func (d *dueList) hurryNext(now time.Time) {
 		return cmp.Or(openedAt(a.fence).Compare(openedAt(b.fence)), strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
 	})
 	for _, x := range waits[:min(nextOnes, len(waits))] {
-		x.hurry = now
+		x.hurry, x.counted = now, counted
 	}
 }
 

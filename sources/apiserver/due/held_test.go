@@ -32,8 +32,8 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 			sent[w.fence.Spec.NodeName] = append(sent[w.fence.Spec.NodeName], w.at.Sub(t0).String())
 		}
 	}
-	d.hurryAll(sec(1))
-	d.hurryAll(sec(1.1)) // the same, over again
+	d.hurryAll(whichever, sec(1))
+	d.hurryAll(whichever, sec(1.1)) // the same, over again
 	if at := d.next(); !at.Equal(sec(1.3)) {
 		t.Errorf("the first is due at %s", at.Sub(t0))
 	}
@@ -42,7 +42,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	d.note(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
 	take(1.39)
 	take(1.4)
-	d.hurryAll(sec(1.5)) // another change: each waits for its gap
+	d.hurryAll(whichever, sec(1.5)) // another change: each waits for its gap
 	take(3.2)
 	take(3.5)
 	take(20)
@@ -64,7 +64,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	}
 	sent := 0
 	for now := range 60 {
-		d.hurryAll(sec(float64(now))) // a change each second
+		d.hurryAll(whichever, sec(float64(now))) // a change each second
 		n := len(d.take(sec(float64(now) + 0.9)))
 		if n > 21 {
 			t.Errorf("%d were woken in second %d", n, now)
@@ -96,9 +96,13 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 	d.note(running, sec(0))
 	freed := func(at float64, want ...string) {
 		t.Helper()
-		d.hurryNext(sec(at))
+		counted := make(chan struct{})
+		d.hurryNext(counted, sec(at))
 		var got []string
 		for _, w := range d.take(sec(at)) {
+			if w.counted != counted {
+				t.Errorf("at %v %s does not wait for the census that has the free slot", at, w.fence.Spec.NodeName)
+			}
 			got = append(got, w.fence.Spec.NodeName)
 		}
 		slices.Sort(got)
@@ -110,4 +114,31 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 	freed(10.5, "fourth", "third")
 	freed(11)
 	freed(13, "first", "second")
+}
+
+// TestAHealthyNodeWakesNobodyWhoWaitsForASlot: it frees none. All others who wait are woken.
+func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
+	d := newDueList(time.Hour)
+	for node, why := range map[string]api.Reason{
+		"slot": api.TooManyConcurrent, "budget": api.BudgetExhausted, "storm": api.TooManyUnhealthy, "approval": api.WaitingForApproval,
+	} {
+		f := fenceOf("1", check(3000), pending)
+		f.Spec.NodeName, f.Status.Reason = node, why
+		d.note(f, sec(0))
+	}
+	woken := func(at float64) (got []string) {
+		for _, w := range d.take(sec(at)) {
+			got = append(got, w.fence.Spec.NodeName)
+		}
+		slices.Sort(got)
+		return got
+	}
+	d.hurryAll(waitsForNoSlot, sec(10))
+	if diff := cmp.Diff([]string{"approval", "budget", "storm"}, woken(12)); diff != "" {
+		t.Errorf("a node is healthy again: %s", diff)
+	}
+	d.hurryAll(whichever, sec(20))
+	if diff := cmp.Diff([]string{"approval", "budget", "slot", "storm"}, woken(22)); diff != "" {
+		t.Errorf("somebody has changed a policy: %s", diff)
+	}
 }
