@@ -93,11 +93,11 @@ func burst(ctx context.Context, b wave) (err error) {
 		return err
 	}
 	n, lost := count.take(), log.count()
-	written, conflicts := ledger.take()
+	written, conflicts, writes := ledger.take()
 	if err := all.print(b.nodes); err != nil {
 		return err
 	}
-	if err := all.printSlots(ctx, b.most); err != nil {
+	if err := errors.Join(all.printSlots(ctx, b.most), all.printTrace(ctx, writes)); err != nil {
 		return err
 	}
 	fmt.Printf("until then: %d writes of the ledger, %d of them conflicts; %d deliveries failed and came again\n", written, conflicts, lost)

@@ -36,7 +36,7 @@ func TestLedgerWrites(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	all, conflicts := c.take()
+	all, conflicts, _ := c.take()
 	if got := fmt.Sprint(all, conflicts); got != "2 1" {
 		t.Error(got)
 	}

@@ -5,12 +5,21 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ledgerWrites counts the gates' compare-and-swaps of the ledger.
 type ledgerWrites struct {
 	mu             sync.Mutex
 	all, conflicts int
+	each           []ledgerWrite
+}
+
+// ledgerWrite is one write of the ledger, by a function or by the source.
+type ledgerWrite struct {
+	at     time.Time
+	by     string
+	status int
 }
 
 func (c *ledgerWrites) wrap(next http.RoundTripper) http.RoundTripper {
@@ -19,6 +28,7 @@ func (c *ledgerWrites) wrap(next http.RoundTripper) http.RoundTripper {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/fenceledgers/") && err == nil {
 			c.mu.Lock()
 			c.all++
+			c.each = append(c.each, ledgerWrite{time.Now(), kindOf(r).function, resp.StatusCode})
 			if resp.StatusCode == http.StatusConflict {
 				c.conflicts++
 			}
@@ -28,12 +38,13 @@ func (c *ledgerWrites) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (c *ledgerWrites) take() (all, conflicts int) {
+// take gives what was written, and begins anew.
+func (c *ledgerWrites) take() (all, conflicts int, each []ledgerWrite) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all, conflicts = c.all, c.conflicts
-	c.all, c.conflicts = 0, 0
-	return all, conflicts
+	all, conflicts, each = c.all, c.conflicts, c.each
+	c.all, c.conflicts, c.each = 0, 0, nil
+	return all, conflicts, each
 }
 
 // failures counts the deliveries that a log tells of as failed.

@@ -55,7 +55,7 @@ func (m *speed) all(ctx context.Context) error {
 		left -= n
 		fmt.Fprintf(os.Stderr, "%d of %d fences\n", len(m.done), m.settings.fences*len(speedDevices))
 	}
-	m.written, m.conflicts = m.ledger.take()
+	m.written, m.conflicts, _ = m.ledger.take()
 	return nil
 }
 
