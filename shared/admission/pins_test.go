@@ -14,7 +14,7 @@ func TestTheNumbersOfTheGateAreThePromises(t *testing.T) {
 		"S14: a node that was cut a minute ago shows as not Ready, or its Lease stands still": {admission.LongAgo, time.Minute},
 		"S15: a storm whose policy is gone cools down for five minutes":                       {admission.GoneCoolDown, 5 * time.Minute},
 		"S19: a storm is asked about every ten seconds":                                       {admission.AskStorm, 10 * time.Second},
-		"S19: a slot is asked for every ten seconds":                                          {admission.AskConcurrent, 10 * time.Second},
+		"S19: a slot is asked for every twenty seconds":                                       {admission.AskConcurrent, 20 * time.Second},
 		"S14: no rate has a longer period than a day":                                         {admission.LongestPeriod, 24 * time.Hour},
 		"S27: a Machine that replaces a failed one waits ten minutes":                         {admission.MachineWait, 10 * time.Minute},
 		"S27: and two hours at most":                                                          {admission.MachineWaits, 2 * time.Hour},

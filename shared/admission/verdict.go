@@ -16,8 +16,8 @@ func hold(why api.Reason, message string, again time.Duration) *observed.Verdict
 const (
 	askStorm = 10 * time.Second
 	// The source wakes the next fence when another one frees its slot. So this is for when there is
-	// no source.
-	askConcurrent = 10 * time.Second
+	// no source. Ninety fences that wait are five looks a second.
+	askConcurrent = 20 * time.Second
 )
 
 // listed is as much of a list as a status has room for, and how long it is.

@@ -55,12 +55,12 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 		}, api.TooManyUnhealthy, 10 * time.Second},
 		"it waits for a slot like any other": {23 * time.Second, func(_ *api.NodeFence, c *admission.Picture, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, fencetest.Running("n9", "f9", api.Fencing))
-		}, api.TooManyConcurrent, 10 * time.Second},
+		}, api.TooManyConcurrent, 20 * time.Second},
 		"a budget binds it like any other": {23 * time.Second, func(f *api.NodeFence, c *admission.Picture, _ *api.FenceLedger) {
 			c.Fences = append(c.Fences, fencetest.Running("n9", "f9", api.Fencing))
 			fencetest.Limits(f).MaxConcurrent = 5
 			fencetest.Budget(c, api.FenceBudgetSpec{MaxUnavailable: fencetest.Number(1)})
-		}, api.BudgetExhausted, 10 * time.Second},
+		}, api.BudgetExhausted, 20 * time.Second},
 		"most Leases still at once is us (S16)": {23 * time.Second, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			fencetest.Limits(f).MaxUnhealthy = *fencetest.Number(10)
 			still(l, "n1", "n2", "n3", "n4", "n5")

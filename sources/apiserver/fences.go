@@ -21,7 +21,7 @@ func (s *Source) fence(f *api.NodeFence) {
 	s.counting.Fence(f)
 	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot() // it is free
 	if slot || old != nil && !f.Open() {
-		s.due.Freed(s.counting.Changed(), now)
+		s.due.Freed(old, s.counting.Changed(), now)
 	}
 	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {
 		s.back(f.Name, now) // what came before this was known woke another phase, or nobody

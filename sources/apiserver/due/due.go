@@ -136,11 +136,11 @@ func (d *Store) hurry(may func(*api.NodeFence) bool, now time.Time) {
 	d.look()
 }
 
-// Freed wakes the fences that have waited longest for another one: it holds no slot any more, or is
-// over. counted is closed once the ledger's census has that.
-func (d *Store) Freed(counted <-chan struct{}, now time.Time) {
+// Freed wakes the fences that have waited longest for this one: it holds no slot any more, or is over.
+// counted is closed once the ledger's census has that.
+func (d *Store) Freed(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryNext(counted, now)
+	d.list.hurryNext(freed, counted, now)
 	d.mu.Unlock()
 	d.look()
 }

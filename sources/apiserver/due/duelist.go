@@ -162,10 +162,11 @@ func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooMa
 // another limit too, such as that of its zone.
 const nextOnes = 2
 
-// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget. A gate
-// that they reach before the census has the free slot would count it as taken, so they are sent once
-// counted is closed.
-func (d *dueList) hurryNext(counted <-chan struct{}, now time.Time) {
+// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
+// this fence has given its own back. Those that one policy counts together with it come first: the
+// slots of another policy are not free now. A gate that they reach before the census has the free slot
+// would count it as taken, so they are sent once counted is closed.
+func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
 		woken := now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now)
@@ -174,11 +175,30 @@ func (d *dueList) hurryNext(counted <-chan struct{}, now time.Time) {
 		}
 	}
 	slices.SortFunc(waits, func(a, b *due) int {
-		return cmp.Or(openedAt(a.fence).Compare(openedAt(b.fence)), strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
+		return cmp.Or(
+			cmp.Compare(apart(freed, a.fence), apart(freed, b.fence)),
+			openedAt(a.fence).Compare(openedAt(b.fence)),
+			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
 	})
 	for _, x := range waits[:min(nextOnes, len(waits))] {
 		x.hurry, x.counted = now, counted
 	}
+}
+
+// apart is 0 where a policy's limits count both fences, and 1 where none does. A budget may count any
+// two.
+func apart(a, b *api.NodeFence) int {
+	for _, x := range a.Status.Decision.Limits {
+		for _, y := range b.Status.Decision.Limits {
+			if x.Policy == y.Policy {
+				return 0
+			}
+		}
+	}
+	if b.Status.Reason == api.BudgetExhausted {
+		return 0
+	}
+	return 1
 }
 
 // waitsForOthers: the fence waits until another one is done.

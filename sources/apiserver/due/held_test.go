@@ -77,27 +77,34 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 }
 
 // TestAFreeSlotWakesTheNext: those that have waited longest for it, and nobody else. A fence that was
-// just woken is not woken again.
+// just woken is not woken again. One that only another policy counts comes last.
 func TestAFreeSlotWakesTheNext(t *testing.T) {
 	d := newDueList(time.Hour)
-	waits := func(node string, opened float64, why api.Reason) {
-		f := fenceOf("1", check(3000), pending)
+	under := func(f *api.NodeFence, policies ...string) *api.NodeFence {
+		for _, p := range policies {
+			f.Status.Decision.Limits = append(f.Status.Decision.Limits, api.ScopedLimits{Policy: p})
+		}
+		return f
+	}
+	waits := func(node string, opened float64, why api.Reason, policies ...string) {
+		f := under(fenceOf("1", check(3000), pending), policies...)
 		at := metav1.NewMicroTime(sec(opened))
 		f.Spec.NodeName, f.Status.OpenedAt, f.Status.Reason = node, &at, why
 		d.note(f, sec(0))
 	}
-	waits("third", 3, api.TooManyConcurrent)
+	waits("third", 3, api.TooManyConcurrent, "all", "west")
 	waits("second", 2, api.BudgetExhausted)
-	waits("first", 1, api.TooManyConcurrent)
-	waits("approval", 0, api.WaitingForApproval)
-	waits("fourth", 4, api.TooManyConcurrent)
+	waits("first", 1, api.TooManyConcurrent, "all")
+	waits("approval", 0, api.WaitingForApproval, "all")
+	waits("fourth", 4, api.TooManyConcurrent, "all")
+	waits("elsewhere", 0.5, api.TooManyConcurrent, "east")
 	running := fenceOf("1", check(3000))
 	running.Spec.NodeName, running.Status.Reason = "running", api.TooManyConcurrent
 	d.note(running, sec(0))
 	freed := func(at float64, want ...string) {
 		t.Helper()
 		counted := make(chan struct{})
-		d.hurryNext(counted, sec(at))
+		d.hurryNext(under(fenceOf("1"), "west", "all"), counted, sec(at))
 		var got []string
 		for _, w := range d.take(sec(at)) {
 			if w.counted != counted {
@@ -112,7 +119,7 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 	}
 	freed(10, "first", "second")
 	freed(10.5, "fourth", "third")
-	freed(11)
+	freed(11, "elsewhere")
 	freed(13, "first", "second")
 }
 
