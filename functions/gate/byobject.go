@@ -12,6 +12,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -119,11 +120,24 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	case !ask.Held(o):
 		return nil, &no{api.NotYet, "the function request has not taken it up yet, and asks then"}, true
 	}
-	if refused := unserved(e, r, "", n, policies, f, now); refused != nil {
+	if n != nil && f != nil && f.Open() && f.EndedByWithdrawal() && fence.Ends(f, n.UID) != "" && tooOld(e, now) == "" {
+		return nil, &no{api.NotYet, "the fence of a FenceRequest that was withdrawn ends first, and the function request asks again then"}, true
+	}
+	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), now); refused != nil {
 		return nil, refused, false
 	}
 	r.User, r.Reason = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason)
 	return r, nil, false
+}
+
+// lastAnswer is when a fence of the node ended that answers what was asked for before. The fence of
+// a FenceRequest that was withdrawn answers no other one: NodeHealthCheck gives one up and creates
+// the next one before the fence of the first has ended.
+func lastAnswer(f *api.NodeFence) *api.Time {
+	if f == nil {
+		return nil
+	}
+	return f.LastAnswer()
 }
 
 // stillAsked reads a FenceRequest again, after a node's first record was created: before that

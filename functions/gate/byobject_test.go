@@ -26,6 +26,14 @@ func TestARequestByAnObject(t *testing.T) {
 	stamp := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	const head = `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/undo"]},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,`
 	const another = `"decision":{"nodeUID":"1","askedBy":[{"id":"0","source":"/me","type":"t","joinedAt":"2026-01-01T00:00:00.000000Z"}]}`
+	// withdrawn is a record that notes that FenceRequest as withdrawn.
+	withdrawn := func(uid, rest string) string {
+		return strings.Replace(head, `"uid":"f"`, `"uid":"f","annotations":{"nodefence.io/withdrawn-request":"`+uid+`"}`, 1) + rest
+	}
+	// ended is an earlier fence.
+	ended := func(number int, ago time.Duration, outcome, asked string) string {
+		return fmt.Sprintf(`{"fenceNumber":%d,"openedAt":%[2]q,"closedAt":%[2]q,"outcome":%q,"askedBy":[{"id":%q,"source":"/me"}]}`, number, stamp(ago), outcome, asked)
+	}
 	for name, c := range map[string]struct {
 		event  events.ObjectReference
 		node   string
@@ -39,17 +47,29 @@ func TestARequestByAnObject(t *testing.T) {
 		"of an owner": {object: func(o *api.FenceRequest) {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "NodeHealthCheck", Name: "nhc"}}
 		}, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner NodeHealthCheck/nhc: smoke"},
-		"beside a fence of others":    {fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
-		"after a fence of others":     {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Hour) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
-		"created before that ended":   {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Second) + `"}}`, want: "refused, and told: RequestMerged"},
-		"beside a fence that ends":    {fence: head + another + `,"phase":"Recovering","outcome":"Aborted"}}`, want: "refused, and told: RequestMerged"},
-		"its fence is open":           {fence: head + strings.NewReplacer(`"0"`, `"u"`, "/me", "/fencerequests/own/a-x").Replace(another) + `,"phase":"Pending"}}`},
-		"its fence is over":           {fence: head + another + `,"phase":"Pending","past":[{"fenceNumber":2,"askedBy":[{"id":"u","source":"/fencerequests/own/a-x"}]}]}}`},
-		"its fence is known":          {object: func(o *api.FenceRequest) { o.Status.NodeFence.FenceNumber = 1 }},
-		"its last word is said":       {object: func(o *api.FenceRequest) { o.Status = ask.Refused(o, api.NoPolicy, "no", now) }},
-		"deleted":                     {object: func(o *api.FenceRequest) { at := metav1.NewTime(now); o.DeletionTimestamp = &at }},
-		"given up by NodeHealthCheck": {object: func(o *api.FenceRequest) { o.Annotations = map[string]string{api.TimedOutAnnotation: ""} }},
-		"not held by us":              {object: func(o *api.FenceRequest) { o.Finalizers = nil }},
+		"beside a fence of others":                {fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"after a fence of others":                 {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Hour) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"created before that ended":               {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Second) + `"}}`, want: "refused, and told: RequestMerged"},
+		"beside a fence that ends":                {fence: head + another + `,"phase":"Recovering","outcome":"Aborted"}}`, want: "refused, and told: RequestMerged"},
+		"beside one that was withdrawn, and ends": {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Recovering","outcome":"Aborted"}}`)},
+		"that, and it is too old": {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Recovering","outcome":"Aborted"}}`), object: func(o *api.FenceRequest) {
+			o.CreationTimestamp = metav1.NewTime(now.Add(-api.RequestValidity - time.Minute))
+		}, want: "refused, and told: RequestMerged"},
+		"created before that one ended":          {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","phaseSince":"`+stamp(time.Second)+`"}}`), want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"created before one ended that cut":      {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","cutOrReleased":true,"phaseSince":"`+stamp(time.Second)+`"}}`), want: "refused, and told: RequestMerged"},
+		"created before a person ended it":       {fence: withdrawn("u9", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","phaseSince":"`+stamp(time.Second)+`"}}`), want: "refused, and told: RequestMerged"},
+		"beside one that opened after that":      {fence: withdrawn("u0", another+`,"phase":"Pending","past":[`+ended(2, time.Hour, "Recovered", "x")+`,`+ended(2, time.Second, "Aborted", "u0")+`]}}`), want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"that, and it cut":                       {fence: withdrawn("u0", another+`,"phase":"Pending","past":[`+strings.Replace(ended(2, time.Second, "Aborted", "u0"), `"outcome"`, `"cuts":1,"outcome"`, 1)+`]}}`), want: "refused, and told: RequestMerged"},
+		"that, and a person ended":               {fence: withdrawn("u0", another+`,"phase":"Pending","past":[`+ended(2, time.Second, "Aborted", "x")+`]}}`), want: "refused, and told: RequestMerged"},
+		"beside one that was withdrawn too late": {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Fencing","cutOrReleased":true}}`), want: "joins: u0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"that, and another was answered":         {fence: withdrawn("u0", another+`,"phase":"Pending","past":[`+ended(2, time.Second, "Recovered", "x")+`,`+ended(2, time.Second, "Aborted", "u0")+`]}}`), want: "refused, and told: RequestMerged"},
+		"its fence is open":                      {fence: head + strings.NewReplacer(`"0"`, `"u"`, "/me", "/fencerequests/own/a-x").Replace(another) + `,"phase":"Pending"}}`},
+		"its fence is over":                      {fence: head + another + `,"phase":"Pending","past":[{"fenceNumber":2,"askedBy":[{"id":"u","source":"/fencerequests/own/a-x"}]}]}}`},
+		"its fence is known":                     {object: func(o *api.FenceRequest) { o.Status.NodeFence.FenceNumber = 1 }},
+		"its last word is said":                  {object: func(o *api.FenceRequest) { o.Status = ask.Refused(o, api.NoPolicy, "no", now) }},
+		"deleted":                                {object: func(o *api.FenceRequest) { at := metav1.NewTime(now); o.DeletionTimestamp = &at }},
+		"given up by NodeHealthCheck":            {object: func(o *api.FenceRequest) { o.Annotations = map[string]string{api.TimedOutAnnotation: ""} }},
+		"not held by us":                         {object: func(o *api.FenceRequest) { o.Finalizers = nil }},
 		"created long ago": {object: func(o *api.FenceRequest) {
 			o.CreationTimestamp = metav1.NewTime(now.Add(-api.RequestValidity - time.Minute))
 		}, want: "refused, and told: RequestTooOld"},

@@ -92,7 +92,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	}
 	now := g.Client.Clock().Now()
 	r := askedBy(e, now)
-	if refused := unserved(e, r, body.Token, n, policies, f, now); refused != nil {
+	if refused := unserved(e, r, body.Token, n, policies, f, lastEnd(f), now); refused != nil {
 		return nil, refused, nil
 	}
 	words := body.Reason
@@ -110,8 +110,9 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 }
 
 // unserved is why a request is not served, whoever sends it: nobody could name it or its
-// node, it was answered already, or it is too old. It is nil if there is no such reason.
-func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, now time.Time) *no {
+// node, it was answered already, or it is too old. Whatever was sent before end was answered by the
+// fence that ended then. It is nil if there is no such reason.
+func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, end *api.Time, now time.Time) *no {
 	switch {
 	case r == nil:
 		return &no{api.TokenRefused, unnamed}
@@ -124,7 +125,7 @@ func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, polic
 	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
 		return &no{api.RequestMerged, fence.Ends(f, n.UID) + ": if the node is to be fenced, send a new one after that"}
 	}
-	if end := lastEnd(f); end != nil && e.Time().Before(end.Time) {
+	if end != nil && e.Time().Before(end.Time) {
 		// That fence has answered to it. A broker may bring it a second time long after (S7, S18).
 		return &no{api.RequestMerged, "it was sent before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": if the node is to be fenced again, send a new one"}
 	}

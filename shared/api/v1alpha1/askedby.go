@@ -101,3 +101,21 @@ func (f *NodeFence) EndedByWithdrawal() bool {
 	uid := f.Annotations[WithdrawnAnnotation]
 	return uid != "" && slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == uid })
 }
+
+// LastAnswer is when the last fence of this node ended that may have answered a request; nil if
+// none has. A fence that was aborted because its FenceRequest was withdrawn has answered nobody
+// else: it had cut nothing, and nobody else had asked for it.
+func (f *NodeFence) LastAnswer() *Time {
+	if st := &f.Status; st.Phase == Finished && !(st.Outcome == Aborted && !st.CutOrReleased && f.EndedByWithdrawal()) {
+		return st.PhaseSince
+	}
+	uid := f.Annotations[WithdrawnAnnotation]
+	for i := range slices.Backward(f.Status.Past) {
+		p := &f.Status.Past[i]
+		asked := slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return a.ID == uid })
+		if p.Outcome != Aborted || p.Cuts > 0 || !asked {
+			return &p.ClosedAt
+		}
+	}
+	return nil
+}
