@@ -15,6 +15,8 @@ type said struct {
 	processing, action, succeeded metav1.ConditionStatus
 	reason                        api.Reason
 	message                       string
+	// deletes: the fence has the node's Machine deleted.
+	deletes bool
 }
 
 const (
@@ -24,13 +26,16 @@ const (
 )
 
 func underWay(action metav1.ConditionStatus, words string) said {
-	return said{yes, action, unknown, api.RemediationStarted, words}
+	return said{processing: yes, action: action, succeeded: unknown, reason: api.RemediationStarted, message: words}
 }
 
-func failed(why api.Reason, words string) said { return said{no, no, no, why, words} }
+// failed after a proof (action) or without one.
+func failed(action metav1.ConditionStatus, why api.Reason, words string) said {
+	return said{processing: no, action: action, succeeded: no, reason: why, message: words}
+}
 
 func succeeded(words string) said {
-	return said{no, yes, yes, api.RemediationFinishedSuccessfully, words}
+	return said{processing: no, action: yes, succeeded: yes, reason: api.RemediationFinishedSuccessfully, message: words}
 }
 
 // said is what a request comes to by its fence.
@@ -44,9 +49,9 @@ func (s Seen) said(a answer) said {
 		if is.action == yes {
 			action = yes
 		}
-		return said{no, action, no, api.RemediationInterruptedByNHC, Withdrawn(s.Request) + "; " + is.message}
+		return failed(action, api.RemediationInterruptedByNHC, Withdrawn(s.Request)+"; "+is.message)
 	case s.Request.DeletionTimestamp != nil && !a.any():
-		return failed(api.RequestWithdrawn, Withdrawn(s.Request)+" before its fence began")
+		return failed(no, api.RequestWithdrawn, Withdrawn(s.Request)+" before its fence began")
 	}
 	return is
 }
@@ -54,11 +59,13 @@ func (s Seen) said(a answer) said {
 func (s Seen) saidOfFence(a answer) said {
 	switch {
 	case a.now != nil:
-		return saidNow(a.now, s.Fence.Open())
+		is := saidNow(a.now, s.Fence.Open())
+		is.deletes = deletesMachine(a.now)
+		return is
 	case a.past != nil:
 		return saidOfPast(a.past, s.Request)
 	case a.gone:
-		return failed(api.Aborted, "the record of its fence is gone, and with it how it ended")
+		return failed(no, api.Aborted, "the record of its fence is gone, and with it how it ended")
 	}
 	return underWay(unknown, "the gate was asked, and has not answered yet")
 }
@@ -68,13 +75,13 @@ func saidNow(st *api.NodeFenceStatus, open bool) said {
 	words := message(st)
 	switch {
 	case st.Release.TimedOut && (st.Phase == api.Fenced || !open):
-		return said{no, yes, no, api.ReleaseTimedOut, words}
+		return failed(yes, api.ReleaseTimedOut, words)
 	case st.Release.DoneAt != nil && !st.Release.TimedOut:
 		return succeeded("the machine was proven off, and its work released")
 	case st.Phase == api.Fenced:
 		return restsWell(st, words)
 	case st.Phase == api.Failed:
-		return failed(st.Reason, words)
+		return failed(no, st.Reason, words)
 	case !open:
 		return saidAtEnd(st.Outcome, served(st), words)
 	case st.Proof != nil || st.Release.StartedAt != nil:
@@ -105,13 +112,13 @@ func saidOfPast(p *api.PastFence, r *api.FenceRequest) said {
 func saidAtEnd(outcome api.Reason, carriedOut bool, words string) said {
 	switch {
 	case outcome == api.NodeGone || outcome == api.NodeReplaced:
-		return failed(api.RemediationFinishedNodeNotFound, words)
+		return failed(no, api.RemediationFinishedNodeNotFound, words)
 	case carriedOut && (outcome == api.Recovered || outcome == api.NodeDeleted):
 		return succeeded(words)
 	case outcome == "":
-		return failed(api.Aborted, words)
+		return failed(no, api.Aborted, words)
 	}
-	return failed(outcome, words)
+	return failed(no, outcome, words)
 }
 
 // message is where the fence stands, in the words of its record.
@@ -137,6 +144,27 @@ func write(st *api.FenceRequestStatus, generation int64, is said, now time.Time)
 			LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
 		})
 	}
+	writeDeletion(st, generation, is, now)
+}
+
+// writeDeletion brings PermanentNodeDeletionExpected up to date, which says nothing until a Machine
+// is deleted, and then stays: a deletion is not taken back. NodeHealthCheck keeps an object that says
+// so, and whose Node is gone, until Succeeded is True. So one that has failed says it no longer, or it
+// would be kept for ever.
+func writeDeletion(st *api.FenceRequestStatus, generation int64, is said, now time.Time) {
+	was := meta.FindStatusCondition(st.Conditions, api.ConditionNodeDeletionExpected)
+	c := metav1.Condition{
+		Type: api.ConditionNodeDeletionExpected, Status: yes, Reason: string(is.reason), ObservedGeneration: generation,
+		Message:            "the Machine of the node is deleted, and its owner makes another node",
+		LastTransitionTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
+	}
+	switch {
+	case was == nil && (!is.deletes || is.succeeded == no):
+		return
+	case is.succeeded == no:
+		c.Status, c.Message = no, "the fence has not succeeded: nothing waits for the end of the node"
+	}
+	meta.SetStatusCondition(&st.Conditions, c)
 }
 
 // Refused is the status of a request that the gate refuses.
@@ -145,6 +173,6 @@ func Refused(r *api.FenceRequest, why api.Reason, words string, now time.Time) a
 		why = api.RemediationFinishedNodeNotFound
 	}
 	st := r.Status.DeepCopy()
-	write(st, r.Generation, failed(why, words), now)
+	write(st, r.Generation, failed(no, why, words), now)
 	return *st
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 )
@@ -58,6 +59,14 @@ func TestEveryDriverIsHeldToTheSuite(t *testing.T) {
 		if !held[name] {
 			t.Errorf("driver %s has no counterpart in devicetest", name)
 		}
+	}
+}
+
+// TestTheDriverOfMachines has the name by which FenceRequests know it.
+func TestTheDriverOfMachines(t *testing.T) {
+	b := api.Binding{Driver: Drivers[api.DriverMachine].Name}
+	if !b.DeletesMachine() {
+		t.Errorf("no driver is named %s: %+v", api.DriverMachine, b)
 	}
 }
 

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -212,6 +213,15 @@ func Named(devices ...Binding) []Binding {
 		b.Name = fmt.Sprintf("%s-%d", strings.ToLower(string(b.Role)), places[b.Role])
 	}
 	return devices
+}
+
+// DriverMachine is the name of the driver that ends a machine by the deletion of its Machine.
+const DriverMachine = "machine"
+
+// DeletesMachine tells whether the device, or one of its set, ends the machine by the deletion of
+// its Machine.
+func (b *Binding) DeletesMachine() bool {
+	return b.Driver == DriverMachine || slices.ContainsFunc(b.Members, func(m SetMember) bool { return m.Driver == DriverMachine })
 }
 
 // PowerLevels are the devices that switch the machine, in order of level. It may be

@@ -66,8 +66,9 @@ type FenceRequestStatus struct {
 	// nodeFence is the fence that answers this request.
 	// +optional
 	NodeFence NodeFenceReference `json:"nodeFence,omitzero"`
-	// conditions are Processing, FenceActionSucceeded and Succeeded. Once Processing is False,
-	// none of them changes any more.
+	// conditions are Processing, FenceActionSucceeded and Succeeded, and
+	// PermanentNodeDeletionExpected if the fence has the node's Machine deleted. Once Processing is
+	// False, none of them changes any more.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -96,6 +97,10 @@ const (
 	ConditionProcessing = "Processing"
 	// ConditionFenceActionSucceeded: there is a proof on which work may be released.
 	ConditionFenceActionSucceeded = "FenceActionSucceeded"
+	// ConditionNodeDeletionExpected: its fence deletes the Machine of the node, so that the Node goes
+	// for good, and its owner makes another one of another name. NodeHealthCheck then keeps the
+	// object after the Node has gone, until Succeeded is True.
+	ConditionNodeDeletionExpected = "PermanentNodeDeletionExpected"
 )
 
 const (
