@@ -161,6 +161,7 @@ func (c *checked) Ignored(_ context.Context, _ string, _ event.Event, why string
 func (c *checked) Decided(context.Context, report.Decision)        {}
 func (c *checked) Refused(context.Context, report.Refusal)         {}
 func (c *checked) Merged(context.Context, report.Refusal)          {}
+func (c *checked) Remediated(context.Context, report.Remediation)  {}
 func (c *checked) Alerted(context.Context, report.Refusal, string) {}
 func (c *checked) Lost(context.Context, report.Loss)               {}
 

@@ -54,7 +54,7 @@ var table = map[string]func(Parts) run.Handler{
 		return r.Handle
 	},
 	request.Name: func(p Parts) run.Handler {
-		return (&request.Requester{Objects: p.Client, Namespaces: p.RequestNamespaces, Now: p.Client.Clock().Now, Log: p.Log}).Handle
+		return (&request.Requester{Objects: p.Client, Namespaces: p.RequestNamespaces, Now: p.Client.Clock().Now, Log: p.Log, Reporter: p.Reporter}).Handle
 	},
 	deadletter.Name: func(p Parts) run.Handler {
 		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle

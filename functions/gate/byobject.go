@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/report"
 )
 
 // A FenceRequest asks by an event that only names it. Who may ask was decided when the object was
@@ -153,7 +154,11 @@ func (g *Gate) tellObject(ctx context.Context, o *api.FenceRequest, why *no) err
 	if o == nil || ask.Ended(o) {
 		return nil
 	}
+	before := o.Status
 	o.Status = ask.Refused(o, why.why, why.message, g.Client.Clock().Now())
-	_, err := g.Client.SaveFenceRequestStatus(ctx, o)
+	o, err := g.Client.SaveFenceRequestStatus(ctx, o)
+	if err == nil {
+		g.Reporter.Remediated(ctx, report.Remediation{Function: Name, Before: before, Request: o})
+	}
 	return err
 }

@@ -148,7 +148,7 @@ func byObject(t *testing.T, answers map[string]string, node string, named events
 			return "joins: " + askers(f.Status)
 		case "PATCH " + requestPath + "/status":
 			var o api.FenceRequest
-			if err := json.Unmarshal([]byte("{"+body), &o); err != nil || o.ResourceVersion != "5" || len(heard.said) != 1 {
+			if err := json.Unmarshal([]byte("{"+body), &o); err != nil || o.ResourceVersion != "5" || len(heard.said) != 1 || len(heard.told) != 1 {
 				t.Fatal(w, err, heard.said)
 			}
 			c := meta.FindStatusCondition(o.Status.Conditions, api.ConditionProcessing)

@@ -49,6 +49,7 @@ type deaf struct{ report.Reporter }
 
 func (deaf) Refused(_ context.Context, _ report.Refusal)           {}
 func (deaf) Merged(_ context.Context, _ report.Refusal)            {}
+func (deaf) Remediated(_ context.Context, _ report.Remediation)    {}
 func (deaf) Alerted(_ context.Context, _ report.Refusal, _ string) {}
 
 // braked asks what a pause or a window in the policy as it stands now does to n0's fence.

@@ -175,7 +175,11 @@ func TestARequestThatNoFencePolicyAnswers(t *testing.T) {
 // refusals keeps what is refused, which is said in an Event on the node with this UID.
 type refusals struct {
 	deaf
-	said []string
+	said, told []string
+}
+
+func (r *refusals) Remediated(_ context.Context, x report.Remediation) {
+	r.told = append(r.told, x.Request.Name)
 }
 
 func (r *refusals) Refused(_ context.Context, x report.Refusal) {

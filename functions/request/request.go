@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -40,8 +41,14 @@ type Requester struct {
 	// Namespaces are those whose FenceRequests count.
 	Namespaces ask.Namespaces
 	// Now is the API server's time.
-	Now func() time.Time
-	Log *slog.Logger
+	Now      func() time.Time
+	Log      *slog.Logger
+	Reporter Reporter
+}
+
+// Reporter is told what became of a FenceRequest.
+type Reporter interface {
+	Remediated(ctx context.Context, r report.Remediation)
 }
 
 // longestReason is what an abort takes of a reason.
@@ -136,16 +143,26 @@ func (q *Requester) write(ctx context.Context, r *api.FenceRequest, next ask.Ste
 		}
 	}
 	if next.Status != nil {
-		r.Status = *next.Status
-		if r, err = q.Objects.SaveFenceRequestStatus(ctx, r); err != nil {
+		if r, err = q.save(ctx, r, *next.Status); err != nil {
 			return err
 		}
-		q.Log.Info("wrote the status of a FenceRequest", "function", Name, "namespace", r.Namespace, "name", r.Name, "ended", ask.Ended(r))
 	}
 	if next.LetGo {
 		_, err = q.Objects.HoldFenceRequest(ctx, r, false)
 	}
 	return err
+}
+
+// save writes a status, and then reports what it changes: who dies in between has told nothing, and
+// nobody tells it later.
+func (q *Requester) save(ctx context.Context, r *api.FenceRequest, st api.FenceRequestStatus) (*api.FenceRequest, error) {
+	before := r.Status
+	r.Status = st
+	r, err := q.Objects.SaveFenceRequestStatus(ctx, r)
+	if err == nil {
+		q.Reporter.Remediated(ctx, report.Remediation{Function: Name, Before: before, Request: r})
+	}
+	return r, err
 }
 
 // abort asks for the end of the fence in this function's own name, as a person would (S20): the
@@ -169,8 +186,7 @@ func (q *Requester) misnamed(ctx context.Context, r *api.FenceRequest, why error
 	case r.DeletionTimestamp != nil || ask.Ended(r):
 		return nil
 	}
-	r.Status = ask.Refused(r, api.NamesDiffer, why.Error(), q.Now())
-	_, err := q.Objects.SaveFenceRequestStatus(ctx, r)
+	_, err := q.save(ctx, r, ask.Refused(r, api.NamesDiffer, why.Error(), q.Now()))
 	return err
 }
 

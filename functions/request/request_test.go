@@ -1,6 +1,7 @@
 package request
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -91,7 +93,8 @@ func TestHandle(t *testing.T) {
 					kubetest.Answer(w, after(t, answers[strings.TrimSuffix(r.URL.Path, "/status")], raw))
 				}
 			}))
-			q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			told := &told{}
+			q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Reporter: told}
 			reply, err := q.Handle(t.Context(), events.SourceOf("c").FenceRequestChanged("a", c.named, "1", time.Now()))
 			if (err != nil) != c.again || c.again && !errors.Is(err, run.ErrAgain) {
 				t.Error(err)
@@ -102,8 +105,21 @@ func TestHandle(t *testing.T) {
 			if d := cmp.Diff(c.want, strings.Join(written, ", ")); d != "" {
 				t.Error(d)
 			}
+			if saved := strings.Count(c.want, "status"); saved != len(told.all) {
+				t.Errorf("%d were saved, and told is %+v", saved, told.all)
+			}
 		})
 	}
+}
+
+// told keeps what is reported. Each change was none before it was written.
+type told struct{ all []report.Remediation }
+
+func (k *told) Remediated(_ context.Context, r report.Remediation) {
+	if len(r.Before.Conditions) > 0 || r.Function != Name {
+		panic(fmt.Sprint("told is ", r))
+	}
+	k.all = append(k.all, r)
 }
 
 // words is a write in words, with the resourceVersion that it is compared with.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,13 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Event is one Kubernetes Event about an object without a namespace.
+// Event is one Kubernetes Event.
 type Event struct {
+	// Namespace is that of the object, and of the Event; if empty, the object has none, and the
+	// Event is in namespace default.
+	Namespace              string
 	Kind, APIVersion, Name string
 	UID                    types.UID
-	Warning                bool
-	Reason, Message        string
-	Reporter               string
+	// Topic stands in brackets before the message; fence if empty.
+	Topic           string
+	Warning         bool
+	Reason, Message string
+	Reporter        string
 }
 
 // NodeEvents reads what was reported about a node as Kubernetes Events. They are in namespace
@@ -44,11 +50,12 @@ func (c *Client) PostEvent(ctx context.Context, e Event) error {
 	if e.Warning {
 		typ = corev1.EventTypeWarning
 	}
-	_, err := create(ctx, c, "/api/v1/namespaces/default/events", &corev1.Event{
+	namespace := cmp.Or(e.Namespace, metav1.NamespaceDefault)
+	_, err := create(ctx, c, "/api/v1/namespaces/"+namespace+"/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: metav1.NamespaceDefault},
-		InvolvedObject: corev1.ObjectReference{Kind: e.Kind, APIVersion: e.APIVersion, Name: e.Name, UID: e.UID},
-		Type:           typ, Reason: e.Reason, Message: "[fence] " + e.Message,
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
+		InvolvedObject: corev1.ObjectReference{Kind: e.Kind, APIVersion: e.APIVersion, Namespace: e.Namespace, Name: e.Name, UID: e.UID},
+		Type:           typ, Reason: e.Reason, Message: "[" + cmp.Or(e.Topic, "fence") + "] " + e.Message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              corev1.EventSource{Component: "nodefence-" + e.Reporter},
 		ReportingController: "nodefence.io/" + e.Reporter, ReportingInstance: e.Reporter,

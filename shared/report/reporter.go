@@ -17,6 +17,8 @@ type Reporter interface {
 	Refused(ctx context.Context, r Refusal)
 	// Merged is called for an event that asked for a fence and joins the open one.
 	Merged(ctx context.Context, r Refusal)
+	// Remediated is called for a change of a FenceRequest's conditions.
+	Remediated(ctx context.Context, r Remediation)
 	// Alerted is called for a problem of a node that its policy only wants reported.
 	Alerted(ctx context.Context, r Refusal, problem string)
 	// Lost is called for an event that the broker gave up.
@@ -48,6 +50,14 @@ type Refusal struct {
 	NodeUID types.UID
 	Reason  api.Reason
 	Message string
+}
+
+// Remediation is a change of a FenceRequest's conditions that was written.
+type Remediation struct {
+	Function string
+	// Before is its status before that, and Request the object after it.
+	Before  api.FenceRequestStatus
+	Request *api.FenceRequest
 }
 
 // Check is one look at a node's device while nothing has failed.

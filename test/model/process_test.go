@@ -156,6 +156,7 @@ type silent struct{}
 func (silent) Decided(context.Context, report.Decision)             {}
 func (silent) Refused(context.Context, report.Refusal)              {}
 func (silent) Merged(context.Context, report.Refusal)               {}
+func (silent) Remediated(context.Context, report.Remediation)       {}
 func (silent) Alerted(context.Context, report.Refusal, string)      {}
 func (silent) Checked(context.Context, report.Check)                {}
 func (silent) Lost(context.Context, report.Loss)                    {}
