@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -132,6 +133,8 @@ func TestDeleteMachine(t *testing.T) {
 		return err == nil && cm.Data["provider_id"] != "", nil
 	})
 	w.node(db, "crash")
+	// NodeHealthCheck asks for it too, and must keep its object after the Node has gone.
+	asked := w.admin("nodefence-system", db, nil)
 	w.moved("db-0", db)
 	w.oneWriter()
 	w.until("the Machine to be gone, and no other", func() (bool, error) {
@@ -140,6 +143,10 @@ func TestDeleteMachine(t *testing.T) {
 		return apierrors.IsNotFound(err) && lerr == nil && len(all.Items) == 2, lerr
 	})
 	f := w.phase(db, api.Fenced, api.Recovering)
+	said := w.lastWord(asked).Status.Conditions
+	if !meta.IsStatusConditionTrue(said, "PermanentNodeDeletionExpected") || !meta.IsStatusConditionTrue(said, "Succeeded") {
+		t.Errorf("the FenceRequest says %+v", said)
+	}
 	if b := f.Status.Decision.Power(0); b == nil || b.Driver != "machine" || !b.LeaveOff || f.Status.Power.OffAt == nil {
 		t.Errorf("binding %+v, power %+v", b, f.Status.Power)
 	}
