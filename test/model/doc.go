@@ -16,6 +16,9 @@
 // pauses; a schedule that fails is shrunk and printed. TestBrokenTwins shows that each promise is
 // really checked: each twin is the real code with one fault, and must be caught.
 //
+// TestRandomSchedulesOfARequest has a FenceRequest ask for the fence of a healthy node, and withdraws
+// it at any time: the function request runs beside the gate and all others.
+//
 // TestRequestsOfAFence counts what one fence asks of the API server, by function
 // (testdata/requests.txt), so that an additional request is seen in review.
 //

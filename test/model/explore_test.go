@@ -7,6 +7,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 )
 
 // scenario is a world, the code in it, and what may go wrong.
@@ -36,6 +37,10 @@ type scenario struct {
 	census bool
 	// heals: this node comes back to life, at any time.
 	heals string
+	// asks: a FenceRequest asks for the fence of this node, and is withdrawn at any time. again: the
+	// node was fenced before, so that it has a record.
+	asks  string
+	again bool
 	// alike: nodes that die alike begin only in the order of their names.
 	alike bool
 	// still are the collections that no function writes.
@@ -47,7 +52,7 @@ type scenario struct {
 }
 
 // left is what may still go wrong.
-type left struct{ crashes, doubles, losses, pauses, heals int }
+type left struct{ crashes, doubles, losses, pauses, heals, withdrawals int }
 
 // proc is an invocation that runs.
 type proc struct {
@@ -75,6 +80,10 @@ func (sc *scenario) begin() *state {
 	s.watch.only = sc.only
 	if sc.heals != "" {
 		s.left.heals = 1
+	}
+	if sc.asks != "" {
+		s.left.withdrawals = 1
+		s.ask(sc.asks, sc.again)
 	}
 	return s
 }
@@ -122,7 +131,7 @@ func (s *state) key() digest {
 		b = append(append(append(b, d.node...), d.typ...), 0)
 	}
 	b = append(append(b, s.memory...), 0)
-	num(s.left.crashes, s.left.doubles, s.left.losses, s.left.pauses, s.left.heals)
+	num(s.left.crashes, s.left.doubles, s.left.losses, s.left.pauses, s.left.heals, s.left.withdrawals)
 	return digestOf(b)
 }
 
@@ -134,6 +143,9 @@ func (s *state) over() bool {
 	for _, m := range s.machines {
 		f := s.fence(m.node)
 		if m.died && (f == nil && m.dead() || m.cut || f != nil && f.Open() && f.CurrentPhase() != api.Fenced) {
+			return false
+		}
+		if o := s.asked(m.node); o != nil && (!ask.Ended(o) || f != nil && f.Open()) {
 			return false
 		}
 	}

@@ -169,6 +169,6 @@ func goThrough(t *testing.T, sc scenario, schedules int) {
 			break
 		}
 	}
-	t.Logf("%d random schedules of 8 invocations at once on 10 nodes, 3 of them dead, %d steps, in %s; first seed %d",
-		many, steps, time.Since(start).Round(time.Millisecond), first)
+	t.Logf("%d random schedules of %d invocations at once on %d nodes, %d of them dead, %d steps, in %s; first seed %d",
+		many, sc.procs, sc.nodes, sc.dead, steps, time.Since(start).Round(time.Millisecond), first)
 }

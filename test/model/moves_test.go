@@ -57,6 +57,12 @@ func (x *explorer) options(s *state) []option {
 			s.heal(x.heals)
 		}})
 	}
+	if s.left.withdrawals > 0 {
+		ill = append(ill, option{"withdraw " + x.asks, true, func(s *state) {
+			s.left.withdrawals--
+			s.withdraw(x.asks)
+		}})
+	}
 	if s.counts {
 		for i := range s.views {
 			ill = append(ill, option{fmt.Sprint("source ", i, " sees"), true, func(s *state) { s.see(i) }},

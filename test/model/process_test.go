@@ -20,7 +20,9 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
+	requester "github.com/nodefence/nodefence/functions/request"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -128,6 +130,8 @@ func (p process) function(c *kube.Client, name string) run.Handler {
 		f := &cleanup.Cleaner{Client: c}
 		f.Loop = p.loop(c, name, cleanup.Phases, f)
 		return f.Handle
+	case requester.Name:
+		return p.requester(c, requests{c}).Handle
 	case recovery.Name:
 		f := &recovery.Recoverer{Client: c, Log: slog.New(slog.DiscardHandler)}
 		f.Loop = p.loop(c, name, recovery.Phases, f)
@@ -137,7 +141,7 @@ func (p process) function(c *kube.Client, name string) run.Handler {
 }
 
 func (p process) gate(c *kube.Client) *gate.Gate {
-	return &gate.Gate{Client: c, Bind: bind, Log: slog.New(slog.DiscardHandler), Reporter: silent{}}
+	return &gate.Gate{Client: c, Bind: bind, Log: slog.New(slog.DiscardHandler), Reporter: silent{}, RequestNamespaces: ask.Namespaces{asksIn}}
 }
 
 func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Function) *loop.Loop {
@@ -202,8 +206,10 @@ type delivery struct {
 
 func (d delivery) owner() string {
 	switch d.typ {
-	case events.NodeUnhealthy, events.OfPhase(api.Pending):
+	case events.NodeUnhealthy, events.OfPhase(api.Pending), events.RequestFence:
 		return gate.Name
+	case events.FenceRequestChanged:
+		return requester.Name
 	case events.OfPhase(api.Isolating):
 		return isolate.Name
 	case events.OfPhase(api.Fencing), events.OfPhase(api.PoweringOn):
@@ -221,6 +227,12 @@ func (d delivery) String() string {
 }
 
 func (d delivery) event() event.Event {
+	switch d.typ {
+	case events.FenceRequestChanged:
+		return source.FenceRequestChanged(d.node, named(d.node), "1", epoch)
+	case events.RequestFence:
+		return events.RequestByObject(d.node, string(source), named(d.node), epoch, epoch)
+	}
 	e := event.New()
 	e.SetID("1")
 	e.SetSource(string(source))

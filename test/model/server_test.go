@@ -34,7 +34,7 @@ var kinds = map[string]struct {
 	status bool
 }{
 	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", true},
-	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, budgets: {"FenceBudget", true},
+	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, budgets: {"FenceBudget", true}, asks: {"FenceRequest", true},
 }
 
 // object is one stored object. It is never changed, only replaced.

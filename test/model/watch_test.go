@@ -33,6 +33,8 @@ type watch struct {
 	// says how.
 	only, broken promise
 	fault        string
+	// calledOff is the node whose FenceRequest says that it was withdrawn before anything was done.
+	calledOff string
 }
 
 func (c *watch) found(p promise, format string, a ...any) {
@@ -59,6 +61,9 @@ func (c *watch) called(w *world, m *machine, r request) {
 	if f == nil || admission.ReservedAt(w.ledger(), f) == nil {
 		c.found(reserved, "the power of %s is cut, and the ledger has no reservation for it", m.node)
 	}
+	if m.node == c.calledOff {
+		c.found(withdrawn, "the power of %s is cut, and its FenceRequest says that it was withdrawn before that", m.node)
+	}
 	if m.died && !m.hung {
 		c.found(healed, "the power of %s is cut, which is alive again", m.node)
 	}
@@ -68,6 +73,7 @@ func (c *watch) called(w *world, m *machine, r request) {
 // wrote checks the world after each write to the API server; was is the record before it.
 func (c *watch) wrote(w *world, r request, was *api.NodeFence) {
 	node := nodeOf(r.path)
+	c.answered(w, r)
 	if node == "" && strings.TrimSuffix(r.path, "/status") != theLedger {
 		return
 	}
@@ -138,7 +144,7 @@ func (c *watch) ended(w *world) {
 		switch {
 		case m.died && m.offs == 0 && m.dead():
 			c.found(served, "%s is dead and was not fenced", m.node)
-		case m.offs > 1 || f != nil && f.Status.FenceNumber > 1:
+		case m.offs > 1 || f != nil && f.Status.FenceNumber > 1 && w.asked(m.node) == nil:
 			c.found(once, "%s died once, its power was cut %d times, and it is at fence number %d", m.node, m.offs, f.Status.FenceNumber)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/look"
 )
@@ -231,6 +232,9 @@ func (w *world) notice() {
 			}
 		case m.dead():
 			w.send(delivery{events.NodeUnhealthy, m.node})
+		}
+		if o := w.asked(m.node); o != nil && !ask.Ended(o) {
+			w.send(delivery{events.FenceRequestChanged, m.node})
 		}
 	}
 }
