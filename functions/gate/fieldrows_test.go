@@ -43,6 +43,7 @@ var policyRows = map[string]row{
 
 	"missingNodes.nodeNames":  {with: `{"missingNodes":{"duration":"10m"}}`, from: `["n1"]`, to: `["gone"]`, ask: overdue},
 	"machines.selector":       {with: `{"machines":{"startupTimeout":"10m"}}`, from: `{"matchLabels":{"pool":"web"}}`, to: `{}`, ask: overdue},
+	"machines.namespace":      {with: `{"machines":{"startupTimeout":"10m","selector":{}}}`, from: `"other"`, to: `"m"`, ask: overdue},
 	"machines.withoutNode":    {with: `{"machines":{"selector":{}},"action":"Reboot"}`, from: `"Report"`, to: `"Delete"`, ask: alone},
 	"machines.startupTimeout": {with: `{"machines":{"selector":{}}}`, from: `"10m"`, to: `"1h"`, ask: overdue},
 	"missingNodes.duration":   {with: `{"missingNodes":{"nodeNames":["gone"]}}`, from: `"10m"`, to: `"1h"`, ask: overdue},

@@ -95,9 +95,7 @@ func overdue(t *testing.T, spec []byte) string {
 	w := newWorld()
 	var m policy.Machine
 	m.Namespace, m.Name, m.Labels = "m", "x", map[string]string{"pool": "db"}
-	m.Status.NodeRef = &struct {
-		Name string `json:"name"`
-	}{"gone"}
+	m.Status.NodeRef = &policy.NodeRef{Name: "gone"}
 	w.cluster.Machines = []policy.Machine{m}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
 	p.Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *w.ago(20 * time.Minute)}}

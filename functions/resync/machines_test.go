@@ -23,9 +23,7 @@ func TestFailedMachinesAreTold(t *testing.T) {
 		m := policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(now)}}
 		m.Status.Phase = "Failed"
 		if node != "" {
-			m.Status.NodeRef = &struct {
-				Name string `json:"name"`
-			}{node}
+			m.Status.NodeRef = &policy.NodeRef{Name: node}
 		}
 		change(&m)
 		s.machines = append(s.machines, m)

@@ -43,7 +43,7 @@ func Names(p *api.FencePolicy, node string) bool { return slices.Contains(NamedB
 // expects none.
 func Wants(p *api.FencePolicy, m *Machine) bool {
 	x := p.Spec.Machines
-	return x != nil && x.Selector != nil && Chooses(x.Selector, m.Labels)
+	return x != nil && x.Selector != nil && Chooses(x.Selector, m.Labels) && (x.Namespace == "" || x.Namespace == m.Namespace)
 }
 
 // EveryNode replaces a policy's own selector if its nodes are known otherwise.

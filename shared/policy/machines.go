@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,17 +18,41 @@ import (
 type Machine struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Status            struct {
-		NodeRef *struct {
-			Name string `json:"name"`
-		} `json:"nodeRef,omitempty"`
-		Phase string `json:"phase,omitempty"`
+	Spec              struct {
+		ProviderID string `json:"providerID,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		NodeRef *NodeRef `json:"nodeRef,omitempty"`
+		// Conditions are in the form of the version in which it was read.
+		Conditions []any  `json:"conditions,omitempty"`
+		Phase      string `json:"phase,omitempty"`
 		// OpenShift's fields for errors, and Cluster API's.
 		ErrorReason    string `json:"errorReason,omitempty"`
 		ErrorMessage   string `json:"errorMessage,omitempty"`
 		FailureReason  string `json:"failureReason,omitempty"`
 		FailureMessage string `json:"failureMessage,omitempty"`
 	} `json:"status"`
+}
+
+// NodeRef names the Node of a Machine. Not every API has the UID.
+type NodeRef struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid,omitempty"`
+}
+
+// Has tells whether a Node is that of the Machine. Cluster API's Machines may have their nodes in
+// another cluster, and a node of this one may have the name of such a node. So there the provider's
+// identity agrees, or the Node names the Machine, and a name alone is not believed.
+func (m *Machine) Has(n *corev1.Node) bool {
+	ref := m.Status.NodeRef
+	if ref == nil || n == nil || n.Name != ref.Name || ref.UID != "" && ref.UID != n.UID {
+		return false
+	}
+	if m.Spec.ProviderID != "" && n.Spec.ProviderID != "" {
+		return m.Spec.ProviderID == n.Spec.ProviderID
+	}
+	named := n.Annotations["cluster.x-k8s.io/cluster-namespace"] == m.Namespace && n.Annotations["cluster.x-k8s.io/machine"] == m.Name
+	return named || !strings.HasPrefix(m.APIVersion, "cluster.x-k8s.io/")
 }
 
 // failedPhase is the phase of a Machine that has failed.

@@ -35,6 +35,12 @@ type MachinesRule struct {
 	// cluster.x-k8s.io/skip-remediation or cluster.x-k8s.io/paused is left alone.
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
+	// namespace is the namespace of these Machines, of at most 63 letters. Unless set, they may be
+	// in any namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// startupTimeout is how old a Machine may grow without a Node, and how long the Node
 	// object of one that had a Node may be missing, from 1m to 24h; 10m by default.
 	// +kubebuilder:default="10m"

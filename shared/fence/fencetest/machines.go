@@ -22,9 +22,7 @@ func Expecting(nodes ...string) api.FencePolicy {
 func Machine(name, node string, created time.Time, change ...func(*policy.Machine)) policy.Machine {
 	m := policy.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "m", Name: name, CreationTimestamp: metav1.NewTime(created), Labels: map[string]string{"pool": "db"}}}
 	if node != "" {
-		m.Status.NodeRef = &struct {
-			Name string `json:"name"`
-		}{node}
+		m.Status.NodeRef = &policy.NodeRef{Name: node}
 	}
 	for _, c := range change {
 		c(&m)
