@@ -81,3 +81,25 @@ func (c *Client) ReportOnce(ctx context.Context, n *corev1.Node, reporter, name,
 	}
 	return err
 }
+
+// ReportAbout writes an Event about an object in a namespace under a fixed name, so that the same
+// report is written only once.
+func (c *Client) ReportAbout(ctx context.Context, o corev1.ObjectReference, reporter, name, reason, message string, warning bool) error {
+	now := metav1.NewTime(c.clock.Now())
+	typ := corev1.EventTypeNormal
+	if warning {
+		typ = corev1.EventTypeWarning
+	}
+	_, err := create(ctx, c, "/api/v1/namespaces/"+o.Namespace+"/events", &corev1.Event{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: o.Namespace},
+		InvolvedObject: o, Type: typ, Reason: reason, Message: "[fence] " + message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source:              corev1.EventSource{Component: "nodefence-" + reporter},
+		ReportingController: "nodefence.io/" + reporter, ReportingInstance: reporter,
+	})
+	if isConflict(err) {
+		return nil
+	}
+	return err
+}

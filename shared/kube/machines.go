@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +22,48 @@ var machineKinds = [][]string{
 	{"/apis/cluster.x-k8s.io/v1beta2/machines", "/apis/cluster.x-k8s.io/v1beta1/machines"},
 }
 
+// healthCheckKinds are the kinds of MachineHealthChecks, as machineKinds are.
+var healthCheckKinds = [][]string{
+	{"/apis/machine.openshift.io/v1beta1/machinehealthchecks"},
+	{"/apis/cluster.x-k8s.io/v1beta2/machinehealthchecks", "/apis/cluster.x-k8s.io/v1beta1/machinehealthchecks"},
+}
+
+// HealthChecks are the MachineHealthChecks of one kind, as the API server sent them.
+type HealthChecks struct {
+	// APIVersion is the version in which they were read; empty if none is served.
+	APIVersion string
+	Items      []json.RawMessage `json:"items"`
+}
+
+// MachineHealthChecks reads all MachineHealthChecks, by kind.
+func (c *Client) MachineHealthChecks(ctx context.Context) (all []HealthChecks, err error) {
+	for _, versions := range healthCheckKinds {
+		var kind HealthChecks
+		for _, path := range versions {
+			l, err := list[HealthChecks](ctx, c, path)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			kind = *l
+			kind.APIVersion = strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machinehealthchecks")
+			break
+		}
+		all = append(all, kind)
+	}
+	return all, nil
+}
+
+// SaveHealthCheckStatus writes these fields into the status of a MachineHealthCheck, by
+// compare-and-swap.
+func (c *Client) SaveHealthCheckStatus(ctx context.Context, apiVersion string, m metav1.ObjectMeta, fields map[string]any) error {
+	return c.patchOnly(ctx, mergePatch, "/apis/"+apiVersion+"/namespaces/"+m.Namespace+"/machinehealthchecks/"+m.Name+"/status", map[string]any{
+		"metadata": map[string]any{"uid": m.UID, "resourceVersion": m.ResourceVersion}, "status": fields,
+	})
+}
+
 type machineList struct {
 	Items []policy.Machine `json:"items"`
 }
@@ -34,6 +78,39 @@ func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error)
 		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// MachineNamed reads a Machine of one of these kinds, in this version; nil where there is none, or no
+// such kind.
+func (c *Client) MachineNamed(ctx context.Context, apiVersion, namespace, name string) (*policy.Machine, error) {
+	path := machinePath(apiVersion, namespace, name)
+	if path == "" {
+		return nil, nil
+	}
+	m, err := get[policy.Machine](ctx, c, path)
+	if m != nil {
+		m.TypeMeta = metav1.TypeMeta{APIVersion: apiVersion, Kind: "Machine"}
+	}
+	return m, err
+}
+
+// machinePath is the path of a Machine; empty if there is no such kind, or if a name could be another
+// path.
+func machinePath(apiVersion, namespace, name string) string {
+	for _, versions := range machineKinds {
+		known := slices.Contains(versions, "/apis/"+apiVersion+"/machines")
+		if known && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0 {
+			return "/apis/" + apiVersion + "/namespaces/" + namespace + "/machines/" + name
+		}
+	}
+	return ""
+}
+
+// SaveMachineConditions writes the conditions of a Machine, by compare-and-swap.
+func (c *Client) SaveMachineConditions(ctx context.Context, m *policy.Machine) error {
+	return c.patchOnly(ctx, mergePatch, machinePath(m.APIVersion, m.Namespace, m.Name)+"/status", map[string]any{
+		"metadata": map[string]any{"uid": m.UID, "resourceVersion": m.ResourceVersion}, "status": map[string]any{"conditions": m.Status.Conditions},
+	})
 }
 
 // machinesOfKind reads the Machines of one kind in the first version that is served; none if no

@@ -65,3 +65,8 @@ func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, ver
 	defer c.dropFromCache(nodesPath + "/" + node)
 	return c.deleteAsSeen(ctx, nodesPath+"/"+node, uid, version)
 }
+
+// LabelNode sets labels of exactly this Node; a nil takes one off. ErrConflict: it is another Node.
+func (c *Client) LabelNode(ctx context.Context, n *corev1.Node, labels map[string]any) error {
+	return c.patchOnly(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": map[string]any{"uid": n.UID, "labels": labels}})
+}

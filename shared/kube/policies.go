@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -35,6 +36,44 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 		c.addToCache(policiesPath, raw, at)
 	}
 	return l.Items, nil
+}
+
+// objects are objects as the API server sent them.
+type objects struct {
+	Items []map[string]any `json:"items"`
+}
+
+// PoliciesLabelled reads the FencePolicies with a label, as the API server sent them, by name.
+func (c *Client) PoliciesLabelled(ctx context.Context, label, value string) (map[string]map[string]any, error) {
+	l, err := list[objects](ctx, c, policiesPath, "labelSelector", label+"="+value)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]map[string]any, len(l.Items))
+	for _, o := range l.Items {
+		meta, _ := o["metadata"].(map[string]any)
+		name, _ := meta["name"].(string)
+		all[name] = o
+	}
+	return all, nil
+}
+
+// CreatePolicy creates a FencePolicy. ErrConflict: it already exists.
+func (c *Client) CreatePolicy(ctx context.Context, object map[string]any) error {
+	_, err := create(ctx, c, policiesPath, &object)
+	return err
+}
+
+// SavePolicy writes a FencePolicy by compare-and-swap.
+func (c *Client) SavePolicy(ctx context.Context, name string, object map[string]any) error {
+	_, err := update(ctx, c, policiesPath+"/"+name, &object)
+	return err
+}
+
+// DeletePolicy deletes exactly this version of a FencePolicy; if it is gone, that is no error.
+// ErrConflict: it was written since, and stays.
+func (c *Client) DeletePolicy(ctx context.Context, name string, uid types.UID, version string) error {
+	return c.deleteAsSeen(ctx, policiesPath+"/"+name, uid, version)
 }
 
 // SavePolicyStatus writes a policy's status by compare-and-swap. A list on which decisions rest,
