@@ -12,7 +12,7 @@ type Kind string
 const (
 	// FAR is FenceAgentsRemediation, in the API group fence-agents-remediation.medik8s.io.
 	FAR Kind = "far"
-	// MHC is MachineHealthCheck, in the API group machine.openshift.io.
+	// MHC is MachineHealthCheck, in the API groups machine.openshift.io and cluster.x-k8s.io.
 	MHC Kind = "mhc"
 )
 
@@ -54,6 +54,12 @@ func Parse(list string) (Kinds, error) {
 		all = append(all, kind)
 	}
 	return all, nil
+}
+
+// Decode reads them from the environment.
+func (k *Kinds) Decode(list string) (err error) {
+	*k, err = Parse(list)
+	return err
 }
 
 // words are the kinds for a message.
