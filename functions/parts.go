@@ -14,7 +14,9 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
+	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/resync"
+	"github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
@@ -48,6 +50,8 @@ type Parts struct {
 	// lists has the ConfigMaps of nodes' devices for all functions of this process.
 	lists  *binding.Lists
 	resync *resync.Resyncer
+	// healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
+	healthChecks *policystatus.HealthChecks
 }
 
 // NewParts connects to the API server and finds the cluster's name.
@@ -63,10 +67,27 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}
 	tellClocksApart(client.Clock(), log, reg)
 	return Parts{
-		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
+		healthChecks: healthChecks(client, s, log),
+		Settings:     s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
 	}, nil
+}
+
+// Detail says for /readyz what is switched on and can't work yet; empty if all can.
+func (p Parts) Detail() string {
+	if h := p.healthChecks; h != nil && (p.Function == "" || p.Function == policystatus.Name) {
+		return h.Detail()
+	}
+	return ""
+}
+
+// healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
+func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *policystatus.HealthChecks {
+	if !s.Adopt.Has(adopt.MHC) {
+		return nil
+	}
+	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Now: c.Clock().Now, Log: log}
 }
 
 // DriversIn returns the drivers of this build, for one cluster.

@@ -9,6 +9,9 @@
 // about, because all nodes are healthy again or all fences were called off (S15: a storm is
 // seen as one).
 //
+// Where MachineHealthChecks are adopted it also keeps their FencePolicies, before the statuses
+// (HealthChecks, and MACHINEHEALTHCHECKS.md).
+//
 // What a reader must not get wrong: it reads the ledger before it counts, and writes the
 // ledger by compare-and-swap, so that it does not end a storm that begins meanwhile (S14:
 // the limits hold under every interleaving). It sends no event, calls no function and

@@ -39,6 +39,8 @@ type Objects interface {
 // Writer is the function. It keeps nothing between two ticks.
 type Writer struct {
 	Objects Objects
+	// HealthChecks answers MachineHealthChecks; nil if they are not adopted.
+	HealthChecks *HealthChecks
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
@@ -53,11 +55,15 @@ func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error
 // fails does not keep the others from being tried.
 func (w *Writer) Write(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
+	var adopted error
+	if w.HealthChecks != nil {
+		adopted = w.HealthChecks.Keep(ctx)
+	}
 	fences, err := w.Objects.Fences(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the fences: %w", err)
+		return errors.Join(adopted, fmt.Errorf("look at the fences: %w", err))
 	}
-	return errors.Join(w.writePolicies(ctx, fences, w.Now()), w.writeLedger(ctx))
+	return errors.Join(adopted, w.writePolicies(ctx, fences, w.Now()), w.writeLedger(ctx))
 }
 
 // Run writes at every tick until ctx ends.

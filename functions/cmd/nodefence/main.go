@@ -47,6 +47,8 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
   NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests count; read by gate,
                                request and resync (nodefence-system)
+  NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
+                               they are: mhc, MachineHealthChecks; read by policystatus (none)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)
@@ -169,7 +171,7 @@ func serveHTTP(s settings) error {
 	}
 	defer stop()
 	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
-		Ready: parts.Client.Ready, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+		Ready: parts.Client.Ready, Detail: parts.Detail, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
 }
 

@@ -1,0 +1,160 @@
+package policystatus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/adopt/mhc"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// The reasons of the Events about a MachineHealthCheck. RemediationRestricted is its own controller's
+// word.
+const (
+	eventAdopted    = "Adopted"
+	eventRefused    = mhc.CannotBeMapped
+	eventPassive    = "LeftToItsController"
+	eventElsewhere  = "NodesElsewhere"
+	eventRestricted = "RemediationRestricted"
+)
+
+// check does what follows from one MachineHealthCheck.
+func (r *round) check(ctx context.Context, apiVersion string, raw []byte) {
+	c, err := mhc.Read(apiVersion, raw)
+	if c == nil {
+		r.failed = append(r.failed, err) // and its policy, if it has one, is deleted: nobody knows what it says
+		return
+	}
+	if c.DeletionTimestamp != nil {
+		return
+	}
+	at := 0
+	for mhc.Leaders[at].Group != c.Group() {
+		at++
+	}
+	if why := c.Whose(mhc.Leaders[at], r.alive[c.Group()], r.now); why != "" {
+		r.tell(ctx, c, eventPassive, "nodefence does nothing about it: "+why, false)
+		return
+	}
+	if err != nil {
+		r.refuse(ctx, c, err)
+		return
+	}
+	r.answer(ctx, c)
+}
+
+// answer answers one that is understood.
+func (r *round) answer(ctx context.Context, c *mhc.Check) {
+	targets := c.Targets(r.machines, r.nodes)
+	marked := mhc.Marked(targets)
+	n := c.Count(targets)
+	object, is := r.policies[c.PolicyName()]
+	switch {
+	case !is && mhc.Elsewhere(targets) && c.Group() == mhc.ClusterAPI:
+		r.tell(ctx, c, eventElsewhere, "nodefence does nothing about it: none of the nodes of its Machines is in this cluster; run nodefence in the cluster of the nodes, and name a FenceRequestTemplate in it", true)
+		return
+	case !is && len(marked) == 0 && c.Group() == mhc.ClusterAPI:
+		// Nobody knows yet in which cluster its nodes will be.
+	default:
+		if err := r.keep(ctx, c, object, n); err != nil {
+			r.refuse(ctx, c, err)
+			return
+		}
+		for _, node := range marked {
+			if r.marks[node] == nil {
+				r.marks[node] = map[string]bool{}
+			}
+			r.marks[node][c.Label()] = true
+		}
+	}
+	if c.Paused() {
+		return // as its own controller, which leaves the status as it is
+	}
+	if r.save(ctx, c, c.NewStatus(n, r.now)) && !n.Allowed() {
+		r.tell(ctx, c, eventRestricted, c.TooMany(n), true)
+	}
+}
+
+// keep brings its FencePolicy up to date. The error says that another one has its name.
+func (r *round) keep(ctx context.Context, c *mhc.Check, object map[string]any, n mhc.Count) error {
+	name := c.PolicyName()
+	r.kept[name] = true
+	wants, changed := c.Policy(object, n, c.Paused() || !n.Allowed())
+	if !changed {
+		return nil
+	}
+	if object != nil {
+		if err := unlessLost(r.Objects.SavePolicy(ctx, name, wants)); err != nil {
+			r.fail("write FencePolicy "+name, err)
+		}
+		return nil
+	}
+	err := r.Objects.CreatePolicy(ctx, wants)
+	switch {
+	case errors.Is(err, kube.ErrConflict):
+		if now, err := r.Objects.PoliciesLabelled(ctx, mhc.AdoptedLabel, mhc.AdoptedValue); err != nil || now[name] != nil {
+			if err != nil {
+				r.fail("look at FencePolicy "+name, err)
+			}
+			return nil // another process was faster; the next tick compares it
+		}
+		delete(r.kept, name)
+		return &mhc.Refused{Field: "metadata.name", Why: "there is a FencePolicy " + name + " without the label " + mhc.AdoptedLabel + "=" + mhc.AdoptedValue + ": delete it, or rename this object"}
+	case err != nil:
+		r.fail("create FencePolicy "+name, err)
+		return nil
+	}
+	r.Log.Info("created a FencePolicy from a MachineHealthCheck", "function", Name, "policy", name, "from", c.From())
+	r.tell(ctx, c, eventAdopted, "nodefence answers it by FencePolicy "+name, false)
+	return nil
+}
+
+// refuse says in its status, and by an Event, why nothing follows from it.
+func (r *round) refuse(ctx context.Context, c *mhc.Check, why error) {
+	r.tell(ctx, c, eventRefused, "nothing is fenced for it: "+why.Error(), true)
+	if !c.Paused() {
+		r.save(ctx, c, c.RefusedStatus(why, r.now))
+	}
+}
+
+// save writes its status, if that has changed, and tells whether it did.
+func (r *round) save(ctx context.Context, c *mhc.Check, fields map[string]any) bool {
+	if fields == nil {
+		return false
+	}
+	err := r.Objects.SaveHealthCheckStatus(ctx, c.APIVersion, c.ObjectMeta, fields)
+	if err := unlessLost(err); err != nil {
+		r.fail("write the status of "+c.String(), err)
+	}
+	return err == nil
+}
+
+// tell writes an Event about it, once for as long as the Event is kept.
+func (r *round) tell(ctx context.Context, c *mhc.Check, reason, message string, warning bool) {
+	sum := sha256.Sum256([]byte(string(c.UID) + reason + message))
+	about := corev1.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}
+	name := clip.To(200, c.Name) + "." + hex.EncodeToString(sum[:8])
+	if err := r.Objects.ReportAbout(ctx, about, Name, name, reason, clip.Message(message), warning); err != nil {
+		r.Log.Warn("cannot write an Event; the next tick tries again", "function", Name, "about", c.String(), "error", err.Error())
+	}
+}
+
+// metaOf is the metadata of an object as the API server sent it.
+func metaOf(o map[string]any) (m metav1.ObjectMeta) {
+	raw, err := json.Marshal(o["metadata"])
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil {
+		return metav1.ObjectMeta{UID: types.UID("unreadable")} // no object has this UID
+	}
+	return m
+}
