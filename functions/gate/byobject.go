@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -90,6 +91,8 @@ func (g *Gate) objectOf(ctx context.Context, named events.ObjectReference, node 
 	}
 	is, err := ask.Node(o)
 	switch {
+	case errors.Is(err, ask.ErrOfMachine):
+		return nil, &no{api.NotYet, "the function request has not looked up its Machine yet, and asks then"}, nil
 	case err != nil:
 		return o, &no{api.NamesDiffer, err.Error()}, nil
 	case is != node:

@@ -33,6 +33,7 @@ type Objects interface {
 	MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
 	AbortWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID, abort api.AbortRequest) (*api.NodeFence, error)
 	WhoAmI(ctx context.Context) (string, error)
+	machineObjects
 }
 
 // Requester is the function. It keeps nothing between two events.
@@ -74,25 +75,39 @@ func (q *Requester) Handle(ctx context.Context, e event.Event) (*event.Event, er
 		q.ignored(e, "NoSuchFenceRequest")
 		return nil, nil
 	}
-	asks, err := q.work(ctx, r)
+	node, asks, err := q.work(ctx, r)
 	if errors.Is(err, kube.ErrConflict) {
 		return nil, fmt.Errorf("%w: %w", run.ErrAgain, err) // a withdrawal must not be lost to that race
 	}
 	if err != nil || !asks {
 		return nil, err
 	}
-	node, _ := ask.Node(r)
 	reply := events.RequestByObject(node, ask.Source(r), named, r.CreationTimestamp.Time, q.Now().Truncate(facts.Resync))
 	events.CausedBy(&reply, e)
 	return &reply, nil
 }
 
-// work carries out what comes next for a FenceRequest, and tells whether the gate is to be asked.
-func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, err error) {
-	node, err := ask.Node(r)
-	if err != nil {
-		return false, q.misnamed(ctx, r, err)
+// work carries out what comes next for a FenceRequest, and tells of which node it is, and whether the
+// gate is to be asked.
+func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (node string, asks bool, err error) {
+	if node, err = ask.Node(r); errors.Is(err, ask.ErrOfMachine) {
+		node, err = q.nodeOfMachine(ctx, r)
 	}
+	var none noNode
+	switch {
+	case errors.As(err, &none):
+		return "", false, q.unknown(ctx, r, api.NoSuchNode, err)
+	case errors.Is(err, errRead):
+		return "", false, err
+	case err != nil:
+		return "", false, q.unknown(ctx, r, api.NamesDiffer, err)
+	}
+	asks, err = q.carry(ctx, r, node)
+	return node, asks, err
+}
+
+// carry carries out what comes next for the FenceRequest of this node.
+func (q *Requester) carry(ctx context.Context, r *api.FenceRequest, node string) (asks bool, err error) {
 	seen := ask.Seen{Request: r, Node: node, Now: q.Now()}
 	// The record is read after the object: see package ask.
 	if seen.Fence, err = q.Objects.Fence(ctx, node); err != nil {
@@ -113,6 +128,12 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (asks bool, e
 			return false, err
 		}
 		next = ask.Decide(seen)
+	}
+	if ask.HandsBack(r, next.Status, seen.Fence) {
+		// Before the last word: a process that dies in between does both again.
+		if err := q.handBack(ctx, r); err != nil {
+			return false, err
+		}
 	}
 	return next.Ask, q.write(ctx, r, next)
 }
@@ -177,8 +198,8 @@ func (q *Requester) abort(ctx context.Context, f *api.NodeFence, request types.U
 	return q.Objects.AbortWithdrawn(ctx, f, request, api.AbortRequest{FenceNumber: &number, By: clip.To(longestReason, me), At: metav1.NewTime(q.Now().UTC()), Reason: clip.To(longestReason, why)})
 }
 
-// misnamed refuses an object of whose names no node follows. No fence was asked for it.
-func (q *Requester) misnamed(ctx context.Context, r *api.FenceRequest, why error) error {
+// unknown refuses an object from which no node follows. No fence was asked for it.
+func (q *Requester) unknown(ctx context.Context, r *api.FenceRequest, reason api.Reason, why error) error {
 	switch {
 	case r.DeletionTimestamp != nil && ask.Held(r):
 		_, err := q.Objects.HoldFenceRequest(ctx, r, false)
@@ -186,7 +207,7 @@ func (q *Requester) misnamed(ctx context.Context, r *api.FenceRequest, why error
 	case r.DeletionTimestamp != nil || ask.Ended(r):
 		return nil
 	}
-	_, err := q.save(ctx, r, ask.Refused(r, api.NamesDiffer, why.Error(), q.Now()))
+	_, err := q.save(ctx, r, ask.Refused(r, reason, why.Error(), q.Now()))
 	return err
 }
 

@@ -18,8 +18,12 @@ const generatedLength, generatedBase = 63, 58
 
 // Node is the node that a FenceRequest is about. The admission policy of infra/crd refuses the same
 // objects; here they are refused in a cluster without that policy. The error says which names
-// differ.
+// differ. No node follows from the names of an object that is about a Machine: until the Machine was
+// looked up, the error is ErrOfMachine.
 func Node(r *api.FenceRequest) (string, error) {
+	if OfMachine(r) != nil {
+		return nodeOfMachine(r)
+	}
 	given, noted := r.Spec.NodeName, r.Annotations[api.NodeNameAnnotation]
 	node := r.Name
 	switch {

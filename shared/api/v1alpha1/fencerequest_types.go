@@ -8,7 +8,8 @@ import (
 // FenceRequest asks for the fence of one node, whether the node is healthy or not. The node's
 // FencePolicy says what is done, and all limits hold. Whoever creates one needs the verb fence on
 // the NodeFence of that node. The node is spec.nodeName, or the annotation
-// remediation.medik8s.io/node-name, or the object's own name. To delete the object before power was
+// remediation.medik8s.io/node-name, or the object's own name; or that of the Machine with the object's
+// name that owns it, for which the verb fence on all NodeFences is needed. To delete the object before power was
 // cut withdraws what it asks for. Only the namespaces of NODEFENCE_REQUEST_NAMESPACES count: in
 // any other nothing is done, and nothing is written to the object.
 //

@@ -1,0 +1,121 @@
+package request
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
+)
+
+const (
+	machinePath = "/apis/cluster.x-k8s.io/v1beta2/namespaces/own/machines/a"
+	nodePath    = "/api/v1/nodes/n"
+	machine     = `{"metadata":{"namespace":"own","name":"a","uid":"m","resourceVersion":"9"},"spec":{"providerID":"p://n"},"status":{"nodeRef":{"name":"n"},"conditions":[{"type":"Ready","status":"False"}]}}`
+	node        = `{"metadata":{"name":"n","uid":"u"},"spec":{"providerID":"p://n"}}`
+	done        = `{"metadata":{"name":"n","uid":"f","resourceVersion":"7"},"spec":{"nodeName":"n"},"status":{"fenceNumber":3,"phase":"Fenced","proof":{},"cutOrReleased":true,"power":{"switchedByUs":true},"release":{"startedAt":"2026-01-01T00:00:00.000000Z","doneAt":"2026-01-01T00:00:00.000000Z"},"decision":{"settings":{"action":"PowerOff"},"askedBy":[{"id":"u","source":"/fencerequests/own/a"}]}}}`
+)
+
+// TestOfAMachine: what is done for an object that a MachineHealthCheck made from a template.
+func TestOfAMachine(t *testing.T) {
+	with := func(old, replaced string) string { return strings.Replace(machine, old, replaced, 1) }
+	for name, c := range map[string]struct {
+		object  func(*api.FenceRequest)
+		machine string
+		node    string
+		fence   string
+		refuse  string
+		want    string
+		error   bool
+	}{
+		"new":                          {machine: machine, node: node, want: "status n RemediationStarted, asks n"},
+		"its Machine is gone":          {node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its Machine is another one":   {machine: with(`"uid":"m"`, `"uid":"x"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its Machine has no node":      {machine: with(`"nodeRef":{"name":"n"}`, `"phase":"Failed"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its node is not here":         {machine: machine, want: "status  RemediationFinishedNodeNotFound"},
+		"another Machine's node":       {machine: machine, node: strings.Replace(node, "p://n", "q://n", 1), want: "status  RemediationFinishedNodeNotFound"},
+		"the Machine can't be read":    {machine: machine, node: node, refuse: machinePath, error: true},
+		"the Node can't be read":       {machine: machine, node: node, refuse: nodePath, error: true},
+		"it was looked up before":      {object: func(o *api.FenceRequest) { o.Status.NodeFence.Name = "n" }, want: "status n RemediationStarted, asks n"},
+		"withdrawn, the Machine gone":  {object: func(o *api.FenceRequest) { at := metav1.Now(); o.DeletionTimestamp = &at }, want: "let go"},
+		"its fence has succeeded":      {machine: machine, node: node, fence: done, want: "hand back 9 Ready=False OwnerRemediated=False WaitingForRemediation, status n RemediationFinishedSuccessfully"},
+		"that, handed back already":    {machine: with(`"type":"Ready"`, `"type":"OwnerRemediated"`), node: node, fence: done, want: "status n RemediationFinishedSuccessfully"},
+		"that, by a node that is back": {machine: machine, node: node, fence: strings.Replace(done, "PowerOff", "Reboot", 1), want: "status n RemediationFinishedSuccessfully"},
+		"that, without the right":      {machine: machine, node: node, fence: done, refuse: machinePath + "/status", want: "status n RemediationFinishedSuccessfully"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "a", UID: "u", ResourceVersion: "5", Finalizers: []string{api.RequestFinalizer},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "a", UID: "m"}}}}
+			if c.object != nil {
+				c.object(o)
+			}
+			answers := map[string]any{requestPath: o}
+			for path, text := range map[string]string{machinePath: c.machine, nodePath: c.node, "/apis/nodefence.io/v1alpha1/nodefences/n": c.fence} {
+				if text != "" {
+					answers[path] = text
+				}
+			}
+			var written []string
+			table := kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
+				raw, _ := io.ReadAll(r.Body)
+				written = append(written, machineWords(t, r, raw))
+				kubetest.Answer(w, after(t, answers[strings.TrimSuffix(r.URL.Path, "/status")], raw))
+			})
+			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == c.refuse {
+					kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
+					return
+				}
+				table(w, r)
+			}))
+			q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			reply, err := q.Handle(t.Context(), events.SourceOf("c").FenceRequestChanged("a", named, "1", time.Now()))
+			if (err != nil) != c.error {
+				t.Error(err)
+			}
+			if reply != nil {
+				written = append(written, "asks "+reply.Subject())
+			}
+			if d := cmp.Diff(c.want, strings.Join(written, ", ")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func machineWords(t *testing.T, r *http.Request, raw []byte) string {
+	t.Helper()
+	var o api.FenceRequest
+	var m struct {
+		Metadata metav1.ObjectMeta
+		Status   struct{ Conditions []metav1.Condition }
+	}
+	if err := errors.Join(json.Unmarshal(raw, &o), json.Unmarshal(raw, &m)); err != nil {
+		t.Fatal(err)
+	}
+	switch r.URL.Path {
+	case requestPath + "/status":
+		return fmt.Sprintf("status %s %s", o.Status.NodeFence.Name, o.Status.Conditions[0].Reason)
+	case machinePath + "/status":
+		words := "hand back " + m.Metadata.ResourceVersion
+		for _, is := range m.Status.Conditions {
+			words += fmt.Sprintf(" %s=%s", is.Type, is.Status)
+		}
+		return words + " " + m.Status.Conditions[len(m.Status.Conditions)-1].Reason
+	case requestPath:
+		return "let go"
+	}
+	return r.Method + " " + r.URL.Path
+}

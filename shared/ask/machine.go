@@ -1,0 +1,60 @@
+package ask
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// ErrOfMachine says that the node of a FenceRequest is that of its Machine, and was not looked up yet.
+var ErrOfMachine = errors.New("its node is that of its Machine, which was not looked up yet")
+
+// machineVersions are the APIs whose MachineHealthCheck creates an object for a Machine.
+var machineVersions = []string{"cluster.x-k8s.io/v1beta2", "cluster.x-k8s.io/v1beta1", "machine.openshift.io/v1beta1"}
+
+// OfMachine is the Machine that a FenceRequest is about, as a MachineHealthCheck names it that makes
+// FenceRequests from a template: the Machine owns the object, and the object has its name. Nil if the
+// object says itself which node it is about, or has no such owner.
+//
+// Such an object names no node, so the API server can't tell whether its author may ask for the fence of
+// that one: the admission policy of infra/crd wants the right to ask for every node's.
+func OfMachine(r *api.FenceRequest) *metav1.OwnerReference {
+	if r.Spec.NodeName != "" || r.Annotations[api.NodeNameAnnotation] != "" {
+		return nil
+	}
+	at := slices.IndexFunc(r.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "Machine" && o.Name == r.Name && slices.Contains(machineVersions, o.APIVersion)
+	})
+	if at < 0 {
+		return nil
+	}
+	return &r.OwnerReferences[at]
+}
+
+// nodeOfMachine is the node that its status names: that of its Machine when the object was first looked
+// at, which stays, whatever becomes of the Machine. Only nodefence writes the status.
+func nodeOfMachine(r *api.FenceRequest) (string, error) {
+	if r.Status.NodeFence.Name == "" {
+		return "", ErrOfMachine
+	}
+	return r.Status.NodeFence.Name, nil
+}
+
+// HandsBack tells whether the Machine is now its owner's to replace: the fence of a FenceRequest that is
+// about a Machine of Cluster API has succeeded, with a proof, and the policy leaves the machine off. A fence
+// that failed hands nothing back: nobody knows whether that machine still writes.
+func HandsBack(r *api.FenceRequest, status *api.FenceRequestStatus, f *api.NodeFence) bool {
+	o := OfMachine(r)
+	if o == nil || o.APIVersion == machineVersions[2] || status == nil || f == nil || r.DeletionTimestamp != nil {
+		return false
+	}
+	if answer := status.NodeFence; answer.UID != f.UID || answer.FenceNumber != f.Status.FenceNumber {
+		return false // the record is about another fence by now
+	}
+	proven := meta.IsStatusConditionTrue(status.Conditions, api.ConditionFenceActionSucceeded)
+	return proven && meta.IsStatusConditionTrue(status.Conditions, api.ConditionSucceeded) && f.Status.Decision.Settings.Action == api.ActionOff
+}
