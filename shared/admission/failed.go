@@ -54,10 +54,8 @@ func failedNow(p *api.FencePolicy, c Picture, now time.Time) (all []api.FailedMa
 
 // machineHeld says why a Machine is left alone, if it is.
 func (c Picture) machineHeld(m *policy.Machine, f api.FailedMachine) string {
-	for _, a := range []string{policy.SkipRemediation, policy.Paused} {
-		if _, is := m.Annotations[a]; is {
-			return "it has the annotation " + a
-		}
+	if why := m.LeftAlone(); why != "" {
+		return why
 	}
 	last := c.fence(f.Record())
 	if f.State != api.MachineStateRemediate || last == nil || last.Open() {

@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -16,8 +18,17 @@ import (
 // to the gate, or ends it where no policy selects its node any more. After the first Off
 // the same stops further Offs, and nothing else (S17, S25).
 
-// Live is what the policies as they stand make of a fence's node; false if none selects it.
+// Live is what the policies as they stand make of a fence's node; false if none selects it. A
+// missing node whose Machine was left alone since the fence opened is excluded.
 func Live(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
+	r, selected = live(policies, f, n, now)
+	if t := f.Status.Decision.Trigger; selected && t.Missing() && !t.OnlyMachine() && !n.Exists {
+		r.Settings.Excluded = clip.Message(cmp.Or(r.Settings.Excluded, policy.HeldMissing(policies, f.Spec.NodeName)))
+	}
+	return r, selected
+}
+
+func live(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
 	node, t := f.Spec.NodeName, f.Status.Decision.Trigger
 	switch {
 	case t.OnlyMachine():

@@ -23,6 +23,7 @@ func missingNow(p *api.FencePolicy, c Picture, now time.Time) []api.MissingNode 
 		there[n.Name] = there[n.Name] || n.Under == nil
 	}
 	all := append(missingByName(p, there, now), missingOfMachines(p, c.Machines, there, now)...)
+	holdMissing(p, c.Machines, all)
 	// Whatever is cut are Machines that have no node yet, before any node is.
 	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
 		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
@@ -64,6 +65,24 @@ func missingOfMachines(p *api.FencePolicy, machines []policy.Machine, there map[
 	return all
 }
 
+// holdMissing has those left alone whose Machine has an annotation that asks for it. A node that the
+// policy expects by name too is left alone with its Machine.
+func holdMissing(p *api.FencePolicy, machines []policy.Machine, all []api.MissingNode) {
+	for i := range machines {
+		m := &machines[i]
+		why := m.LeftAlone()
+		if why == "" || !policy.Wants(p, m) {
+			continue
+		}
+		for j := range all {
+			ofIt := all[j].Machine != nil && all[j].Machine.String() == m.Ref().String()
+			if ref := m.Status.NodeRef; ofIt || ref != nil && all[j].NodeName == clip.To(clip.NameBytes, ref.Name) {
+				all[j].Held = "Machine " + m.Ref().String() + " is left alone: " + why
+			}
+		}
+	}
+}
+
 // MissingKept is how long a list of missing nodes tells since when, once nobody looks any more:
 // a node may have come back since, and gone again.
 const MissingKept = 5 * time.Minute
@@ -93,13 +112,16 @@ func machineOf(m api.MissingNode) string {
 // presence is the words of condition NodesPresent.
 func presence(p *api.FencePolicy, missing []api.MissingNode, now time.Time) (bool, string) {
 	var late []string
-	for _, m := range policy.Overdue(&api.FencePolicy{Spec: p.Spec, Status: api.FencePolicyStatus{Missing: missing}}, now) {
-		name := m.NodeName
-		if name == "" {
-			name = "Machine " + machineOf(m)
+	for _, m := range missing {
+		wait, is := policy.Patience(p, m)
+		if !is || now.Sub(m.Since.Time) < wait {
+			continue
 		}
-		wait, _ := policy.Patience(p, m)
-		late = append(late, name+" for "+wait.String())
+		name := cmp.Or(m.NodeName, "Machine "+machineOf(m)) + " for " + wait.String()
+		if m.Held != "" {
+			name += " (held)"
+		}
+		late = append(late, name)
 	}
 	if len(late) > 0 {
 		return false, "without a Node: " + strings.Join(late[:min(len(late), 8)], ", ")

@@ -40,17 +40,63 @@ func TestWhichNodesAreMissing(t *testing.T) {
 		"Machines, where only names are":         {[]string{"a"}, nil, []policy.Machine{fencetest.Machine("x", "b", hour)}, "a  3600"},
 		"a Machine that is being deleted":        {nil, all, []policy.Machine{fencetest.Machine("x", "b", hour, func(m *policy.Machine) { at := metav1.NewTime(now); m.DeletionTimestamp = &at })}, ""},
 		"by name and by Machine is missing once": {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "a", hour)}, "a  3600"},
+		"a Machine that somebody paused":         {nil, all, []policy.Machine{fencetest.Machine("x", "b", hour, noted(policy.Paused, "false"))}, "b m/x 0 held: Machine m/x is left alone: it has the annotation " + policy.Paused},
+		"one that is skipped, without a Node":    {nil, all, []policy.Machine{fencetest.Machine("x", "", hour, noted(policy.SkipRemediation, ""))}, " m/x 3600 held: Machine m/x is left alone: it has the annotation " + policy.SkipRemediation},
+		"paused, and expected by name too":       {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "a", hour, noted(policy.Paused, ""))}, "a  3600 held: Machine m/x is left alone: it has the annotation " + policy.Paused},
+		"paused, and another is missing":         {[]string{"a"}, all, []policy.Machine{fencetest.Machine("x", "back", hour, noted(policy.Paused, ""))}, "a  3600"},
+		"paused, and not selected":               {[]string{"a"}, &api.LabelSelector{MatchLabels: map[string]string{"pool": "web"}}, []policy.Machine{fencetest.Machine("x", "a", hour, noted(policy.Paused, ""))}, "a  3600"},
 	} {
 		p := fencetest.Expecting(c.nodes...)
 		looked := observed.StampOf(now)
 		p.Spec.Machines, p.Status.Missing, p.Status.ObservedAt = &api.MachinesRule{Selector: c.selector}, was, &looked
 		var got []string
 		for _, m := range admission.MissingNow(&p, admission.Picture{Nodes: []admission.Node{{Name: "back"}}, Machines: c.machines}, now) {
-			got = append(got, fmt.Sprintf("%s %s %.0f", m.NodeName, admission.MachineOf(m), now.Sub(m.Since.Time).Seconds()))
+			words := fmt.Sprintf("%s %s %.0f", m.NodeName, admission.MachineOf(m), now.Sub(m.Since.Time).Seconds())
+			if m.Held != "" {
+				words += " held: " + m.Held
+			}
+			got = append(got, words)
 		}
 		if d := cmp.Diff(c.want, strings.Join(got, ", ")); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+	}
+}
+
+// TestAMissingNodeOfAMachineThatIsLeftAlone: no fence of it opens, by whatever policy, and one that has
+// opened before is held until the annotation goes (S17: a fence whose reason is gone is called off).
+func TestAMissingNodeOfAMachineThatIsLeftAlone(t *testing.T) {
+	now := fencetest.Start
+	byMachine, byName := fencetest.Expecting(), fencetest.Expecting("a")
+	byMachine.Spec.Machines = &api.MachinesRule{Selector: policy.EveryNode}
+	byMachine.Name, byName.Name = "q", "p"
+	for i, p := range []*api.FencePolicy{&byMachine, &byName} {
+		m := api.MissingNode{NodeName: "a", Since: *ago(now, time.Hour)}
+		if i == 0 {
+			m.Machine = &api.MachineRef{Namespace: "m", Name: "x"}
+		}
+		p.Status.Missing = []api.MissingNode{m}
+	}
+	all := []api.FencePolicy{byMachine, byName}
+	resolved, trigger, ok := policy.ResolveMissing(all, "a", now)
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
+	f.Status.Decision.Trigger, f.Status.Decision.ResolvedPolicy = trigger, resolved
+	if is, selected := admission.Live(all, f, observed.Node{}, now); !ok || !selected || is.Settings.Excluded != "" {
+		t.Fatalf("not left alone: %t, %t, %q", ok, selected, is.Settings.Excluded)
+	}
+	all[0].Status.Missing[0].Held = "Machine m/x is left alone"
+	if _, _, ok := policy.ResolveMissing(all, "a", now); ok || len(policy.Overdue(&all[0], now)) != 0 {
+		t.Error("a fence opens")
+	}
+	if is, selected := admission.Live(all, f, observed.Node{}, now); !selected || is.Settings.Excluded != "Machine m/x is left alone" {
+		t.Errorf("opened before: %t, %q", selected, is.Settings.Excluded)
+	}
+	if is, _ := admission.Live(all, f, observed.Node{Exists: true}, now); is.Settings.Excluded != "" {
+		t.Errorf("its Node is back: %q", is.Settings.Excluded)
+	}
+	all[0].Spec.Machines = nil
+	if _, _, ok := policy.ResolveMissing(all, "a", now); !ok {
+		t.Error("held by a policy that expects it no more")
 	}
 }
 

@@ -7,14 +7,27 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Overdue returns the nodes that have been missing for longer than their policy allows.
+// Overdue returns the nodes that have been missing for longer than their policy allows, and that
+// nobody has left alone.
 func Overdue(p *api.FencePolicy, now time.Time) (all []api.MissingNode) {
 	for _, m := range p.Status.Missing {
-		if wait, is := Patience(p, m); is && now.Sub(m.Since.Time) >= wait {
+		if wait, is := Patience(p, m); is && m.Held == "" && now.Sub(m.Since.Time) >= wait {
 			all = append(all, m)
 		}
 	}
 	return all
+}
+
+// HeldMissing says why a missing node is left alone, by whatever policy; empty if it is not.
+func HeldMissing(policies []api.FencePolicy, node string) string {
+	for i := range policies {
+		for _, m := range policies[i].Status.Missing {
+			if _, is := Patience(&policies[i], m); is && m.NodeName == node && m.Held != "" {
+				return m.Held
+			}
+		}
+	}
+	return ""
 }
 
 // Patience is how long this node may be missing; false if the policy expects it no more.
@@ -51,8 +64,11 @@ var EveryNode = &api.LabelSelector{}
 
 // ResolveMissing is ResolvePolicy for a missing node. A missing node has no labels, so the
 // policies that expect it decide. The limits of policies that would select a node without
-// labels hold too.
+// labels hold too. One that is left alone under any policy is fenced under none.
 func ResolveMissing(policies []api.FencePolicy, node string, now time.Time) (r api.ResolvedPolicy, t api.Trigger, ok bool) {
+	if HeldMissing(policies, node) != "" {
+		return r, t, false
+	}
 	var mine []api.FencePolicy
 	selectors := map[string]*api.LabelSelector{}
 	for _, p := range policies {

@@ -85,6 +85,16 @@ func (m *Machine) Trouble() (state api.MachineState, message string) {
 	return api.MachineStateFailed, clip.To(256, text)
 }
 
+// LeftAlone says by which annotation the Machine is left alone; empty if it is not.
+func (m *Machine) LeftAlone() string {
+	for _, a := range []string{SkipRemediation, Paused} {
+		if _, is := m.Annotations[a]; is {
+			return "it has the annotation " + a
+		}
+	}
+	return ""
+}
+
 // Ref is what a record keeps of a Machine: its identity, and its owner.
 func (m *Machine) Ref() api.MachineRef {
 	r := api.MachineRef{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID}
@@ -168,10 +178,8 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 
 // MayDelete says what forbids to delete a Machine that has no node, in its present state.
 func MayDelete(m *Machine) error {
-	for _, a := range []string{SkipRemediation, Paused} {
-		if _, is := m.Annotations[a]; is {
-			return errors.New("it has the annotation " + a)
-		}
+	if why := m.LeftAlone(); why != "" {
+		return errors.New(why)
 	}
 	if m.Annotations[byPower] == external {
 		return errors.New("it has the annotation " + byPower + "=" + external)

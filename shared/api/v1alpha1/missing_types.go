@@ -85,4 +85,8 @@ type MissingNode struct {
 	// since is when it was first seen to be missing, or when the Machine was created.
 	// +required
 	Since Time `json:"since"`
+	// held says why the node is left alone however long it is missing; empty if it is not.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Held string `json:"held,omitempty"`
 }
