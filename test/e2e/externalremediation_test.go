@@ -59,6 +59,19 @@ func TestExternalRemediation(t *testing.T) {
 		t.Errorf("an owner that is added: %v", err)
 	}
 	must(t, w.fenceRequestsIn("", "clusters").Delete(w.ctx, other, metav1.DeleteOptions{}))
+	_, err = w.fenceRequestsIn("", "clusters").Create(w.ctx, object(other), metav1.CreateOptions{})
+	must(t, err)
+	for what, owners := range map[string]string{
+		"another Machine":     `{"apiVersion":"` + c.apiVersion + `","kind":"Machine","name":"` + other + `","uid":"of-another"}`,
+		"a second Machine":    `{"apiVersion":"` + c.apiVersion + `","kind":"Machine","name":"` + other + `","uid":"of-another"},{"apiVersion":"` + c.apiVersion + `","kind":"Machine","name":"` + other + `","uid":"` + string(m.GetUID()) + `"}`,
+		"a Machine elsewhere": `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","name":"` + other + `","uid":"` + string(m.GetUID()) + `"}`,
+	} {
+		_, err = ada.Patch(w.ctx, other, types.MergePatchType, []byte(`{"metadata":{"ownerReferences":[`+owners+`]}}`), metav1.PatchOptions{})
+		if err == nil || !strings.Contains(err.Error(), "nor another put in its place") {
+			t.Errorf("%s as owner: %v", what, err)
+		}
+	}
+	must(t, w.fenceRequestsIn("", "clusters").Delete(w.ctx, other, metav1.DeleteOptions{}))
 
 	w.start(func(o *local.Options) { o.Settings.RequestNamespaces = ask.Namespaces{"clusters"} })
 	made, err := w.fenceRequestsIn("", "clusters").Create(w.ctx, object(other), metav1.CreateOptions{})
