@@ -127,6 +127,9 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	if n != nil && f != nil && f.Open() && f.EndedByWithdrawal() && fence.Ends(f, n.UID) != "" && tooOld(e, now) == "" {
 		return nil, &no{api.NotYet, "the fence of a FenceRequest that was withdrawn ends first, and the function request asks again then"}, true
 	}
+	if n != nil && ask.Replaced(o, n.UID) != "" {
+		return nil, &no{api.NoSuchNode, ask.Replaced(o, n.UID)}, false // what is fenced is what was asked for (S6)
+	}
 	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), now); refused != nil {
 		return nil, refused, false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -25,6 +26,12 @@ func TestARequestByAnObject(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	stamp := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	const head = `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/undo"]},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,`
+	of := func(nodeUID types.UID) func(*api.FenceRequest) {
+		return func(o *api.FenceRequest) {
+			o.Spec.NodeName, o.OwnerReferences = "", []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: o.Name, UID: "m"}}
+			o.Status.NodeFence.Name, o.Status.NodeFence.NodeUID = "a", nodeUID
+		}
+	}
 	const another = `"decision":{"nodeUID":"1","askedBy":[{"id":"0","source":"/me","type":"t","joinedAt":"2026-01-01T00:00:00.000000Z"}]}`
 	// withdrawn is a record that notes that FenceRequest as withdrawn.
 	withdrawn := func(uid, rest string) string {
@@ -47,6 +54,10 @@ func TestARequestByAnObject(t *testing.T) {
 		"of an owner": {object: func(o *api.FenceRequest) {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "NodeHealthCheck", Name: "nhc"}}
 		}, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner NodeHealthCheck/nhc: smoke"},
+		"of a Machine":                            {object: of("1"), want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner Machine/a-x: smoke"},
+		"that, and another Node has the name":     {object: of("0"), want: "refused, and told: RemediationFinishedNodeNotFound"},
+		"that, beside a fence of others":          {object: of("0"), fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "refused, and told: RemediationFinishedNodeNotFound"},
+		"of a Machine whose Node was not noted":   {object: of(""), want: "refused, and told: RemediationFinishedNodeNotFound"},
 		"beside a fence of others":                {fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"after a fence of others":                 {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Hour) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"created before that ended":               {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Second) + `"}}`, want: "refused, and told: RequestMerged"},
@@ -152,7 +163,8 @@ func byObject(t *testing.T, answers map[string]string, node string, named events
 				t.Fatal(w, err, heard.said)
 			}
 			c := meta.FindStatusCondition(o.Status.Conditions, api.ConditionProcessing)
-			if c.Status != metav1.ConditionFalse || !strings.Contains(heard.said[0], c.Reason+": "+c.Message) {
+			said := strings.Replace(heard.said[0], string(api.NoSuchNode), string(api.RemediationFinishedNodeNotFound), 1)
+			if c.Status != metav1.ConditionFalse || !strings.Contains(said, c.Reason+": "+c.Message) {
 				t.Errorf("written is %+v, said %s", c, heard.said)
 			}
 			return "refused, and told: " + c.Reason

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -31,25 +32,25 @@ var errRead = errors.New("look at the Machine of a FenceRequest")
 
 // nodeOfMachine is the node of the Machine that owns the object. What the object says of it is not
 // believed: the Machine is read, has the owner's UID, and names a Node of this cluster that is its own.
-func (q *Requester) nodeOfMachine(ctx context.Context, r *api.FenceRequest) (string, error) {
+func (q *Requester) nodeOfMachine(ctx context.Context, r *api.FenceRequest) (name string, uid types.UID, err error) {
 	o := ask.OfMachine(r)
 	m, err := q.Objects.MachineNamed(ctx, o.APIVersion, r.Namespace, o.Name)
 	switch is := "Machine " + r.Namespace + "/" + o.Name; {
 	case err != nil:
-		return "", fmt.Errorf("%w: %w", errRead, err)
+		return "", "", fmt.Errorf("%w: %w", errRead, err)
 	case m == nil || m.UID != o.UID:
-		return "", noNode(is + " is gone, or is another one by now")
+		return "", "", noNode(is + " is gone, or is another one by now")
 	case m.Status.NodeRef == nil:
-		return "", noNode(is + " has no node: there is nothing to fence, and its owner may delete it")
+		return "", "", noNode(is + " has no node: there is nothing to fence, and its owner may delete it")
 	}
 	n, err := q.Objects.Node(ctx, m.Status.NodeRef.Name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w: %w", errRead, err)
+		return "", "", fmt.Errorf("%w: %w", errRead, err)
 	case !m.Has(n):
-		return "", noNode(fmt.Sprintf("node %.80s of Machine %s/%s is not in this cluster, or is another Machine's", m.Status.NodeRef.Name, r.Namespace, o.Name))
+		return "", "", noNode(fmt.Sprintf("node %.80s of Machine %s/%s is not in this cluster, or is another Machine's", m.Status.NodeRef.Name, r.Namespace, o.Name))
 	}
-	return n.Name, nil
+	return n.Name, n.UID, nil
 }
 
 // handBack asks the owner of the Machine to replace it, as Cluster API's MachineHealthCheck does. Without

@@ -40,7 +40,7 @@ func TestOfAMachine(t *testing.T) {
 		want    string
 		error   bool
 	}{
-		"new":                          {machine: machine, node: node, want: "status n RemediationStarted, asks n"},
+		"new":                          {machine: machine, node: node, want: "status n@u RemediationStarted, asks n"},
 		"its Machine is gone":          {node: node, want: "status  RemediationFinishedNodeNotFound"},
 		"its Machine is another one":   {machine: with(`"uid":"m"`, `"uid":"x"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
 		"its Machine has no node":      {machine: with(`"nodeRef":{"name":"n"}`, `"phase":"Failed"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
@@ -50,10 +50,10 @@ func TestOfAMachine(t *testing.T) {
 		"the Node can't be read":       {machine: machine, node: node, refuse: nodePath, error: true},
 		"it was looked up before":      {object: func(o *api.FenceRequest) { o.Status.NodeFence.Name = "n" }, want: "status n RemediationStarted, asks n"},
 		"withdrawn, the Machine gone":  {object: func(o *api.FenceRequest) { at := metav1.Now(); o.DeletionTimestamp = &at }, want: "let go"},
-		"its fence has succeeded":      {machine: machine, node: node, fence: done, want: "hand back 9 Ready=False OwnerRemediated=False WaitingForRemediation, status n RemediationFinishedSuccessfully"},
-		"that, handed back already":    {machine: with(`"type":"Ready"`, `"type":"OwnerRemediated"`), node: node, fence: done, want: "status n RemediationFinishedSuccessfully"},
-		"that, by a node that is back": {machine: machine, node: node, fence: strings.Replace(done, "PowerOff", "Reboot", 1), want: "status n RemediationFinishedSuccessfully"},
-		"that, without the right":      {machine: machine, node: node, fence: done, refuse: machinePath + "/status", want: "status n RemediationFinishedSuccessfully"},
+		"its fence has succeeded":      {machine: machine, node: node, fence: done, want: "hand back 9 Ready=False OwnerRemediated=False WaitingForRemediation, status n@u RemediationFinishedSuccessfully"},
+		"that, handed back already":    {machine: with(`"type":"Ready"`, `"type":"OwnerRemediated"`), node: node, fence: done, want: "status n@u RemediationFinishedSuccessfully"},
+		"that, by a node that is back": {machine: machine, node: node, fence: strings.Replace(done, "PowerOff", "Reboot", 1), want: "status n@u RemediationFinishedSuccessfully"},
+		"that, without the right":      {machine: machine, node: node, fence: done, refuse: machinePath + "/status", want: "status n@u RemediationFinishedSuccessfully"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "a", UID: "u", ResourceVersion: "5", Finalizers: []string{api.RequestFinalizer},
@@ -80,7 +80,7 @@ func TestOfAMachine(t *testing.T) {
 				}
 				table(w, r)
 			}))
-			q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Reporter: &told{}}
 			reply, err := q.Handle(t.Context(), events.SourceOf("c").FenceRequestChanged("a", named, "1", time.Now()))
 			if (err != nil) != c.error {
 				t.Error(err)
@@ -107,7 +107,8 @@ func machineWords(t *testing.T, r *http.Request, raw []byte) string {
 	}
 	switch r.URL.Path {
 	case requestPath + "/status":
-		return fmt.Sprintf("status %s %s", o.Status.NodeFence.Name, o.Status.Conditions[0].Reason)
+		node := strings.TrimSuffix(o.Status.NodeFence.Name+"@"+string(o.Status.NodeFence.NodeUID), "@")
+		return fmt.Sprintf("status %s %s", node, o.Status.Conditions[0].Reason)
 	case machinePath + "/status":
 		words := "hand back " + m.Metadata.ResourceVersion
 		for _, is := range m.Status.Conditions {

@@ -90,8 +90,9 @@ func (q *Requester) Handle(ctx context.Context, e event.Event) (*event.Event, er
 // work carries out what comes next for a FenceRequest, and tells of which node it is, and whether the
 // gate is to be asked.
 func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (node string, asks bool, err error) {
+	var uid types.UID
 	if node, err = ask.Node(r); errors.Is(err, ask.ErrOfMachine) {
-		node, err = q.nodeOfMachine(ctx, r)
+		node, uid, err = q.nodeOfMachine(ctx, r)
 	}
 	var none noNode
 	switch {
@@ -102,13 +103,13 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (node string,
 	case err != nil:
 		return "", false, q.unknown(ctx, r, api.NamesDiffer, err)
 	}
-	asks, err = q.carry(ctx, r, node)
+	asks, err = q.carry(ctx, ask.Seen{Request: r, Node: node, NodeUID: uid, Now: q.Now()})
 	return node, asks, err
 }
 
-// carry carries out what comes next for the FenceRequest of this node.
-func (q *Requester) carry(ctx context.Context, r *api.FenceRequest, node string) (asks bool, err error) {
-	seen := ask.Seen{Request: r, Node: node, Now: q.Now()}
+// carry carries out what comes next for a FenceRequest, whose node is known.
+func (q *Requester) carry(ctx context.Context, seen ask.Seen) (asks bool, err error) {
+	r, node := seen.Request, seen.Node
 	// The record is read after the object: see package ask.
 	if seen.Fence, err = q.Objects.Fence(ctx, node); err != nil {
 		return false, err

@@ -1,9 +1,11 @@
 package ask
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -13,6 +15,8 @@ type Seen struct {
 	Request *api.FenceRequest
 	// Node is that of the request.
 	Node string
+	// NodeUID is that of the Node of the Machine that the request is about, if it was looked up just now.
+	NodeUID types.UID
 	// Fence is the record of that node; nil if there is none.
 	Fence *api.NodeFence
 	// WithdrawnToo are the UIDs of those of Beside that are withdrawn, or gone.
@@ -104,7 +108,7 @@ func (s Seen) status(a answer) *api.FenceRequestStatus {
 		return nil
 	}
 	st := r.Status.DeepCopy()
-	st.NodeFence.Name = s.Node
+	st.NodeFence.Name, st.NodeFence.NodeUID = s.Node, cmp.Or(st.NodeFence.NodeUID, s.NodeUID)
 	if a.any() && !a.gone {
 		st.NodeFence.UID, st.NodeFence.FenceNumber = s.Fence.UID, a.number
 	}

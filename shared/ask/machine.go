@@ -2,10 +2,12 @@ package ask
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -42,6 +44,16 @@ func nodeOfMachine(r *api.FenceRequest) (string, error) {
 		return "", ErrOfMachine
 	}
 	return r.Status.NodeFence.Name, nil
+}
+
+// Replaced says that a Node is not the one that the Machine of a FenceRequest had when it was looked up;
+// empty if it is, or if the object is about no Machine.
+func Replaced(r *api.FenceRequest, uid types.UID) string {
+	o, was := OfMachine(r), r.Status.NodeFence
+	if o == nil || uid == was.NodeUID && uid != "" {
+		return ""
+	}
+	return fmt.Sprintf("Machine %s/%s had node %s of UID %q, and another Node has that name by now", r.Namespace, o.Name, was.Name, was.NodeUID)
 }
 
 // HandsBack tells whether the Machine is now its owner's to replace: the fence of a FenceRequest that is

@@ -90,3 +90,27 @@ func TestHandsBack(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaced: a FenceRequest that is about a Machine is about the Node that the Machine had, not about
+// another one of that name (S6: what is fenced is what was asked for).
+func TestReplaced(t *testing.T) {
+	ofMachine := func(r *api.FenceRequest) {
+		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "a", UID: "m"}}
+	}
+	r := one(ofMachine)
+	r.Status = *Decide(Seen{Request: r, Node: "b", NodeUID: "1", Now: now}).Status
+	if again := Decide(Seen{Request: r, Node: "b", NodeUID: "2", Now: now}).Status; again != nil {
+		t.Errorf("looked up twice: %+v", again.NodeFence)
+	}
+	for uid, replaced := range map[types.UID]bool{"1": false, "2": true, "": true} {
+		if got := Replaced(r, uid); (got != "") != replaced {
+			t.Errorf("%q: %q", uid, got)
+		}
+	}
+	if got := Replaced(one(ofMachine), ""); got == "" {
+		t.Error("a Node that nobody noted")
+	}
+	if got := Replaced(one(asIs), "2"); got != "" {
+		t.Errorf("of no Machine: %q", got)
+	}
+}

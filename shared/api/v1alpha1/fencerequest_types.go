@@ -90,6 +90,12 @@ type NodeFenceReference struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
+	// nodeUID is the UID of the Node of a request that is about a Machine, as it was when the Machine
+	// was first looked at. Another Node of that name is not fenced for it.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	NodeUID types.UID `json:"nodeUID,omitempty"`
 }
 
 // The conditions of a FenceRequest, besides Succeeded. NodeHealthCheck reads the same.
