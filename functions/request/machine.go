@@ -1,9 +1,11 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,26 +55,40 @@ func (q *Requester) nodeOfMachine(ctx context.Context, r *api.FenceRequest) (nam
 	return n.Name, n.UID, nil
 }
 
-// handBack asks the owner of the Machine to replace it, as Cluster API's MachineHealthCheck does. Without
-// the right to do so the fence has succeeded all the same, and the log says so.
-func (q *Requester) handBack(ctx context.Context, r *api.FenceRequest) error {
+// handBackAtMost is how long after its fence the last word of a FenceRequest waits for the Machine to be
+// handed back.
+const handBackAtMost = 15 * time.Minute
+
+// handBack has the Machine handed back, before the last word is said. A write that can't succeed, for want
+// of the right or because the Machine does not take it, keeps no last word back, and neither does one that
+// has failed for handBackAtMost: the fence has succeeded all the same, and the log says so.
+func (q *Requester) handBack(ctx context.Context, r *api.FenceRequest, f *api.NodeFence) error {
+	err := q.giveMachine(ctx, r)
+	if err == nil {
+		return nil
+	}
+	since := cmp.Or(f.Status.Release.DoneAt, f.Status.PhaseSince) // nothing may be to be released
+	late := since == nil || q.Now().Sub(since.Time) >= handBackAtMost
+	if !late && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		return err
+	}
+	q.Log.Error("cannot hand a Machine back to its owner: see components/machinehealthcheck, and delete the Machine if nobody replaces it; the fence is not affected", "function", Name, "machine", r.Namespace+"/"+ask.OfMachine(r).Name, "error", err.Error())
+	return nil
+}
+
+// giveMachine asks the owner of the Machine to replace it, as Cluster API's MachineHealthCheck does.
+func (q *Requester) giveMachine(ctx context.Context, r *api.FenceRequest) error {
 	o := ask.OfMachine(r)
 	m, err := q.Objects.MachineNamed(ctx, o.APIVersion, r.Namespace, o.Name)
-	if err == nil && (m == nil || m.UID != o.UID || m.DeletionTimestamp != nil) {
-		return nil
+	if err != nil || m == nil || m.UID != o.UID || m.DeletionTimestamp != nil {
+		return err
 	}
 	changed := false
-	if err == nil {
-		m.Status.Conditions, changed = mhc.HandBack(m.APIVersion, m.Status.Conditions, "nodefence has fenced its node, and its machine stays off", q.Now())
-	}
-	if changed {
-		err = q.Objects.SaveMachineConditions(ctx, m)
-	}
-	if apierrors.IsForbidden(err) {
-		q.Log.Error("cannot hand a Machine back to its owner: add components/machinehealthcheck; the fence is not affected", "function", Name, "machine", r.Namespace+"/"+o.Name, "error", err.Error())
+	m.Status.Conditions, changed = mhc.HandBack(m.APIVersion, m.Status.Conditions, "nodefence has fenced its node, and its machine stays off", q.Now())
+	if !changed {
 		return nil
 	}
-	if err == nil && changed {
+	if err = q.Objects.SaveMachineConditions(ctx, m); err == nil {
 		q.Log.Info("handed a Machine back to its owner", "function", Name, "machine", r.Namespace+"/"+o.Name)
 	}
 	return err

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
@@ -30,6 +31,7 @@ const (
 
 // TestOfAMachine: what is done for an object that a MachineHealthCheck made from a template.
 func TestOfAMachine(t *testing.T) {
+	just := strings.Replace(done, `"doneAt":"2026-01-01T00:00:00.000000Z"`, `"doneAt":"`+time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")+`"`, 1)
 	with := func(old, replaced string) string { return strings.Replace(machine, old, replaced, 1) }
 	for name, c := range map[string]struct {
 		object  func(*api.FenceRequest)
@@ -37,6 +39,7 @@ func TestOfAMachine(t *testing.T) {
 		node    string
 		fence   string
 		refuse  string
+		code    int32 // 403 by default
 		want    string
 		error   bool
 	}{
@@ -54,6 +57,10 @@ func TestOfAMachine(t *testing.T) {
 		"that, handed back already":    {machine: with(`"type":"Ready"`, `"type":"OwnerRemediated"`), node: node, fence: done, want: "status n@u RemediationFinishedSuccessfully"},
 		"that, by a node that is back": {machine: machine, node: node, fence: strings.Replace(done, "PowerOff", "Reboot", 1), want: "status n@u RemediationFinishedSuccessfully"},
 		"that, without the right":      {machine: machine, node: node, fence: done, refuse: machinePath + "/status", want: "status n@u RemediationFinishedSuccessfully"},
+		"that is not taken":            {machine: machine, node: node, fence: just, refuse: machinePath + "/status", code: 422, want: "status n@u RemediationFinishedSuccessfully"},
+		"that, and the server errs":    {machine: machine, node: node, fence: just, refuse: machinePath + "/status", code: 500, error: true},
+		"that, and another writes":     {machine: machine, node: node, fence: just, refuse: machinePath + "/status", code: 409, error: true},
+		"that, for a quarter hour":     {machine: machine, node: node, fence: done, refuse: machinePath + "/status", code: 500, want: "status n@u RemediationFinishedSuccessfully"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "a", UID: "u", ResourceVersion: "5", Finalizers: []string{api.RequestFinalizer},
@@ -75,7 +82,8 @@ func TestOfAMachine(t *testing.T) {
 			})
 			client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == c.refuse {
-					kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
+					code := cmp.Or(c.code, http.StatusForbidden)
+					kubetest.Refuse(w, code, map[int32]metav1.StatusReason{403: metav1.StatusReasonForbidden, 409: metav1.StatusReasonConflict, 422: metav1.StatusReasonInvalid}[code])
 					return
 				}
 				table(w, r)
@@ -88,7 +96,7 @@ func TestOfAMachine(t *testing.T) {
 			if reply != nil {
 				written = append(written, "asks "+reply.Subject())
 			}
-			if d := cmp.Diff(c.want, strings.Join(written, ", ")); d != "" {
+			if d := gocmp.Diff(c.want, strings.Join(written, ", ")); d != "" {
 				t.Error(d)
 			}
 		})

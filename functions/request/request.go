@@ -132,7 +132,7 @@ func (q *Requester) carry(ctx context.Context, seen ask.Seen) (asks bool, err er
 	}
 	if ask.HandsBack(r, next.Status, seen.Fence) {
 		// Before the last word: a process that dies in between does both again.
-		if err := q.handBack(ctx, r); err != nil {
+		if err := q.handBack(ctx, r, seen.Fence); err != nil {
 			return false, err
 		}
 	}
