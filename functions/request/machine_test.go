@@ -43,14 +43,20 @@ func TestOfAMachine(t *testing.T) {
 		want    string
 		error   bool
 	}{
-		"new":                          {machine: machine, node: node, want: "status n@u RemediationStarted, asks n"},
-		"its Machine is gone":          {node: node, want: "status  RemediationFinishedNodeNotFound"},
-		"its Machine is another one":   {machine: with(`"uid":"m"`, `"uid":"x"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
-		"its Machine has no node":      {machine: with(`"nodeRef":{"name":"n"}`, `"phase":"Failed"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
-		"its node is not here":         {machine: machine, want: "status  RemediationFinishedNodeNotFound"},
-		"another Machine's node":       {machine: machine, node: strings.Replace(node, "p://n", "q://n", 1), want: "status  RemediationFinishedNodeNotFound"},
-		"the Machine can't be read":    {machine: machine, node: node, refuse: machinePath, error: true},
-		"the Node can't be read":       {machine: machine, node: node, refuse: nodePath, error: true},
+		"new":                         {machine: machine, node: node, want: "status n@u RemediationStarted, asks n"},
+		"its Machine is gone":         {node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its Machine is another one":  {machine: with(`"uid":"m"`, `"uid":"x"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its Machine has no node":     {machine: with(`"nodeRef":{"name":"n"}`, `"phase":"Failed"`), node: node, want: "status  RemediationFinishedNodeNotFound"},
+		"its node is not here":        {machine: machine, want: "status  RemediationFinishedNodeNotFound"},
+		"another Machine's node":      {machine: machine, node: strings.Replace(node, "p://n", "q://n", 1), want: "status  RemediationFinishedNodeNotFound"},
+		"the Machine can't be read":   {machine: machine, node: node, refuse: machinePath, code: 500, error: true},
+		"the Node can't be read":      {machine: machine, node: node, refuse: nodePath, code: 500, error: true},
+		"the Machine may not be read": {machine: machine, node: node, refuse: machinePath, want: "status  RemediationStarted (add components/machinehealthcheck)"},
+		"the Node may not be read":    {machine: machine, node: node, refuse: nodePath, want: "status  RemediationStarted (add components/machinehealthcheck)"},
+		"that, and it is withdrawn": {machine: machine, node: node, refuse: machinePath, want: "let go",
+			object: func(o *api.FenceRequest) { at := metav1.Now(); o.DeletionTimestamp = &at }},
+		"that, after its last word": {machine: machine, node: node, refuse: machinePath,
+			object: func(o *api.FenceRequest) { o.Status = ask.Refused(o, api.NoPolicy, "no", time.Now()) }},
 		"it was looked up before":      {object: func(o *api.FenceRequest) { o.Status.NodeFence.Name = "n" }, want: "status n RemediationStarted, asks n"},
 		"withdrawn, the Machine gone":  {object: func(o *api.FenceRequest) { at := metav1.Now(); o.DeletionTimestamp = &at }, want: "let go"},
 		"its fence has succeeded":      {machine: machine, node: node, fence: done, want: "hand back 9 Ready=False OwnerRemediated=False WaitingForRemediation, status n@u RemediationFinishedSuccessfully"},
@@ -116,7 +122,11 @@ func machineWords(t *testing.T, r *http.Request, raw []byte) string {
 	switch r.URL.Path {
 	case requestPath + "/status":
 		node := strings.TrimSuffix(o.Status.NodeFence.Name+"@"+string(o.Status.NodeFence.NodeUID), "@")
-		return fmt.Sprintf("status %s %s", node, o.Status.Conditions[0].Reason)
+		words := fmt.Sprintf("status %s %s", node, o.Status.Conditions[0].Reason)
+		if todo := "add components/machinehealthcheck"; strings.Contains(o.Status.Conditions[0].Message, todo) {
+			words += " (" + todo + ")"
+		}
+		return words
 	case machinePath + "/status":
 		words := "hand back " + m.Metadata.ResourceVersion
 		for _, is := range m.Status.Conditions {
@@ -127,4 +137,33 @@ func machineWords(t *testing.T, r *http.Request, raw []byte) string {
 		return "let go"
 	}
 	return r.Method + " " + r.URL.Path
+}
+
+// TestWhatMayNotBeReadIsSaidOnce: each round of resync brings the object again, until the right is there.
+func TestWhatMayNotBeReadIsSaidOnce(t *testing.T) {
+	o := api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "a", UID: "u", ResourceVersion: "5",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "a", UID: "m"}}}}
+	writes := 0
+	client := kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == machinePath:
+			kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
+		case r.Method == http.MethodGet:
+			kubetest.Answer(w, o)
+		default:
+			writes++
+			raw, _ := io.ReadAll(r.Body)
+			if err := json.Unmarshal(raw, &o); err != nil {
+				t.Error(err)
+			}
+			kubetest.Answer(w, o)
+		}
+	}))
+	q := &Requester{Objects: client, Namespaces: ask.Namespaces{"own"}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Reporter: &told{}}
+	for round := range 3 {
+		reply, err := q.Handle(t.Context(), events.SourceOf("c").FenceRequestChanged("a", named, fmt.Sprint(round), time.Now()))
+		if reply != nil || err != nil || writes != 1 || ask.Ended(&o) {
+			t.Errorf("round %d: %v, %v, %d writes, %+v", round, reply, err, writes, o.Status.Conditions)
+		}
+	}
 }

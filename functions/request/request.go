@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -98,6 +100,8 @@ func (q *Requester) work(ctx context.Context, r *api.FenceRequest) (node string,
 	switch {
 	case errors.As(err, &none):
 		return "", false, q.unknown(ctx, r, api.NoSuchNode, err)
+	case errors.Is(err, errRead) && apierrors.IsForbidden(err):
+		return "", false, q.notAllowed(ctx, r, err)
 	case errors.Is(err, errRead):
 		return "", false, err
 	case err != nil:
@@ -201,14 +205,26 @@ func (q *Requester) abort(ctx context.Context, f *api.NodeFence, request types.U
 
 // unknown refuses an object from which no node follows. No fence was asked for it.
 func (q *Requester) unknown(ctx context.Context, r *api.FenceRequest, reason api.Reason, why error) error {
+	return q.tell(ctx, r, ask.Refused(r, reason, why.Error(), q.Now()))
+}
+
+// notAllowed says in an object that its Machine may not be read. Resync brings the object again, and so a
+// right that is granted later counts. No fence was asked for it.
+func (q *Requester) notAllowed(ctx context.Context, r *api.FenceRequest, why error) error {
+	q.Log.Error("may not look at the Machine of a FenceRequest: add components/machinehealthcheck", "function", Name, "request", r.Namespace+"/"+r.Name, "error", why.Error())
+	return q.tell(ctx, r, ask.Waits(r, clip.Message("nodefence may not look at its Machine: add components/machinehealthcheck; "+why.Error()), q.Now()))
+}
+
+// tell writes what becomes of an object for which no fence was asked. One that is deleted is let go.
+func (q *Requester) tell(ctx context.Context, r *api.FenceRequest, st api.FenceRequestStatus) error {
 	switch {
 	case r.DeletionTimestamp != nil && ask.Held(r):
 		_, err := q.Objects.HoldFenceRequest(ctx, r, false)
 		return err
-	case r.DeletionTimestamp != nil || ask.Ended(r):
+	case r.DeletionTimestamp != nil || ask.Ended(r) || equality.Semantic.DeepEqual(st, r.Status):
 		return nil
 	}
-	_, err := q.save(ctx, r, ask.Refused(r, reason, why.Error(), q.Now()))
+	_, err := q.save(ctx, r, st)
 	return err
 }
 

@@ -167,6 +167,13 @@ func writeDeletion(st *api.FenceRequestStatus, generation int64, is said, now ti
 	meta.SetStatusCondition(&st.Conditions, c)
 }
 
+// Waits is the status of a request for which the gate can't be asked yet.
+func Waits(r *api.FenceRequest, words string, now time.Time) api.FenceRequestStatus {
+	st := r.Status.DeepCopy()
+	write(st, r.Generation, underWay(unknown, words), now)
+	return *st
+}
+
 // Refused is the status of a request that the gate refuses.
 func Refused(r *api.FenceRequest, why api.Reason, words string, now time.Time) api.FenceRequestStatus {
 	if why == api.NoSuchNode {
