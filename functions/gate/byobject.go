@@ -127,14 +127,26 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	if n != nil && f != nil && f.Open() && f.EndedByWithdrawal() && fence.Ends(f, n.UID) != "" && tooOld(e, now) == "" {
 		return nil, &no{api.NotYet, "the fence of a FenceRequest that was withdrawn ends first, and the function request asks again then"}, true
 	}
-	if n != nil && ask.Replaced(o, n.UID) != "" {
-		return nil, &no{api.NoSuchNode, ask.Replaced(o, n.UID)}, false // what is fenced is what was asked for (S6)
+	if refused := replaced(o, n); refused != nil {
+		return nil, refused, false
 	}
 	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), now); refused != nil {
 		return nil, refused, false
 	}
 	r.User, r.Reason = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason)
 	return r, nil, false
+}
+
+// replaced refuses another Node of the name than the one that was asked for (S6: what is released is
+// what was fenced).
+func replaced(o *api.FenceRequest, n *corev1.Node) *no {
+	if n == nil {
+		return nil // which is refused for that
+	}
+	if why := ask.Replaced(o, n.UID); why != "" {
+		return &no{api.NoSuchNode, why}
+	}
+	return nil
 }
 
 // lastAnswer is when a fence of the node ended that answers what was asked for before. The fence of
