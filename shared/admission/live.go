@@ -21,14 +21,14 @@ import (
 // Live is what the policies as they stand make of a fence's node; false if none selects it. A
 // missing node whose Machine was left alone since the fence opened is excluded.
 func Live(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
-	r, selected = live(policies, f, n, now)
+	r, selected = resolvedAnew(policies, f, n, now)
 	if t := f.Status.Decision.Trigger; selected && t.Missing() && !t.OnlyMachine() && !n.Exists {
 		r.Settings.Excluded = clip.Message(cmp.Or(r.Settings.Excluded, policy.HeldMissing(policies, f.Spec.NodeName)))
 	}
 	return r, selected
 }
 
-func live(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
+func resolvedAnew(policies []api.FencePolicy, f *api.NodeFence, n observed.Node, now time.Time) (r api.ResolvedPolicy, selected bool) {
 	node, t := f.Spec.NodeName, f.Status.Decision.Trigger
 	switch {
 	case t.OnlyMachine():
