@@ -28,7 +28,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, led 
 	}
 	limits := limitsNow(f, is)
 	b.understood(policies, n, is, limits)
-	b.limited(limits, policies)
+	b.limited(limits, policies, now)
 	b.counted(underLive(f, is), n, led)
 	if v := pictureUsable(led.Status.Leases, now); v != nil {
 		b.Unwatched = v.Message
@@ -67,7 +67,7 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n observed.Nod
 }
 
 // limited notes the pauses and the pause windows of the policies whose limits hold.
-func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) {
+func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy, now time.Time) {
 	for _, lim := range limits {
 		for i := range policies {
 			p := &policies[i]
@@ -77,10 +77,8 @@ func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy) 
 			if len(p.Spec.PauseWindows) > 0 {
 				b.Windows = append(b.Windows, policy.Windows{Policy: p.Name, Windows: p.Spec.PauseWindows})
 			}
-			switch {
-			case b.Paused || b.Stopped:
-			case len(p.Spec.PauseRequests) > 0:
-				b.Paused, b.Message = true, facts.PolicyNamed(p.Name, p.Generation)+" is paused by "+strings.Join(p.Spec.PauseRequests, ", ")
+			if by := policy.Pauses(p, now); len(by) > 0 && !b.Paused && !b.Stopped {
+				b.Paused, b.Message = true, facts.PolicyNamed(p.Name, p.Generation)+" is paused by "+strings.Join(by, ", ")
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 // conditionsOf are FencingAllowed, Accepted, and NodesPresent where nodes are expected.
 func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.FencePolicy, c Picture, l *api.FenceLedger, r rooms, now time.Time) {
 	shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now)
-	allowed, why, words := mayFence(p, all, l, shut, r)
+	allowed, why, words := mayFence(p, all, l, shut, r, now)
 	tell(&st.Conditions, p.Generation, now, fencingAllowed, allowed, why, words)
 	if !allowed {
 		st.FencesAllowed = 0
@@ -73,16 +73,17 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 
 // mayFence says whether a fence may begin under the policy now. A person's brakes come
 // first (S16), then what is wrong with the policies, then the pause windows and the room.
-func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shut *policy.Closure, r rooms) (bool, api.Reason, string) {
+func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shut *policy.Closure, r rooms, now time.Time) (bool, api.Reason, string) {
 	wrong, strange := policy.Unclear(p), p
 	if !p.NotUnderstood.Any() {
 		strange = policy.Everywhere(all)
 	}
+	by := policy.Pauses(p, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		return false, stop, message
-	case len(p.Spec.PauseRequests) > 0:
-		return false, api.Paused, "paused by " + strings.Join(p.Spec.PauseRequests, ", ")
+	case len(by) > 0:
+		return false, api.Paused, "paused by " + strings.Join(by, ", ")
 	case strange != nil:
 		return false, api.PolicyNotUnderstood, policy.PolicyWords(strange)
 	case wrong != "":

@@ -96,10 +96,13 @@ func tightened() map[string]tighter {
 		}), api.Pending, api.PolicyChanged},
 		"the action is Isolate":    {spec(func(p *api.FencePolicySpec) { p.Action = api.ActionIsolate }), api.Pending, api.PolicyChanged},
 		"no node may be unhealthy": {spec(func(p *api.FencePolicySpec) { p.Limits.MaxUnhealthy = fencetest.Number(0) }), api.Pending, api.TooManyUnhealthy},
-		"the policy is paused":     {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.Paused},
-		"a window is open":         {spec(func(p *api.FencePolicySpec) { p.PauseWindows = fencetest.OpenNow[0].Windows }), api.Pending, api.PauseWindow},
-		"everything is stopped":    {func(_ *[]api.FencePolicy, _ *admission.Picture, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.Stopped},
-		"the policy is deleted":    {func(ps *[]api.FencePolicy, _ *admission.Picture, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyDeleted},
+		"nobody keeps an adopted policy up to date": {func(ps *[]api.FencePolicy, _ *admission.Picture, _ *api.FenceLedger) {
+			(*ps)[0].Labels = map[string]string{policy.AdoptedLabel: "x"}
+		}, api.Pending, api.Paused},
+		"the policy is paused":  {spec(func(p *api.FencePolicySpec) { p.PauseRequests = []string{"me"} }), api.Pending, api.Paused},
+		"a window is open":      {spec(func(p *api.FencePolicySpec) { p.PauseWindows = fencetest.OpenNow[0].Windows }), api.Pending, api.PauseWindow},
+		"everything is stopped": {func(_ *[]api.FencePolicy, _ *admission.Picture, l *api.FenceLedger) { l.Spec.Stop = true }, api.Pending, api.Stopped},
+		"the policy is deleted": {func(ps *[]api.FencePolicy, _ *admission.Picture, _ *api.FenceLedger) { *ps = nil }, api.Recovering, api.PolicyDeleted},
 		"the policy selects other nodes": {spec(func(p *api.FencePolicySpec) {
 			p.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
 		}), api.Recovering, api.PolicyDeleted},
