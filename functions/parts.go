@@ -87,7 +87,7 @@ func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *policystatus.He
 	if !s.Adopt.Has(adopt.MHC) {
 		return nil
 	}
-	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Now: c.Clock().Now, Log: log}
+	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Namespaces: s.AdoptNamespaces, Now: c.Clock().Now, Log: log}
 }
 
 // DriversIn returns the drivers of this build, for one cluster.

@@ -36,8 +36,11 @@ type Settings struct {
 	// FenceRequest in another namespace is left alone.
 	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
 	// Adopt are the kinds of other projects' objects that are answered as they are, divided by
-	// commas: mhc is MachineHealthCheck, of every namespace.
+	// commas: mhc is MachineHealthCheck.
 	Adopt adopt.Kinds `envconfig:"NODEFENCE_ADOPT"`
+	// AdoptNamespaces are the namespaces whose objects are adopted, divided by commas. Without it
+	// OpenShift's kind is, in openshift-machine-api, and no other.
+	AdoptNamespaces ask.Namespaces `envconfig:"NODEFENCE_ADOPT_NAMESPACES"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// DeniedRest is how long the checks leave a device alone after it has refused the

@@ -9,7 +9,7 @@
 // about, because all nodes are healthy again or all fences were called off (S15: a storm is
 // seen as one).
 //
-// Where MachineHealthChecks are adopted it also keeps their FencePolicies, before the statuses
+// Where MachineHealthChecks are adopted it also keeps their FencePolicies, after the statuses
 // (HealthChecks, and MACHINEHEALTHCHECKS.md).
 //
 // What a reader must not get wrong: it reads the ledger before it counts, and writes the

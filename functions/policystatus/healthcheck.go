@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // The reasons of the Events about a MachineHealthCheck. RemediationRestricted is its own controller's
@@ -22,38 +20,40 @@ const (
 	eventAdopted    = "Adopted"
 	eventRefused    = mhc.CannotBeMapped
 	eventPassive    = "LeftToItsController"
+	eventNamespace  = "NamespaceDoesNotCount"
 	eventElsewhere  = "NodesElsewhere"
 	eventRestricted = "RemediationRestricted"
 )
 
 // check does what follows from one MachineHealthCheck.
-func (r *round) check(ctx context.Context, apiVersion string, raw []byte) {
-	c, err := mhc.Read(apiVersion, raw)
+func (r *round) check(ctx context.Context, k *kind, raw []byte) {
+	c, err := mhc.Read(k.APIVersion, raw)
 	if c == nil {
-		r.failed = append(r.failed, err) // and its policy, if it has one, is deleted: nobody knows what it says
+		r.failed = append(r.failed, err)
+		k.unread = true // nobody knows which one it is
 		return
 	}
 	if c.DeletionTimestamp != nil {
 		return
 	}
-	at := 0
-	for mhc.Leaders[at].Group != c.Group() {
-		at++
-	}
-	if why := c.Whose(mhc.Leaders[at], r.alive[c.Group()], r.now); why != "" {
+	why := c.Whose(k.Leader, k.alive, r.now)
+	switch {
+	case !c.Counts(r.Namespaces):
+		r.tell(ctx, c, eventNamespace, "nodefence does nothing about it: its namespace is not in NODEFENCE_ADOPT_NAMESPACES", false)
+		r.hold(ctx, c)
+	case why != "":
 		r.tell(ctx, c, eventPassive, "nodefence does nothing about it: "+why, false)
-		return
-	}
-	if err != nil {
+		r.hold(ctx, c)
+	case err != nil:
 		r.refuse(ctx, c, err)
-		return
+	default:
+		r.answer(ctx, c, k)
 	}
-	r.answer(ctx, c)
 }
 
 // answer answers one that is understood.
-func (r *round) answer(ctx context.Context, c *mhc.Check) {
-	targets := c.Targets(r.machines, r.nodes)
+func (r *round) answer(ctx context.Context, c *mhc.Check, k *kind) {
+	targets := c.Targets(k.machines, r.nodes)
 	marked := mhc.Marked(targets)
 	n := c.Count(targets)
 	object, is := r.policies[c.PolicyName()]
@@ -83,42 +83,9 @@ func (r *round) answer(ctx context.Context, c *mhc.Check) {
 	}
 }
 
-// keep brings its FencePolicy up to date. The error says that another one has its name.
-func (r *round) keep(ctx context.Context, c *mhc.Check, object map[string]any, n mhc.Count) error {
-	name := c.PolicyName()
-	r.kept[name] = true
-	wants, changed := c.Policy(object, n, c.Paused() || !n.Allowed())
-	if !changed {
-		return nil
-	}
-	if object != nil {
-		if err := unlessLost(r.Objects.SavePolicy(ctx, name, wants)); err != nil {
-			r.fail("write FencePolicy "+name, err)
-		}
-		return nil
-	}
-	err := r.Objects.CreatePolicy(ctx, wants)
-	switch {
-	case errors.Is(err, kube.ErrConflict):
-		if now, err := r.Objects.PoliciesLabelled(ctx, mhc.AdoptedLabel, mhc.AdoptedValue); err != nil || now[name] != nil {
-			if err != nil {
-				r.fail("look at FencePolicy "+name, err)
-			}
-			return nil // another process was faster; the next tick compares it
-		}
-		delete(r.kept, name)
-		return &mhc.Refused{Field: "metadata.name", Why: "there is a FencePolicy " + name + " without the label " + mhc.AdoptedLabel + "=" + mhc.AdoptedValue + ": delete it, or rename this object"}
-	case err != nil:
-		r.fail("create FencePolicy "+name, err)
-		return nil
-	}
-	r.Log.Info("created a FencePolicy from a MachineHealthCheck", "function", Name, "policy", name, "from", c.From())
-	r.tell(ctx, c, eventAdopted, "nodefence answers it by FencePolicy "+name, false)
-	return nil
-}
-
 // refuse says in its status, and by an Event, why nothing follows from it.
 func (r *round) refuse(ctx context.Context, c *mhc.Check, why error) {
+	r.hold(ctx, c)
 	r.tell(ctx, c, eventRefused, "nothing is fenced for it: "+why.Error(), true)
 	if !c.Paused() {
 		r.save(ctx, c, c.RefusedStatus(why, r.now))

@@ -16,14 +16,13 @@ import (
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // HealthCheckObjects is the part of the API server's client that HealthChecks needs.
 type HealthCheckObjects interface {
-	look.Machines
-	MachineHealthChecks(ctx context.Context) ([]kube.HealthChecks, error)
+	MachineHealthChecks(ctx context.Context) []kube.HealthChecks
+	MachinesIn(ctx context.Context, group string) ([]policy.Machine, error)
 	SaveHealthCheckStatus(ctx context.Context, apiVersion string, m metav1.ObjectMeta, fields map[string]any) error
 	Nodes(ctx context.Context) ([]corev1.Node, error)
 	LabelNode(ctx context.Context, n *corev1.Node, labels map[string]any) error
@@ -33,7 +32,6 @@ type HealthCheckObjects interface {
 	DeletePolicy(ctx context.Context, name string, uid types.UID, version string) error
 	LeaseIn(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error)
 	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
-	CreateConfigMap(ctx context.Context, cm *corev1.ConfigMap) error
 	SaveConfigMap(ctx context.Context, cm *corev1.ConfigMap) error
 	ReportAbout(ctx context.Context, o corev1.ObjectReference, reporter, name, reason, message string, warning bool) error
 }
@@ -42,14 +40,16 @@ type HealthCheckObjects interface {
 // the policy is to select, and writes the object's status. What follows from an object is decided in
 // package mhc.
 //
-// A policy is there before a Node is labelled for it, and is deleted before the label is taken off. So
-// a process that dies in between leaves a policy that selects too few nodes, or a label that no policy selects,
+// A policy is there before a Node is labelled for it, and is deleted, or held, before the label is taken
+// off. So a process that dies in between leaves a policy that selects too few nodes, or a label that no policy selects,
 // and the next tick continues. A fence under way is not touched by any of it: it runs to its end by its
 // record (S25).
 type HealthChecks struct {
 	Objects HealthCheckObjects
 	// Namespace holds the ConfigMap in which it is kept since when the Leases of others stand still.
 	Namespace string
+	// Namespaces are those whose objects are answered; without any, OpenShift's own for its kind.
+	Namespaces []string
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
@@ -61,8 +61,8 @@ type HealthChecks struct {
 // leasesSeen is the ConfigMap in which it is kept what was last seen of the Leases of others.
 const leasesSeen = "nodefence-adopt-leases"
 
-// Keep brings everything up to date. If something can't be read, nothing is changed: what was not
-// seen is not gone.
+// Keep brings everything up to date. If something can't be read, nothing is changed that follows from
+// it: what was not seen is not gone. Policies that are not kept up to date hold by their age.
 func (h *HealthChecks) Keep(ctx context.Context) error {
 	r, err := h.read(ctx)
 	if err != nil {
@@ -71,9 +71,9 @@ func (h *HealthChecks) Keep(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	for _, kind := range r.kinds {
-		for _, raw := range kind.Items {
-			r.check(ctx, kind.APIVersion, raw)
+	for i := range r.kinds {
+		for _, raw := range r.kinds[i].Items {
+			r.check(ctx, &r.kinds[i], raw)
 		}
 	}
 	r.deletePolicies(ctx)
@@ -81,42 +81,64 @@ func (h *HealthChecks) Keep(ctx context.Context) error {
 	return errors.Join(r.failed...)
 }
 
+// kind is one kind of MachineHealthChecks, as it was read. With Err it has no Items.
+type kind struct {
+	kube.HealthChecks
+	mhc.Leader
+	machines []policy.Machine
+	// alive: its own controller may be. unread: an object of it can't be read at all.
+	alive, unread bool
+}
+
 // round is one look at everything, and what comes of it.
 type round struct {
 	*HealthChecks
-	kinds    []kube.HealthChecks
-	machines []policy.Machine
+	kinds    []kind
 	nodes    []corev1.Node
 	policies map[string]map[string]any
-	alive    map[string]bool
 	now      time.Time
-	// kept are the policies that stay, and marks the labels that each Node is to have.
-	kept   map[string]bool
-	marks  map[string]map[string]bool
-	failed []error
+	// kept are the policies that stay, and marks the labels that each Node is to have. The labels of a
+	// policy that is stuck stay too.
+	kept, stuck map[string]bool
+	marks       map[string]map[string]bool
+	failed      []error
 }
 
-// read reads everything; nil if no kind is served.
+// read reads everything, each kind by itself; nil if no kind is served.
 func (h *HealthChecks) read(ctx context.Context) (*round, error) {
-	r := &round{HealthChecks: h, kept: map[string]bool{}, marks: map[string]map[string]bool{}, now: h.Now()}
-	var err error
-	if r.kinds, err = h.Objects.MachineHealthChecks(ctx); err != nil {
-		return nil, err
-	}
-	if !h.note(r.kinds) {
+	r := &round{HealthChecks: h, kept: map[string]bool{}, stuck: map[string]bool{}, marks: map[string]map[string]bool{}, now: h.Now()}
+	kinds := h.Objects.MachineHealthChecks(ctx)
+	if !h.note(kinds) {
 		return nil, nil
 	}
-	if r.machines, err = h.Objects.Machines(ctx); err != nil {
-		return nil, err
-	}
+	var err error
 	if r.nodes, err = h.Objects.Nodes(ctx); err != nil {
 		return nil, err
 	}
 	if r.policies, err = h.Objects.PoliciesLabelled(ctx, mhc.AdoptedLabel, mhc.AdoptedValue); err != nil {
 		return nil, err
 	}
-	r.alive, err = h.leaders(ctx, r)
-	return r, err
+	for i, l := range mhc.Leaders {
+		k := kind{HealthChecks: kinds[i], Leader: l}
+		if k.APIVersion != "" && k.Err == nil {
+			k.machines, k.alive, k.Err = h.beside(ctx, l, r.now)
+		}
+		if k.Err != nil {
+			k.Items = nil
+			r.fail("look at the MachineHealthChecks of "+l.Group, k.Err)
+		}
+		r.kinds = append(r.kinds, k)
+	}
+	return r, nil
+}
+
+// beside reads what counts beside the objects of a kind: the Machines, and whether its own controller
+// may be alive.
+func (h *HealthChecks) beside(ctx context.Context, l mhc.Leader, now time.Time) (machines []policy.Machine, alive bool, err error) {
+	if machines, err = h.Objects.MachinesIn(ctx, l.Group); err == nil && l.Name != "" {
+		alive, err = h.alive(ctx, l, now)
+	}
+	return machines, alive, err
 }
 
 // note logs once for each kind that it is not served, and tells whether any is.
@@ -126,9 +148,9 @@ func (h *HealthChecks) note(kinds []kube.HealthChecks) (any bool) {
 	if h.unserved == nil {
 		h.unserved = map[string]bool{}
 	}
-	for i, kind := range kinds {
+	for i, k := range kinds {
 		group := mhc.Leaders[i].Group
-		missing := kind.APIVersion == ""
+		missing := k.APIVersion == "" && k.Err == nil
 		if missing && !h.unserved[group] {
 			h.Log.Info("no MachineHealthCheck is answered of a group that is not installed; each tick looks again", "function", Name, "group", group)
 		}
@@ -154,68 +176,28 @@ func (h *HealthChecks) Detail() string {
 	return "adopt mhc: no MachineHealthChecks are installed of " + strings.Join(all, ", ")
 }
 
-// leaders tells of each group whether its own controller may be alive.
-func (h *HealthChecks) leaders(ctx context.Context, r *round) (map[string]bool, error) {
+// alive tells whether a controller may be alive, and keeps what was seen of its Lease.
+func (h *HealthChecks) alive(ctx context.Context, l mhc.Leader, now time.Time) (bool, error) {
 	kept, err := h.Objects.ConfigMap(ctx, h.Namespace, leasesSeen)
 	if err != nil {
-		return nil, err
+		return true, err
 	}
-	isNew, changed := kept == nil, false
-	if isNew {
-		kept = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: leasesSeen}}
+	if kept == nil {
+		return true, fmt.Errorf("there is no ConfigMap %s/%s, in which it is kept what was seen of Lease %s: create it, without data", h.Namespace, leasesSeen, l)
 	}
-	alive, seen := map[string]bool{}, map[string]string{}
-	for i, l := range mhc.Leaders {
-		if r.kinds[i].APIVersion == "" {
-			continue
-		}
-		lease, err := h.Objects.LeaseIn(ctx, l.Namespace, l.Name)
-		if err != nil {
-			return nil, err
-		}
-		var keep string
-		if alive[l.Group], keep = mhc.Moves(kept.Data[l.Key()], lease, r.now); keep != "" {
-			seen[l.Key()] = keep
-		}
-		changed = changed || keep != kept.Data[l.Key()]
+	lease, err := h.Objects.LeaseIn(ctx, l.Namespace, l.Name)
+	if err != nil {
+		return true, err
 	}
-	switch kept.Data = seen; {
-	case !changed:
+	alive, keep := mhc.Moves(kept.Data[l.Key()], lease, now)
+	if keep == kept.Data[l.Key()] {
 		return alive, nil
-	case isNew:
-		err = h.Objects.CreateConfigMap(ctx, kept)
-	default:
-		err = h.Objects.SaveConfigMap(ctx, kept)
 	}
-	return alive, unlessLost(err) // what another process has seen counts as well
-}
-
-// deletePolicies deletes the policies of MachineHealthChecks that are gone, or are answered no more.
-func (r *round) deletePolicies(ctx context.Context) {
-	for name, o := range r.policies {
-		if r.kept[name] || !r.served(o) {
-			continue
-		}
-		m := metaOf(o)
-		if err := unlessLost(r.Objects.DeletePolicy(ctx, name, m.UID, m.ResourceVersion)); err != nil {
-			r.fail("delete FencePolicy "+name, err)
-			continue
-		}
-		r.Log.Info("deleted a FencePolicy whose MachineHealthCheck is gone, or is answered no more", "function", Name, "policy", name, "from", m.Annotations[mhc.FromAnnotation])
+	if kept.Data == nil {
+		kept.Data = map[string]string{}
 	}
-}
-
-// served tells whether the kind of object that a policy was made from was read. If the kind is not
-// installed any more, its policies stay, for a person to delete: an API server that is starting may
-// not serve it yet.
-func (r *round) served(o map[string]any) bool {
-	group, _, _ := strings.Cut(metaOf(o).Annotations[mhc.FromAnnotation], "/")
-	for i, l := range mhc.Leaders {
-		if l.Group == group {
-			return r.kinds[i].APIVersion != ""
-		}
-	}
-	return true
+	kept.Data[l.Key()] = keep
+	return alive, unlessLost(h.Objects.SaveConfigMap(ctx, kept)) // what another process has seen counts as well
 }
 
 // label sets and takes off the labels of Nodes. It takes off those alone that no policy needs.
@@ -230,7 +212,7 @@ func (r *round) label(ctx context.Context) {
 		}
 		for key := range n.Labels {
 			name, is := strings.CutPrefix(key, mhc.LabelPrefix)
-			if o, stays := r.policies[name]; is && !r.marks[n.Name][key] && (!stays || r.served(o)) {
+			if o, stays := r.policies[name]; is && !r.marks[n.Name][key] && (!stays || r.kindOf(o) != nil) && !r.stuck[name] {
 				change[key] = nil
 			}
 		}

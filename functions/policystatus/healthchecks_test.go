@@ -35,7 +35,11 @@ type cluster struct {
 	lease    *coordinationv1.Lease
 	seen     *corev1.ConfigMap
 	fails    string
-	done     []string
+	unread   map[string]bool // by group
+	// namespaces is the setting after the change; wrong, that an error is told.
+	namespaces []string
+	wrong      bool
+	done       []string
 }
 
 func (c *cluster) did(what string, args ...any) error {
@@ -53,15 +57,19 @@ func (c *cluster) took() string {
 	return all
 }
 
-func (c *cluster) Machines(context.Context) ([]policy.Machine, error) {
+func (c *cluster) MachinesIn(_ context.Context, group string) ([]policy.Machine, error) {
 	if c.fails == "machines" {
 		return nil, errors.New("forbidden")
 	}
-	return c.machines, nil
+	return slices.DeleteFunc(slices.Clone(c.machines), func(m policy.Machine) bool { return !strings.HasPrefix(m.APIVersion, group) }), nil
 }
 
-func (c *cluster) MachineHealthChecks(context.Context) (all []kube.HealthChecks, err error) {
+func (c *cluster) MachineHealthChecks(context.Context) (all []kube.HealthChecks) {
 	for _, l := range mhc.Leaders {
+		if c.unread[l.Group] {
+			all = append(all, kube.HealthChecks{APIVersion: l.Group + "/v1beta1", Err: errors.New("its webhook is down")})
+			continue
+		}
 		if c.unserved[l.Group] {
 			all = append(all, kube.HealthChecks{})
 			continue
@@ -75,7 +83,7 @@ func (c *cluster) MachineHealthChecks(context.Context) (all []kube.HealthChecks,
 		}
 		all = append(all, kind)
 	}
-	return all, nil
+	return all
 }
 
 func (c *cluster) SaveHealthCheckStatus(_ context.Context, version string, m metav1.ObjectMeta, fields map[string]any) error {
@@ -140,17 +148,13 @@ func (c *cluster) DeletePolicy(_ context.Context, name string, uid types.UID, ve
 
 func (c *cluster) LeaseIn(_ context.Context, _, name string) (*coordinationv1.Lease, error) {
 	if name != mhc.Leaders[0].Name {
-		return nil, nil
+		return nil, errors.New("the Lease of another controller")
 	}
 	return c.lease, nil
 }
 
 func (c *cluster) ConfigMap(context.Context, string, string) (*corev1.ConfigMap, error) {
 	return c.seen.DeepCopy(), nil
-}
-func (c *cluster) CreateConfigMap(_ context.Context, cm *corev1.ConfigMap) error {
-	c.seen = cm
-	return c.did("note")
 }
 func (c *cluster) SaveConfigMap(_ context.Context, cm *corev1.ConfigMap) error {
 	c.seen = cm
@@ -164,7 +168,8 @@ const checkKey = "machine.openshift.io/v1beta1/workers"
 
 // five are five nodes with Machines, under a MachineHealthCheck of OpenShift.
 func five(spec string) *cluster {
-	c := &cluster{policies: map[string]map[string]any{}, checks: map[string]map[string]any{}, unserved: map[string]bool{}}
+	c := &cluster{policies: map[string]map[string]any{}, checks: map[string]map[string]any{}, unserved: map[string]bool{}, unread: map[string]bool{}}
+	c.seen = &corev1.ConfigMap{Data: map[string]string{mhc.Leaders[0].Key(): now.Add(-time.Hour).Format(time.RFC3339) + " none", "x": "y"}}
 	for i := range 5 {
 		n := corev1.Node{}
 		n.Name, n.UID, n.Labels = fmt.Sprint("n", i), types.UID(fmt.Sprint("u", i)), map[string]string{"x": "y"}
@@ -201,7 +206,7 @@ func (c *cluster) unwell(n int) {
 func TestAMachineHealthCheckIsAnswered(t *testing.T) {
 	c := five(fourty)
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	annotate := func(value map[string]any) { c.checks[checkKey]["metadata"].(map[string]any)["annotations"] = value }
 	for _, x := range []struct {
 		name   string
@@ -245,39 +250,142 @@ func TestAMachineHealthCheckIsAnswered(t *testing.T) {
 }
 
 // TestWhoIsNotAnswered: nothing follows from an object that is refused, or that another controller
-// handles. What followed before is undone.
+// handles. Its policy is held, with what people wrote into it; it is deleted with the object alone.
 func TestWhoIsNotAnswered(t *testing.T) {
-	const undone = "delete p 1\nunlabel n0\nunlabel n1\nunlabel n2\nunlabel n3\nunlabel n4"
+	const unlabelled = "unlabel n0\nunlabel n1\nunlabel n2\nunlabel n3\nunlabel n4"
+	const held, deleted = "save up to 2 [MachineHealthCheck ns/workers]", "delete p 1"
 	moves := func(c *cluster) {
 		renewed := metav1.NewMicroTime(now)
 		c.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 	}
+	gone := func(c *cluster) { delete(c.checks, checkKey) }
 	for name, x := range map[string]struct {
 		change func(*cluster)
 		want   string
 	}{
-		"its controller is alive": {moves, "note\nevent ns/workers LeftToItsController\n" + undone},
-		"it is refused":           {func(c *cluster) { c.put(strings.Replace(fourty, "Ready", "", 1)) }, "event ns/workers CannotBeMapped\nstatus <nil> of <nil>, 0 more, False CannotBeMapped\n" + undone},
+		"its controller is alive":  {moves, "note\nevent ns/workers LeftToItsController\n" + held + "\n" + unlabelled},
+		"it is refused":            {func(c *cluster) { c.put(strings.Replace(fourty, "Ready", "", 1)) }, held + "\nevent ns/workers CannotBeMapped\nstatus <nil> of <nil>, 0 more, False CannotBeMapped\n" + unlabelled},
+		"its namespace counts not": {func(c *cluster) { c.namespaces = []string{"a", "b"} }, "event ns/workers NamespaceDoesNotCount\n" + held + "\n" + unlabelled},
+		"it can't be read at all":  {func(c *cluster) { c.checks[checkKey]["metadata"] = "x"; c.wrong = true }, held + "\n" + unlabelled},
+		"its policy can't be held": {func(c *cluster) { moves(c); c.fails = "save" }, "note\nevent ns/workers LeftToItsController"},
+		"it is gone":               {gone, deleted + "\n" + unlabelled},
 		"it is being deleted": {func(c *cluster) {
 			c.checks[checkKey]["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-		}, undone},
-		"its kind is not installed any more":  {func(c *cluster) { c.unserved[mhc.OpenShift] = true; delete(c.checks, checkKey) }, ""},
+		}, deleted + "\n" + unlabelled},
+		"its policy can't be deleted": {func(c *cluster) { gone(c); c.fails = "delete" }, held},
+		"a person's copy of its policy stays": {func(c *cluster) {
+			gone(c)
+			for _, o := range c.policies {
+				c.policies["copy"] = o
+			}
+		}, deleted + "\n" + unlabelled},
+		"its kind is not installed any more":  {func(c *cluster) { c.unserved[mhc.OpenShift] = true; gone(c) }, ""},
 		"neither kind is":                     {func(c *cluster) { c.unserved[mhc.OpenShift], c.unserved[mhc.ClusterAPI] = true, true }, ""},
-		"its policy can't be deleted":         {func(c *cluster) { delete(c.checks, checkKey); c.fails = "delete" }, strings.TrimPrefix(undone, "delete p 1\n")},
-		"somebody else's policy has its name": {func(c *cluster) { clear(c.policies); c.foreign = true }, "event ns/workers CannotBeMapped\nstatus <nil> of <nil>, 0 more, False CannotBeMapped\nunlabel n0\nunlabel n1\nunlabel n2\nunlabel n3\nunlabel n4"},
+		"its kind can't be read":              {func(c *cluster) { c.unread[mhc.OpenShift] = true; c.wrong = true }, ""},
+		"what was seen is not kept any more":  {func(c *cluster) { c.seen = nil; c.wrong = true }, ""},
+		"the other kind can't be read":        {func(c *cluster) { c.unread[mhc.ClusterAPI] = true; c.wrong = true; c.unwell(2) }, "status 3 of 5, 0 more, True <nil>"},
+		"somebody else's policy has its name": {func(c *cluster) { clear(c.policies); c.foreign = true }, "event ns/workers CannotBeMapped\nstatus <nil> of <nil>, 0 more, False CannotBeMapped\n" + unlabelled},
 	} {
 		c := five(fourty)
-		h := &HealthChecks{Objects: c, Namespace: "own", Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+		h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		for _, o := range c.policies {
+			o["spec"].(map[string]any)["mode"] = "DryRun"
+		}
 		c.took()
 		x.change(c)
-		if err := h.Keep(t.Context()); (err != nil) != (c.fails != "") {
+		if c.namespaces != nil {
+			h.Namespaces = c.namespaces
+		}
+		if err := h.Keep(t.Context()); (err != nil) != (c.fails != "" || c.wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if d := cmp.Diff(x.want, c.took()); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+		for _, o := range c.policies {
+			if mode := o["spec"].(map[string]any)["mode"]; mode != "DryRun" {
+				t.Errorf("%s: mode %v", name, mode)
+			}
+		}
+	}
+}
+
+// TestWhatPeopleWroteCountsAgain: after its controller was alive for a while, a policy has the mode and
+// the pauses that people wrote into it.
+func TestWhatPeopleWroteCountsAgain(t *testing.T) {
+	c := five(fourty)
+	at := now
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	keep := func() {
+		t.Helper()
+		if err := h.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep()
+	for _, o := range c.policies {
+		o["spec"].(map[string]any)["mode"], o["spec"].(map[string]any)["pauseRequests"] = "DryRun", []any{"me"}
+	}
+	c.lease = &coordinationv1.Lease{}
+	keep()
+	c.took()
+	at = now.Add(time.Hour)
+	keep()
+	if d := cmp.Diff("save up to 2 [me]"+labelled, c.took()); d != "" {
+		t.Error(d)
+	}
+	for _, o := range c.policies {
+		if mode := o["spec"].(map[string]any)["mode"]; mode != "DryRun" {
+			t.Errorf("mode %v", mode)
+		}
+	}
+}
+
+// TestAPolicySaysWhenItWasComputed, anew before it would hold by its age.
+func TestAPolicySaysWhenItWasComputed(t *testing.T) {
+	c := five(fourty)
+	at := now
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	for after := time.Duration(0); after < 20*time.Minute; after += time.Minute {
+		at = now.Add(after)
+		if err := h.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range c.policies {
+			if stamp := metaOf(o).Annotations[policy.ComputedAt]; !policy.Computed(stamp, at, 3*time.Minute) {
+				t.Errorf("after %s: %q", after, stamp)
+			}
+		}
+	}
+	if n := strings.Count(c.took(), "save"); n != 6 {
+		t.Errorf("written %d times", n)
+	}
+}
+
+// TestALeaseThatIsNotThere counts as gone only after that was seen for a while: its controller may be
+// about to create it.
+func TestALeaseThatIsNotThere(t *testing.T) {
+	c := five(fourty)
+	c.seen.Data = nil
+	at := now
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	for _, x := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "note\nevent ns/workers LeftToItsController"},
+		{6*time.Minute - time.Second, "event ns/workers LeftToItsController"},
+		{6 * time.Minute, "create up to 2 <nil>\nevent ns/workers Adopted\nstatus 5 of 5, 2 more, True <nil>" + labelled},
+	} {
+		at = now.Add(x.after)
+		if err := h.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(x.want, c.took()); d != "" {
+			t.Errorf("after %s: %s", x.after, d)
 		}
 	}
 }
@@ -286,7 +394,7 @@ func TestWhoIsNotAnswered(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	c := five(fourty)
 	c.raced = true
-	h := &HealthChecks{Objects: c, Namespace: "own", Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	for round, want := range []string{"status 5 of 5, 2 more, True <nil>" + labelled, ""} {
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)
@@ -301,16 +409,16 @@ func TestTwoProcesses(t *testing.T) {
 func TestALeaseThatStandsStill(t *testing.T) {
 	c := five(fourty)
 	renewed := metav1.NewMicroTime(now.Add(-time.Hour))
-	c.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
+	c.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: new(int32(60))}}
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	for _, x := range []struct {
 		after time.Duration
 		want  string
 	}{
 		{0, "note\nevent ns/workers LeftToItsController"},
-		{59 * time.Second, "event ns/workers LeftToItsController"},
-		{time.Minute, "create up to 2 <nil>\nevent ns/workers Adopted\nstatus 5 of 5, 2 more, True <nil>" + labelled},
+		{119 * time.Second, "event ns/workers LeftToItsController"},
+		{2 * time.Minute, "create up to 2 <nil>\nevent ns/workers Adopted\nstatus 5 of 5, 2 more, True <nil>" + labelled},
 	} {
 		at = now.Add(x.after)
 		if err := h.Keep(t.Context()); err != nil {
@@ -327,7 +435,7 @@ func TestAKindThatIsNotInstalled(t *testing.T) {
 	c := five(fourty)
 	c.unserved[mhc.ClusterAPI] = true
 	var log strings.Builder
-	h := &HealthChecks{Objects: c, Namespace: "own", Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for range 3 {
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)

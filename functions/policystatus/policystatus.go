@@ -55,15 +55,19 @@ func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error
 // fails does not keep the others from being tried.
 func (w *Writer) Write(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
-	var adopted error
+	err := w.writeStatuses(ctx)
 	if w.HealthChecks != nil {
-		adopted = w.HealthChecks.Keep(ctx)
+		err = errors.Join(err, w.HealthChecks.Keep(ctx)) // last: no status waits for what others wrote
 	}
+	return err
+}
+
+func (w *Writer) writeStatuses(ctx context.Context) error {
 	fences, err := w.Objects.Fences(ctx)
 	if err != nil {
-		return errors.Join(adopted, fmt.Errorf("look at the fences: %w", err))
+		return fmt.Errorf("look at the fences: %w", err)
 	}
-	return errors.Join(adopted, w.writePolicies(ctx, fences, w.Now()), w.writeLedger(ctx))
+	return errors.Join(w.writePolicies(ctx, fences, w.Now()), w.writeLedger(ctx))
 }
 
 // Run writes at every tick until ctx ends.

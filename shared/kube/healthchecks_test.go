@@ -37,17 +37,38 @@ func TestMachineHealthChecks(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`)
 		})
-		all, err := client.MachineHealthChecks(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []string
-		for _, kind := range all {
+		for _, kind := range client.MachineHealthChecks(t.Context()) {
+			if kind.Err != nil {
+				t.Error(kind.Err)
+			}
 			got = append(got, fmt.Sprint(kind.APIVersion, "=", len(kind.Items)))
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%v: %v, want %s", c.served, got, c.want)
 		}
+	}
+}
+
+// TestOneKindCanNotBeRead: the other one is read all the same, and so are its Machines.
+func TestOneKindCanNotBeRead(t *testing.T) {
+	client := fakeServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/apis/machine.openshift.io/") {
+			_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"a"}}]}`)
+			return
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403}`)
+	})
+	all := client.MachineHealthChecks(t.Context())
+	if len(all) != 2 || all[0].Err != nil || len(all[0].Items) != 1 || all[1].Err == nil || all[1].APIVersion == "" {
+		t.Errorf("%+v", all)
+	}
+	if m, err := client.MachinesIn(t.Context(), "machine.openshift.io"); err != nil || len(m) != 1 || m[0].APIVersion != "machine.openshift.io/v1beta1" {
+		t.Errorf("%+v %v", m, err)
+	}
+	if m, err := client.MachinesIn(t.Context(), "cluster.x-k8s.io"); err == nil {
+		t.Errorf("%+v", m)
 	}
 }
 

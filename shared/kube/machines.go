@@ -33,27 +33,32 @@ type HealthChecks struct {
 	// APIVersion is the version in which they were read; empty if none is served.
 	APIVersion string
 	Items      []json.RawMessage `json:"items"`
+	// Err is why they can't be read; the other kind may be read.
+	Err error `json:"-"`
 }
 
 // MachineHealthChecks reads all MachineHealthChecks, by kind.
-func (c *Client) MachineHealthChecks(ctx context.Context) (all []HealthChecks, err error) {
+func (c *Client) MachineHealthChecks(ctx context.Context) (all []HealthChecks) {
 	for _, versions := range healthCheckKinds {
-		var kind HealthChecks
-		for _, path := range versions {
-			l, err := list[HealthChecks](ctx, c, path)
-			if apierrors.IsNotFound(err) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			kind = *l
-			kind.APIVersion = strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machinehealthchecks")
-			break
-		}
-		all = append(all, kind)
+		all = append(all, c.healthChecks(ctx, versions))
 	}
-	return all, nil
+	return all
+}
+
+func (c *Client) healthChecks(ctx context.Context, versions []string) HealthChecks {
+	for _, path := range versions {
+		l, err := list[HealthChecks](ctx, c, path)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		version := strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machinehealthchecks")
+		if err != nil {
+			return HealthChecks{APIVersion: version, Err: err}
+		}
+		l.APIVersion = version
+		return *l
+	}
+	return HealthChecks{}
 }
 
 // SaveHealthCheckStatus writes these fields into the status of a MachineHealthCheck, by
@@ -78,6 +83,16 @@ func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error)
 		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// MachinesIn reads all Machines of one group; none if it is not installed.
+func (c *Client) MachinesIn(ctx context.Context, group string) (all []policy.Machine, err error) {
+	for _, versions := range machineKinds {
+		if strings.HasPrefix(versions[0], "/apis/"+group+"/") {
+			all, _, err = c.machinesOfKind(ctx, versions)
+		}
+	}
+	return all, err
 }
 
 // MachineNamed reads a Machine of one of these kinds, in this version; nil where there is none, or no

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,8 @@ type checks struct {
 	*world
 	apiVersion, namespace string
 	api                   dynamic.ResourceInterface
+	// keep answers them at each look, where nodefence does not run.
+	keep func()
 }
 
 // healthChecks installs the kind, and takes away the policy that would decide for all nodes.
@@ -64,6 +67,9 @@ func (c *checks) apply(name, labels, spec string) {
 // says is the status of one: healthy of all, how many more, and its condition.
 func (c *checks) says(name string) string {
 	c.t.Helper()
+	if c.keep != nil {
+		c.keep()
+	}
 	o, err := c.api.Get(c.ctx, name, metav1.GetOptions{})
 	must(c.t, err)
 	status, _, _ := unstructured.NestedMap(o.Object, "status")
@@ -94,6 +100,13 @@ func (c *checks) policy(name string) *api.FencePolicy {
 	p, err := c.Fences.Policy(c.ctx, c.check(name).PolicyName())
 	must(c.t, err)
 	return p
+}
+
+// held tells whether the policy of one is there, and paused by it.
+func (c *checks) held(name string) bool {
+	c.t.Helper()
+	p := c.policy(name)
+	return p != nil && slices.Equal(p.Spec.PauseRequests, []string{"MachineHealthCheck " + c.namespace + "/" + name})
 }
 
 func (c *checks) check(name string) *mhc.Check {
@@ -129,6 +142,15 @@ func (c *checks) events(name string) string {
 // adopting switches the answers on.
 func adopting(o *local.Options) { o.Settings.Adopt = adopt.Kinds{adopt.MHC} }
 
+// unled: no Lease of the objects' own controller was seen for a long time.
+func (w *world) unled() {
+	w.t.Helper()
+	_, err := w.Kube.CoreV1().ConfigMaps("nodefence-system").Create(w.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "nodefence-adopt-leases"}, Data: map[string]string{mhc.Leaders[0].Key(): "2026-01-02T03:04:05Z none"},
+	}, metav1.CreateOptions{})
+	must(w.t, err)
+}
+
 // TestMachineHealthCheck: OpenShift's object, as its users apply it. A node that is lost has its
 // Machine deleted, through the gate, and its work starts elsewhere only after the cloud says that the
 // instance has ended (S1, S2). The object's status says what its own controller would. With the object
@@ -137,6 +159,7 @@ func TestMachineHealthCheck(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	m, endpoint := w.instances()
 	c := w.healthChecks("openshift.yaml", "machine.openshift.io/v1beta1", machineNamespace)
+	w.unled()
 	db := w.database(1)
 	w.endsByMachine(db, endpoint)
 	all, err := m.api.List(w.ctx, metav1.ListOptions{})
@@ -240,7 +263,8 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 	account.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-policystatus", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	client, err := kube.New(account)
 	must(t, err)
-	h := &policystatus.HealthChecks{Objects: client, Namespace: "nodefence-system", Now: client.Clock().Now, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+	var later time.Duration
+	h := &policystatus.HealthChecks{Objects: client, Namespace: "nodefence-system", Now: func() time.Time { return client.Clock().Now().Add(later) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
 	now := metav1.NowMicro()
 	l, err := w.Kube.CoordinationV1().Leases(machineNamespace).Create(w.ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "cluster-api-provider-healthcheck-leader"},
@@ -255,6 +279,11 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 
 	must(t, w.Kube.CoordinationV1().Leases(machineNamespace).Delete(w.ctx, l.Name, metav1.DeleteOptions{}))
 	must(t, h.Keep(w.ctx))
+	if c.policy("workers") != nil {
+		t.Error("its controller counts as gone as soon as its Lease is")
+	}
+	later = 7 * time.Minute
+	must(t, h.Keep(w.ctx))
 	if says := c.says("workers"); says != "0 of 3, 0 more, RemediationAllowed True - -" || c.policy("workers") == nil { // their Machines name no node yet
 		t.Errorf("%s, %+v", says, c.policy("workers"))
 	}
@@ -262,7 +291,7 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 	must(t, err)
 	c.apply("workers", "", `{selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 500ms}]}`)
 	must(t, h.Keep(w.ctx))
-	if says := c.says("workers"); says != "0 of 3, 0 more, RemediationAllowed False CannotBeMapped Warning" || c.policy("workers") != nil || c.marked("workers") != "" {
+	if says := c.says("workers"); says != "0 of 3, 0 more, RemediationAllowed False CannotBeMapped Warning" || !c.held("workers") || c.marked("workers") != "" {
 		t.Errorf("%s, %+v, %s", says, c.policy("workers"), c.marked("workers"))
 	}
 	if got := c.events("workers"); got != "Adopted CannotBeMapped LeftToItsController" {
@@ -291,9 +320,13 @@ func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
 			_, err := w.Kube.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}}, metav1.CreateOptions{})
 			must(t, err)
 			machines := w.capiMachines(version, "clusters")
-			w.start(adopting)
+			h := &policystatus.HealthChecks{Objects: w.Fences, Namespaces: []string{"clusters"}, Now: func() time.Time { return w.Fences.Clock().Now().Add(3 * time.Minute) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+			c.keep = func() { must(t, h.Keep(w.ctx)) }
 			c.apply("theirs", "", x.spec)
-			w.until("it to be told", func() (bool, error) { return c.events("theirs") == "LeftToItsController", nil })
+			c.keep()
+			if got := c.events("theirs"); got != "LeftToItsController" {
+				t.Errorf("events %s", got)
+			}
 			must(t, c.api.Delete(w.ctx, "theirs", metav1.DeleteOptions{}))
 
 			c.apply("ours", "cluster.x-k8s.io/watch-filter: nodefence", x.spec)
@@ -304,13 +337,20 @@ func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
 			must(t, err)
 			c.untilItSays("ours", "2 of 3, 1 more, RemediationAllowed "+x.allowed)
 			w.until("its policy to select the nodes", func() (bool, error) {
+				c.keep()
 				p := c.policy("ours")
 				return p != nil && c.marked("ours") == "node-0 node-1 node-2" && p.Spec.Limits.MaxUnhealthy.IntVal == 2, nil
 			})
 			c.apply("ours", "cluster.x-k8s.io/watch-filter: nodefence", x.refused)
 			c.untilItSays("ours", "2 of 3, 0 more, RemediationAllowed "+x.cannot)
+			w.until("its policy to be held", func() (bool, error) {
+				c.keep()
+				return c.held("ours") && c.marked("ours") == "", nil
+			})
+			must(t, c.api.Delete(w.ctx, "ours", metav1.DeleteOptions{}))
 			w.until("what followed from it to be gone", func() (bool, error) {
-				return c.policy("ours") == nil && c.marked("ours") == "", nil
+				c.keep()
+				return c.policy("ours") == nil, nil
 			})
 		})
 	}

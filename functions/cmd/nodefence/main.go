@@ -49,6 +49,8 @@ It takes no other arguments. It is configured by its environment:
                                request and resync (nodefence-system)
   NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
                                they are: mhc, MachineHealthChecks; read by policystatus (none)
+  NODEFENCE_ADOPT_NAMESPACES   namespaces, by commas, whose objects are adopted (openshift-machine-api
+                               for OpenShift's kind, none for Cluster API's)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)

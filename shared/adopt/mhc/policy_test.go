@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 const ofWorkers = `{"selector":{"matchLabels":{"pool":"a"}},"unhealthyConditions":[{"type":"Ready","status":"Unknown","timeout":"300s"}],"maxUnhealthy":"40%"`
@@ -26,7 +27,7 @@ func workers(t *testing.T, rest string) *Check {
 
 // TestPolicy: what follows, as it is typed.
 func TestPolicy(t *testing.T) {
-	deletes := `"machines":{"selector":{"matchLabels":{"pool":"a"}},"namespace":"ns","startupTimeout":"10m0s","withoutNode":"Delete"}`
+	deletes := `"machines":{"selector":{"matchLabels":{"pool":"a"},"matchExpressions":[{"key":"cluster.x-k8s.io/cluster-name","operator":"DoesNotExist"}]},"namespace":"ns","startupTimeout":"10m0s","withoutNode":"Delete"}`
 	name := workers(t, "").PolicyName()
 	full := func(action, machines, max, rest string) string {
 		return `{"selector":{"matchLabels":{"machine-health-check.nodefence.io/` + name + `":"true"}},"unhealthyConditions":[{"type":"Ready","status":"Unknown","duration":"5m0s"}],` +
@@ -45,7 +46,7 @@ func TestPolicy(t *testing.T) {
 	} {
 		check := workers(t, c.spec)
 		check.Annotations = map[string]string{remediation: c.strategy}
-		o, changed := check.Policy(nil, Count{To: 2}, c.hold)
+		o, changed := check.Policy(nil, Count{To: 2}, c.hold, now)
 		got, err := json.Marshal(o)
 		if err != nil || !changed {
 			t.Fatal(err, changed)
@@ -54,7 +55,7 @@ func TestPolicy(t *testing.T) {
 		if err := json.Unmarshal(got, &typed); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal([]byte(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicy","metadata":{"name":"`+name+`","labels":{"nodefence.io/adopted-from":"machine-health-check"},"annotations":{"nodefence.io/machine-health-check":"machine.openshift.io/ns/workers"}},"spec":`+c.want+`}`), &want); err != nil {
+		if err := json.Unmarshal([]byte(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicy","metadata":{"name":"`+name+`","labels":{"nodefence.io/adopted-from":"machine-health-check"},"annotations":{"nodefence.io/machine-health-check":"machine.openshift.io/ns/workers","nodefence.io/computed-at":"2026-01-02T03:04:05Z"}},"spec":`+c.want+`}`), &want); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, typed); d != "" {
@@ -67,9 +68,11 @@ func TestPolicy(t *testing.T) {
 // of the policy is theirs.
 func TestPolicyOfPeople(t *testing.T) {
 	check := workers(t, "")
-	made, _ := check.Policy(nil, Count{To: 2}, true)
-	if _, changed := check.Policy(made, Count{To: 2}, true); changed {
-		t.Error("what is as it should be is written again")
+	made, _ := check.Policy(nil, Count{To: 2}, true, now)
+	for after, want := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + time.Second: true} {
+		if _, changed := check.Policy(made, Count{To: 2}, true, now.Add(after)); changed != want {
+			t.Errorf("what is as it should be, after %s: written again: %v", after, changed)
+		}
 	}
 	spec := made["spec"].(map[string]any)
 	spec["mode"], spec["kept"], spec["precedence"] = "DryRun", true, 7.
@@ -78,11 +81,14 @@ func TestPolicyOfPeople(t *testing.T) {
 	spec["selector"] = map[string]any{}
 	spec["action"] = "Isolate"
 	before, _ := json.Marshal(made)
-	now, changed := check.Policy(made, Count{To: 3}, false)
-	if after, _ := json.Marshal(made); !changed || string(before) != string(after) {
+	after, changed := check.Policy(made, Count{To: 3}, false, now.Add(time.Second))
+	if as, _ := json.Marshal(made); !changed || string(before) != string(as) {
 		t.Error("the object itself was changed, or nothing was")
 	}
-	is := now["spec"].(map[string]any)
+	if at := after["metadata"].(map[string]any)["annotations"].(map[string]any)[policy.ComputedAt]; at != "2026-01-02T03:04:06Z" {
+		t.Errorf("computed at %v", at)
+	}
+	is := after["spec"].(map[string]any)
 	want := map[string]any{
 		"mode": "DryRun", "kept": true, "precedence": 7., "pauseRequests": []any{"me"}, "limits": map[string]any{"maxUnhealthy": 3., "maxConcurrent": 4.},
 		"action": "PowerOff", "selector": map[string]any{"matchLabels": map[string]any{check.Label(): "true"}},
@@ -90,6 +96,67 @@ func TestPolicyOfPeople(t *testing.T) {
 	}
 	if d := cmp.Diff(want, is); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestHeld: one that is not answered holds its policy, and changes nothing else.
+func TestHeld(t *testing.T) {
+	check := &Check{}
+	check.APIVersion, check.Kind, check.Namespace, check.Name = openshift, "MachineHealthCheck", "ns", "workers"
+	object := map[string]any{"spec": map[string]any{"mode": "DryRun", "pauseRequests": []any{"me"}}}
+	held, changed := check.Held(object)
+	want := map[string]any{"spec": map[string]any{"mode": "DryRun", "pauseRequests": []any{"me", "MachineHealthCheck ns/workers"}}}
+	if d := cmp.Diff(want, held); d != "" || !changed {
+		t.Error(changed, d)
+	}
+	if _, changed = check.Held(held); changed {
+		t.Error("it is held again")
+	}
+}
+
+// TestMade: a copy by another name was not made from the object that it names.
+func TestMade(t *testing.T) {
+	check := workers(t, "")
+	if c, made := Made(check.PolicyName(), check.From()); !made || c.From() != check.From() {
+		t.Errorf("%v %+v", made, c)
+	}
+	for _, x := range [][2]string{{"mine", check.From()}, {check.PolicyName(), ""}, {check.PolicyName(), "a/b/c"}} {
+		if _, made := Made(x[0], x[1]); made {
+			t.Errorf("%v", x)
+		}
+	}
+}
+
+// TestClusterAPI: a Machine without a node is reported alone, because spec.paused of its Cluster is
+// not read; and its selector stays as it is.
+func TestClusterAPI(t *testing.T) {
+	check, err := Read(newer, raw(`{"clusterName":"c","selector":{},"checks":{"unhealthyNodeConditions":[{"type":"R","status":"True","timeoutSeconds":5}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := check.Policy(nil, Count{}, false, now)
+	want := map[string]any{"namespace": "ns", "startupTimeout": "10m0s", "withoutNode": "Report", "selector": map[string]any{"matchLabels": map[string]any{"cluster.x-k8s.io/cluster-name": "c"}}}
+	if d := cmp.Diff(want, o["spec"].(map[string]any)["machines"]); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestCounts: only namespaces that are named, and OpenShift's own for its kind where none is (S20: who
+// may have a node fenced).
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		version, namespace string
+		set                []string
+		want               bool
+	}{
+		{openshift, "openshift-machine-api", nil, true}, {openshift, "team", nil, false}, {newer, "openshift-machine-api", nil, false}, {newer, "team", nil, false},
+		{openshift, "openshift-machine-api", []string{"team"}, false}, {openshift, "team", []string{"a", "team"}, true}, {newer, "team", []string{"team"}, true}, {newer, "a", []string{"team"}, false},
+	} {
+		check := &Check{}
+		check.APIVersion, check.Namespace = c.version, c.namespace
+		if got := check.Counts(c.set); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }
 
@@ -106,6 +173,10 @@ func TestMoves(t *testing.T) {
 	if !alive || keep == "" {
 		t.Errorf("seen for the first time: %v %q", alive, keep)
 	}
+	alive, none := Moves("", nil, now)
+	if !alive || none == "" {
+		t.Errorf("it is not there at the first look: %v %q", alive, none)
+	}
 	for name, c := range map[string]struct {
 		kept  string
 		lease *coordinationv1.Lease
@@ -113,7 +184,10 @@ func TestMoves(t *testing.T) {
 		alive bool
 		same  bool
 	}{
-		"none":                         {keep, nil, 0, false, false},
+		"it is not there any more":     {keep, nil, time.Hour, true, false},
+		"nor was it":                   {none, nil, 6*time.Minute - time.Second, true, true},
+		"nor was it, at its time":      {none, nil, 6 * time.Minute, false, true},
+		"it was created":               {none, lease("a", long), time.Hour, true, false},
 		"before its time":              {keep, lease("a", long), 74 * time.Second, true, true},
 		"at its time":                  {keep, lease("a", long), 75 * time.Second, false, true},
 		"it was renewed":               {keep, lease("a", long.Add(time.Second)), time.Hour, true, false},
@@ -145,7 +219,7 @@ func TestWhose(t *testing.T) {
 		"ours":                            {newer, "nodefence", `{}`, time.Hour, true, ""},
 		"ours, and new":                   {newer, "nodefence", `{}`, time.Minute, true, "it is new"},
 		"ours, after two minutes":         {newer, "nodefence", `{}`, 2 * time.Minute, true, ""},
-		"ours, and nobody else runs":      {newer, "nodefence", `{}`, 0, false, ""},
+		"ours, new, and no Lease moves":   {newer, "nodefence", `{}`, 2*time.Minute - time.Second, false, "it is new"},
 		"it was observed":                 {older, "nodefence", `{"observedGeneration":1}`, time.Hour, false, "Cluster API's controller has written"},
 		"it was looked at":                {newer, "nodefence", `{"conditions":[{"type":"Paused"}]}`, time.Hour, false, "Cluster API's controller has written"},
 		"it was looked at, v1beta1":       {older, "nodefence", `{"v1beta2":{"conditions":[{"type":"Paused"}]}}`, time.Hour, false, "Cluster API's controller has written"},

@@ -48,8 +48,12 @@ func selectorOf(s metav1.LabelSelector, cluster string) (api.LabelSelector, erro
 	if _, err := metav1.LabelSelectorAsSelector(&s); err != nil {
 		return api.LabelSelector{}, refused(field, "can't be read: %v", err)
 	}
-	if len(s.MatchLabels) > mostLabels || len(s.MatchExpressions) > mostExpressions {
-		return api.LabelSelector{}, refused(field, "has more than %d labels (a cluster's name is one) or %d expressions", mostLabels, mostExpressions)
+	expressions := mostExpressions
+	if cluster == "" {
+		expressions-- // one more is added to OpenShift's
+	}
+	if len(s.MatchLabels) > mostLabels || len(s.MatchExpressions) > expressions {
+		return api.LabelSelector{}, refused(field, "has more than %d labels (a cluster's name is one) or %d expressions", mostLabels, expressions)
 	}
 	to := api.LabelSelector{MatchLabels: s.MatchLabels}
 	for _, e := range s.MatchExpressions {

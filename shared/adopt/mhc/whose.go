@@ -4,19 +4,34 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// Leader is the Lease of the controller that the objects of a group are written for.
+// Leader is the Lease of the controller that the objects of a group are written for. That of Cluster
+// API's is not looked at: it says nothing of who answers an object (Whose).
 type Leader struct{ Group, Namespace, Name string }
 
-// Leaders are the Leases of the two controllers, as their own manifests have them.
+// Leaders has an element for each group. The Lease is what the controller's own manifests have.
 var Leaders = []Leader{
-	{OpenShift, "openshift-machine-api", "cluster-api-provider-healthcheck-leader"},
-	{ClusterAPI, "capi-system", "controller-leader-election-capi"},
+	{OpenShift, openshiftNamespace, "cluster-api-provider-healthcheck-leader"},
+	{Group: ClusterAPI},
+}
+
+// openshiftNamespace is where OpenShift has its Machines, its MachineHealthChecks and their controller.
+const openshiftNamespace = "openshift-machine-api"
+
+// Counts tells whether objects of its namespace are answered, by the setting. Whoever writes such an
+// object has nodes fenced, so no other namespace than OpenShift's own counts unless it is named (S20:
+// who may have a node fenced).
+func (c *Check) Counts(namespaces []string) bool {
+	if len(namespaces) == 0 {
+		return c.Group() == OpenShift && c.Namespace == openshiftNamespace
+	}
+	return slices.Contains(namespaces, c.Namespace)
 }
 
 func (l Leader) String() string { return l.Namespace + "/" + l.Name }
@@ -28,24 +43,31 @@ func (l Leader) Key() string { return l.Namespace + "." + l.Name }
 // taken, until its holder counts as gone.
 const standsFor = time.Minute
 
+// unsaid is the time for which a Lease is taken where nothing says it: where there is none, or it has
+// none. It is longer than any that OpenShift takes its own for.
+const unsaid = 5 * time.Minute
+
+// absent is what is kept of a Lease that is not there.
+const absent = "none"
+
 // Moves tells whether a controller may be alive, and what is to be kept of its Lease until the next
 // look. A Lease is dead once it has been seen to stand still for its own duration and a minute, by
 // what was seen of it at two looks, and never by comparing the time that its holder wrote with a
-// clock (S30: by what is observed). One that is seen for the first time moves. There is no holder
-// where there is no Lease.
+// clock (S30: by what is observed). One that is seen for the first time moves. So does one that is not
+// there: it may be about to be created, as at an upgrade.
 func Moves(kept string, l *coordinationv1.Lease, now time.Time) (alive bool, keep string) {
-	if l == nil {
-		return false, ""
+	is := absent
+	if l != nil {
+		is = mark(l)
 	}
-	is := mark(l)
 	since, was, _ := strings.Cut(kept, " ")
 	at, err := time.Parse(time.RFC3339, since)
 	if err != nil || was != is || at.After(now) {
 		return true, now.UTC().Format(time.RFC3339) + " " + is
 	}
-	wait := standsFor
-	if d := l.Spec.LeaseDurationSeconds; d != nil && *d > 0 {
-		wait += time.Duration(*d) * time.Second
+	wait := standsFor + unsaid
+	if l != nil && l.Spec.LeaseDurationSeconds != nil && *l.Spec.LeaseDurationSeconds > 0 {
+		wait = standsFor + time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second
 	}
 	return now.Sub(at) < wait, kept
 }
@@ -85,7 +107,7 @@ func (c *Check) Whose(l Leader, alive bool, now time.Time) string {
 		return fmt.Sprintf("Cluster API's controller handles it. Name a FenceRequestTemplate in it, or run Cluster API with --watch-filter and label it %s=%s", watchFilter, ours)
 	case c.handled():
 		return "Cluster API's controller has written to its status: run it with --watch-filter, and create this object again"
-	case alive && now.Sub(c.CreationTimestamp.Time) < unnoticed:
+	case now.Sub(c.CreationTimestamp.Time) < unnoticed:
 		return fmt.Sprintf("it is new, and Cluster API's controller may be about to handle it: that shows after %s", unnoticed)
 	}
 	return ""
