@@ -355,7 +355,7 @@ func TestAPolicySaysWhenItWasComputed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range c.policies {
-			if stamp := metaOf(o).Annotations[policy.ComputedAt]; !policy.Computed(stamp, at, 3*time.Minute) {
+			if stamp := metaOf(o).Annotations[policy.ComputedAt]; !policy.Stamp(stamp).Within(3*time.Minute, at) {
 				t.Errorf("after %s: %q", after, stamp)
 			}
 		}

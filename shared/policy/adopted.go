@@ -22,15 +22,17 @@ const ComputedFor = 5 * time.Minute
 // Pauses are the names of those that pause a policy now. An adopted policy that nobody keeps up to date
 // is paused by that.
 func Pauses(p *api.FencePolicy, now time.Time) []string {
-	if _, is := p.Labels[AdoptedLabel]; !is || Computed(p.Annotations[ComputedAt], now, ComputedFor) {
+	if _, is := p.Labels[AdoptedLabel]; !is || Stamp(p.Annotations[ComputedAt]).Within(ComputedFor, now) {
 		return p.Spec.PauseRequests
 	}
 	return append(slices.Clone(p.Spec.PauseRequests), "the age of annotation "+ComputedAt+": policystatus keeps the policy up to date no more; see that it runs with NODEFENCE_ADOPT, or delete the policy, or take label "+AdoptedLabel+" off it")
 }
 
-// Computed tells whether a time, as the annotation has it, is not older than this. One that is ahead
-// by more is not believed.
-func Computed(at string, now time.Time, within time.Duration) bool {
-	t, err := time.Parse(time.RFC3339, at)
+// Stamp is a time as the annotation ComputedAt has it.
+type Stamp string
+
+// Within tells whether it is not older than this. One that is ahead by more is not believed.
+func (s Stamp) Within(within time.Duration, now time.Time) bool {
+	t, err := time.Parse(time.RFC3339, string(s))
 	return err == nil && now.Sub(t).Abs() <= within
 }

@@ -65,7 +65,7 @@ func (c *Check) Policy(object map[string]any, n Count, hold bool, at time.Time) 
 	set(now, float64(min(n.To, most)), "spec", "limits", "maxUnhealthy")
 	c.paused(now, hold)
 	stamps := now["metadata"].(map[string]any)["annotations"].(map[string]any)
-	if was, _ := stamps[policy.ComputedAt].(string); !equality.Semantic.DeepEqual(object, now) || !policy.Computed(was, at, stampAge) {
+	if was, _ := stamps[policy.ComputedAt].(string); !equality.Semantic.DeepEqual(object, now) || !policy.Stamp(was).Within(stampAge, at) {
 		stamps[policy.ComputedAt] = at.UTC().Format(time.RFC3339)
 	}
 	return now, !equality.Semantic.DeepEqual(object, now)
