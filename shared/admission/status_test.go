@@ -13,6 +13,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // TestPolicyStatus: why a node is not being fenced stands in its policy, in words.
@@ -175,6 +176,9 @@ func TestPolicyStatusFigures(t *testing.T) {
 		}, 0, nil},
 		"a pause": {func(p *api.FencePolicy, _ *admission.Picture, _ *api.FenceLedger) {
 			p.Spec.PauseRequests = []string{"me"}
+		}, 0, nil},
+		"nobody keeps it up to date": {func(p *api.FencePolicy, _ *admission.Picture, _ *api.FenceLedger) {
+			p.Labels = map[string]string{policy.AdoptedLabel: "x"}
 		}, 0, nil},
 		"a storm": {func(_ *api.FencePolicy, c *admission.Picture, l *api.FenceLedger) {
 			for i := range 5 {
