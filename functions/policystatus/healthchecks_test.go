@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -387,6 +388,30 @@ func TestALeaseThatIsNotThere(t *testing.T) {
 		if d := cmp.Diff(x.want, c.took()); d != "" {
 			t.Errorf("after %s: %s", x.after, d)
 		}
+	}
+}
+
+// first notes when the statuses are written.
+type first struct {
+	*shown
+	c *cluster
+}
+
+func (f first) Fences(ctx context.Context) ([]api.NodeFence, error) {
+	_ = f.c.did("statuses")
+	return f.shown.Fences(ctx)
+}
+
+// TestStatusesComeFirst: they do not wait for what others wrote.
+func TestStatusesComeFirst(t *testing.T) {
+	c := five(fourty)
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	w := &Writer{Objects: first{&shown{}, c}, HealthChecks: h, Now: h.Now, Log: h.Log}
+	if err := w.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if did := c.took(); !strings.HasPrefix(did, "statuses\ncreate") {
+		t.Error(did)
 	}
 }
 
