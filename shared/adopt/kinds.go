@@ -56,5 +56,11 @@ func Parse(list string) (Kinds, error) {
 	return all, nil
 }
 
+// Decode reads them from the environment.
+func (k *Kinds) Decode(list string) (err error) {
+	*k, err = Parse(list)
+	return err
+}
+
 // words are the kinds for a message.
 func (k Kinds) words() string { return strings.ReplaceAll(k.String(), ",", " or ") }
