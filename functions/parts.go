@@ -12,10 +12,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/resync"
+	kinds "github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/gce"
@@ -48,6 +51,7 @@ type Parts struct {
 	// lists has the ConfigMaps of nodes' devices for all functions of this process.
 	lists  *binding.Lists
 	resync *resync.Resyncer
+	adopts *adopt.Adopter
 }
 
 // NewParts connects to the API server and finds the cluster's name.
@@ -62,11 +66,13 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 		}
 	}
 	tellClocksApart(client.Clock(), log, reg)
-	return Parts{
+	p := Parts{
 		Settings: s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
-	}, nil
+	}
+	p.adopts = p.Adopter() // one for all clocks: it keeps what it has seen of a Lease
+	return p, nil
 }
 
 // DriversIn returns the drivers of this build, for one cluster.
@@ -78,8 +84,34 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists,
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(),
 	}
+}
+
+// farNamespaces are the namespaces whose FenceAgentsRemediations count; none if they are not
+// adopted.
+func (p Parts) farNamespaces() ask.Namespaces {
+	if !p.Adopt.Has(kinds.FAR) {
+		return nil
+	}
+	return p.RequestNamespaces
+}
+
+// Detail says for /readyz what is switched on and can't work yet; empty if all can.
+func (p Parts) Detail() string {
+	if a := p.Adopter(); a != nil && (p.Function == "" || p.Function == adopt.Name) {
+		return a.Detail()
+	}
+	return ""
+}
+
+// Adopter makes the function adopt, for any clock; nil if nothing is adopted.
+func (p Parts) Adopter() *adopt.Adopter {
+	if p.adopts != nil || len(p.farNamespaces()) == 0 {
+		return p.adopts
+	}
+	clock := p.Client.Clock()
+	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
 }
 
 // checker returns a function's part in reading the devices of healthy nodes.

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/policystatus"
@@ -45,6 +46,9 @@ func Serve(p Parts) (s Served, err error) {
 	}
 	if p.Function == resync.Name && p.Sender == nil {
 		return s, errors.New("NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL")
+	}
+	if p.Function == adopt.Name && p.Adopter() == nil {
+		return s, errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
 	}
 	if p.Self, err = p.node(); err != nil {
 		return s, err
@@ -96,7 +100,7 @@ func Handlers(p Parts) map[string]run.Handler {
 	}
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
-		if name == resync.Name && p.Sender == nil {
+		if name == resync.Name && p.Sender == nil || name == adopt.Name && p.Adopter() == nil {
 			continue
 		}
 		all[name] = p.known(name, build(p))
@@ -136,6 +140,9 @@ func (p Parts) Clocks() (all []Clock) {
 	}
 	if serves(policystatus.Name) {
 		all = append(all, func(ctx context.Context) { p.statuses().Run(ctx, policystatus.Tick) })
+	}
+	if a := p.Adopter(); serves(adopt.Name) && a != nil {
+		all = append(all, func(ctx context.Context) { a.Run(ctx, adopt.Tick) })
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/ask"
 )
 
@@ -34,6 +35,9 @@ type Settings struct {
 	// RequestNamespaces are the namespaces whose FenceRequests count, divided by commas. A
 	// FenceRequest in another namespace is left alone.
 	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
+	// Adopt are the kinds of other projects' objects that are answered as they are, divided by
+	// commas: far. Those of RequestNamespaces count.
+	Adopt adopt.Kinds `envconfig:"NODEFENCE_ADOPT"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// DeniedRest is how long the checks leave a device alone after it has refused the

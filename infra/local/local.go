@@ -141,6 +141,7 @@ func (l *Local) HTTP() http.Handler {
 	return run.Mux(run.HTTP(take, run.HTTPOptions{Logger: l.log}), run.Probes{
 		Live:    l.Broker.Health,
 		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
+		Detail:  l.parts.Detail,
 		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),
 	})
 }

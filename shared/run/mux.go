@@ -12,6 +12,9 @@ type Probes struct {
 	Live func(ctx context.Context) error
 	// Ready says what is missing until events can be accepted; nil is always ready.
 	Ready func(ctx context.Context) error
+	// Detail says what is switched on and can't work yet, though events can be accepted; empty, or
+	// nil, if all can.
+	Detail func() string
 	// Metrics serves /metrics; without it there is no such path. It is a plain handler, so
 	// that this package does not depend on the library behind it.
 	Metrics http.Handler
@@ -24,8 +27,8 @@ func Mux(events http.Handler, p Probes) *http.ServeMux {
 	if events != nil {
 		mux.Handle("/", events)
 	}
-	mux.HandleFunc("/healthz", probe(p.Live))
-	mux.HandleFunc("/readyz", probe(p.Ready))
+	mux.HandleFunc("/healthz", probe(p.Live, nil))
+	mux.HandleFunc("/readyz", probe(p.Ready, p.Detail))
 	if p.Metrics != nil {
 		mux.Handle("/metrics", p.Metrics)
 	}
@@ -33,7 +36,7 @@ func Mux(events http.Handler, p Probes) *http.ServeMux {
 }
 
 // probe answers 503 with what is wrong.
-func probe(ask func(ctx context.Context) error) http.HandlerFunc {
+func probe(ask func(ctx context.Context) error, detail func() string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if ask != nil {
 			if err := ask(r.Context()); err != nil {
@@ -41,6 +44,12 @@ func probe(ask func(ctx context.Context) error) http.HandlerFunc {
 				return
 			}
 		}
-		_, _ = io.WriteString(w, "ok\n")
+		words := "ok\n"
+		if detail != nil {
+			if more := detail(); more != "" {
+				words += more + "\n"
+			}
+		}
+		_, _ = io.WriteString(w, words)
 	}
 }

@@ -40,13 +40,16 @@ in another file. The pods of driver job run it, with /nodefence/given/call,
 
 It takes no other arguments. It is configured by its environment:
 
-  NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, policystatus, power, recover,
-                               request or resync (all)
+  NODEFENCE_FUNCTION           adopt, cleanup, deadletter, gate, isolate, policystatus, power,
+                               recover, request or resync (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
   NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests count; read by gate,
                                request and resync (nodefence-system)
+  NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
+                               they are: far, FenceAgentsRemediations of those namespaces; read
+                               by adopt, gate, isolate and power (none)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)
@@ -169,7 +172,7 @@ func serveHTTP(s settings) error {
 	}
 	defer stop()
 	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
-		Ready: parts.Client.Ready, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+		Ready: parts.Client.Ready, Detail: parts.Detail, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
 }
 

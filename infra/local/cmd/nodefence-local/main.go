@@ -68,6 +68,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
+	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: far (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
