@@ -22,28 +22,34 @@ func unread(namespace string, err error) error {
 }
 
 // adoptable are the objects that give devices, by node: those that ask for the fence of the node,
-// or else the templates that list it, so that its device can be read before it fails.
-func (b Resolver) adoptable(ctx context.Context) (map[string][]*adopted, error) {
+// or else the templates that list it, so that its device can be read before it fails. Whatever else an
+// object or a template says of a node is a claim: no other node may have that machine.
+func (b Resolver) adoptable(ctx context.Context) (gives, claims map[string][]*adopted, err error) {
 	asking, listing := map[string][]*adopted{}, map[string][]*adopted{}
+	claims = map[string][]*adopted{}
 	for _, namespace := range b.Adopts {
 		objects, _, err := b.Client.FARs(ctx, namespace)
 		if err != nil {
-			return nil, unread(namespace, err)
+			return nil, nil, unread(namespace, err)
 		}
 		for i := range objects {
 			o := &objects[i]
 			if node, err := far.Node(o); err == nil && far.Asks(o) {
 				asking[node] = append(asking[node], saidOf(far.Kind, &o.ObjectMeta, o.Spec, node))
+				for _, other := range append(far.Listed(o.Spec), node) {
+					claims[other] = append(claims[other], saidOf(far.Kind, &o.ObjectMeta, o.Spec, other))
+				}
 			}
 		}
 		templates, err := b.Client.FARTemplates(ctx, namespace)
 		if err != nil {
-			return nil, unread(namespace, err)
+			return nil, nil, unread(namespace, err)
 		}
 		for i := range templates {
 			t := &templates[i]
 			for _, node := range far.Listed(t.Spec.Template.Spec) {
 				listing[node] = append(listing[node], saidOf(far.TemplateKind, &t.ObjectMeta, t.Spec.Template.Spec, node))
+				claims[node] = append(claims[node], saidOf(far.TemplateKind, &t.ObjectMeta, t.Spec.Template.Spec, node))
 			}
 		}
 	}
@@ -52,8 +58,14 @@ func (b Resolver) adoptable(ctx context.Context) (map[string][]*adopted, error) 
 			asking[node] = all
 		}
 	}
-	for _, all := range asking {
+	inOrder(asking)
+	inOrder(claims)
+	return asking, claims, nil
+}
+
+// inOrder sorts them by what they are called.
+func inOrder(by map[string][]*adopted) {
+	for _, all := range by {
 		slices.SortFunc(all, func(x, y *adopted) int { return strings.Compare(x.words(), y.words()) })
 	}
-	return asking, nil
 }

@@ -172,7 +172,7 @@ func (b Resolver) adopt(ctx context.Context, r *resolution) error {
 	if len(b.Adopts) == 0 {
 		return nil
 	}
-	byNode, err := b.adoptable(ctx)
+	gives, claims, err := b.adoptable(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,28 +182,40 @@ func (b Resolver) adopt(ctx context.Context, r *resolution) error {
 		taken[m.Name] = true
 	}
 	node := r.node.Name
-	if mine := byNode[node]; len(mine) > 0 {
+	if mine := gives[node]; len(mine) > 0 {
 		if r.adopted, err = one(mine, taken); err != nil {
 			return &config.Refused{Err: err}
 		}
 		r.maps, r.stands[r.adopted.cm.Name] = append(r.maps, r.adopted.cm), r.adopted
 	}
-	for _, other := range slices.Sorted(maps.Keys(byNode)) {
-		for _, a := range byNode[other] {
-			if other == node || a.failed != nil {
+	for _, other := range slices.Sorted(maps.Keys(claims)) {
+		all := claims[other]
+		for i, a := range all {
+			if other == node || a.failed != nil || slices.ContainsFunc(all[:i], a.same) {
 				continue
 			}
 			// What another node has twice is refused when that node is looked at. Here each counts.
-			for _, name := range ownNames(other) {
-				if !taken[name] {
-					taken[name], a.cm.Name, r.stands[name] = true, name, a
-					r.maps = append(r.maps, a.cm)
-					break
-				}
+			if name := a.cm.Name; !taken[name] {
+				taken[name], r.stands[name] = true, a
+				r.maps = append(r.maps, a.cm)
+			} else {
+				r.further = append(r.further, a)
 			}
 		}
 	}
 	return nil
+}
+
+// duplicates refuses a device that another node has too, by whatever is said of that node.
+func (r *resolution) duplicates(s config.Settings) error {
+	err := config.Duplicates(r.maps, nodes(r.others), s, r.node, r.plan.Devices()...)
+	for i := 0; err == nil && i < len(r.further); i++ {
+		a := r.further[i]
+		rest := slices.DeleteFunc(slices.Clone(r.maps), func(m config.ConfigMap) bool { return slices.Contains(ownNames(a.NodeName), m.Name) })
+		r.stands[a.cm.Name] = a
+		err = config.Duplicates(append(rest, a.cm), nodes(r.others), s, r.node, r.plan.Devices()...)
+	}
+	return err
 }
 
 // one is the object that gives a node's device, if all that are about it agree, and no ConfigMap of

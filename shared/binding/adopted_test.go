@@ -134,21 +134,24 @@ func TestWhichDeviceAnObjectGives(t *testing.T) {
 		is   others
 		want string
 	}{
-		"an object":                               {others{objects: []far.Object{object("a", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediation n/a"},
-		"a template":                              {others{templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
-		"an object before its template":           {others{objects: []far.Object{object("a", swap)}, templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.9:623 by FenceAgentsRemediation n/a"},
-		"an object that is over":                  {others{objects: []far.Object{object("a", swap, over)}, templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
-		"one that was given up, and its next":     {others{objects: []far.Object{object("a", swap, givenUp), object("a-2", twoNodes, func(o *far.Object) { o.Annotations = map[string]string{api.NodeNameAnnotation: "a"} })}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediation n/a-2"},
-		"two templates that say the same":         {others{templates: []far.Template{template("t", twoNodes), template("u", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
-		"two that differ":                         {others{templates: []far.Template{template("t", twoNodes), template("u", swap)}}, "FenceAgentsRemediationTemplate n/t and FenceAgentsRemediationTemplate n/u give node a different devices; that can be read in two ways: mend one of them"},
-		"a ConfigMap too":                         {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-a", "a", "192.0.2.1")}}, "FenceAgentsRemediation n/a and ConfigMap fence-config-node-a are both about node a; that can be read in two ways: delete one of them"},
-		"the older ConfigMap too":                 {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-a", "a", "192.0.2.1")}}, "FenceAgentsRemediation n/a: ConfigMap fence-config-a is for node a as well; that can be read in two ways: delete one of them"},
-		"nobody's":                                {others{objects: []far.Object{object("c", strings.ReplaceAll(twoNodes, `"a":`, `"c":`))}}, "no binding: there is no ConfigMap fence-config-node-a, fence-config-a, fence-config-default; looked in namespace ns"},
-		"a fault":                                 {others{objects: []far.Object{object("a", `{"agent":"x"}`)}}, `FenceAgentsRemediation n/a, spec.agent: "x" is not the name of a fence agent, such as fence_ipmilan`},
-		"an unknown agent":                        {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "fence_ipmilan", "fence_nobodys"))}}, `FenceAgentsRemediation n/a, spec.agent: unknown agent "fence_nobodys"`},
-		"an unknown parameter":                    {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "--lanplus", "--zone"))}}, `FenceAgentsRemediation n/a, spec.sharedparameters[--zone]: unknown parameter "zone" for driver ipmi`},
-		"one machine for all":                     {others{objects: []far.Object{object("a", oneAll)}}, "FenceAgentsRemediation n/a, spec: nothing in it chooses the machine of node a alone: give --ip or --ipport in nodeparameters, or with {{.NodeName}} in sharedparameters"},
-		"a machine of another node's object":      {others{objects: []far.Object{object("a", twoNodes), object("c", strings.NewReplacer(`"a":`, `"c":`).Replace(twoNodes))}}, "FenceAgentsRemediation n/c: node c has the same device address ipmi:192.0.2.1:623 as node a; neither of them is fenced before one is mended"},
+		"an object":                           {others{objects: []far.Object{object("a", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediation n/a"},
+		"a template":                          {others{templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
+		"an object before its template":       {others{objects: []far.Object{object("a", swap)}, templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.9:623 by FenceAgentsRemediation n/a"},
+		"an object that is over":              {others{objects: []far.Object{object("a", swap, over)}, templates: []far.Template{template("t", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
+		"one that was given up, and its next": {others{objects: []far.Object{object("a", swap, givenUp), object("a-2", twoNodes, func(o *far.Object) { o.Annotations = map[string]string{api.NodeNameAnnotation: "a"} })}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediation n/a-2"},
+		"two templates that say the same":     {others{templates: []far.Template{template("t", twoNodes), template("u", twoNodes)}}, "ipmi:192.0.2.1:623 by FenceAgentsRemediationTemplate n/t"},
+		"two that differ":                     {others{templates: []far.Template{template("t", twoNodes), template("u", swap)}}, "FenceAgentsRemediationTemplate n/t and FenceAgentsRemediationTemplate n/u give node a different devices; that can be read in two ways: mend one of them"},
+		"a ConfigMap too":                     {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-a", "a", "192.0.2.1")}}, "FenceAgentsRemediation n/a and ConfigMap fence-config-node-a are both about node a; that can be read in two ways: delete one of them"},
+		"the older ConfigMap too":             {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-a", "a", "192.0.2.1")}}, "FenceAgentsRemediation n/a: ConfigMap fence-config-a is for node a as well; that can be read in two ways: delete one of them"},
+		"nobody's":                            {others{objects: []far.Object{object("c", strings.ReplaceAll(twoNodes, `"a":`, `"c":`))}}, "no binding: there is no ConfigMap fence-config-node-a, fence-config-a, fence-config-default; looked in namespace ns"},
+		"a fault":                             {others{objects: []far.Object{object("a", `{"agent":"x"}`)}}, `FenceAgentsRemediation n/a, spec.agent: "x" is not the name of a fence agent, such as fence_ipmilan`},
+		"an unknown agent":                    {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "fence_ipmilan", "fence_nobodys"))}}, `FenceAgentsRemediation n/a, spec.agent: unknown agent "fence_nobodys"`},
+		"an unknown parameter":                {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "--lanplus", "--zone"))}}, `FenceAgentsRemediation n/a, spec.sharedparameters[--zone]: unknown parameter "zone" for driver ipmi`},
+		"one machine for all":                 {others{objects: []far.Object{object("a", oneAll)}}, "FenceAgentsRemediation n/a, spec: nothing in it chooses the machine of node a alone: give --ip or --ipport in nodeparameters, or with {{.NodeName}} in sharedparameters"},
+		"a machine of another node's object":  {others{objects: []far.Object{object("a", twoNodes), object("c", strings.NewReplacer(`"a":`, `"c":`).Replace(twoNodes))}}, "FenceAgentsRemediation n/c: node c has the same device address ipmi:192.0.2.1:623 as node a; neither of them is fenced before one is mended"},
+		"one machine for two nodes it lists":  {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.1"))}}, "FenceAgentsRemediation n/a: node b has the same device address ipmi:192.0.2.1:623 as node a"},
+		"another node's template beside its object": {others{objects: []far.Object{object("a", twoNodes), object("b", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.7"))}, templates: []far.Template{template("t", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.1"))}},
+			"FenceAgentsRemediationTemplate n/t: node b has the same device address ipmi:192.0.2.1:623 as node a"},
 		"a machine of another node of a template": {others{templates: []far.Template{template("t", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.1"))}}, "FenceAgentsRemediationTemplate n/t: node b has the same device address ipmi:192.0.2.1:623 as node a"},
 		"a machine of another node's ConfigMap":   {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-d", "d", "192.0.2.1")}}, "ConfigMap fence-config-node-d: node d has the same device address"},
 		"the own ConfigMap of a node beside it":   {others{objects: []far.Object{object("b", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-a", "a", "192.0.2.1")}}, "ipmi:192.0.2.1:623 by nothing else"},
@@ -290,6 +293,13 @@ func TestTheObjectIsGone(t *testing.T) {
 				t.Errorf("%v, %v", err, is.opened)
 			}
 			is.objects, is.opened = nil, nil
+			// What the record has is not changed by a Secret, now that no spec has it (S3, S11).
+			is.secrets["own"]["--username"] = "root"
+			if _, err := b.Open(t.Context(), &bound.Devices[0]); want == "" && (err == nil || !strings.Contains(err.Error(), "key --username: the record of the fence has it already")) {
+				t.Error(err)
+			}
+			delete(is.secrets["own"], "--username")
+			is.opened = nil
 		}
 	}
 }

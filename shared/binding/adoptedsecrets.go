@@ -34,7 +34,7 @@ func (b Resolver) openAdopted(ctx context.Context, bound *api.Binding, r job.Run
 	if err != nil {
 		return nil, err
 	}
-	c := &adoptedCredentials{credentials: credentials{Resolver: b, kind: kind, read: map[string]*corev1.Secret{}}, at: at, gone: spec == nil, out: maps.Clone(bound.Params)}
+	c := &adoptedCredentials{credentials: credentials{Resolver: b, kind: kind, read: map[string]*corev1.Secret{}}, at: at, gone: spec == nil, bound: bound.Params, out: maps.Clone(bound.Params)}
 	if c.gone { // what was begun runs to its end (S25) by the Secrets that the record names
 		c.device = far.Device{SharedSecret: at.SharedSecretName, NodeSecret: at.NodeSecretName, Optional: at.SharedSecretName == far.DefaultSecret}
 	} else if c.device, err = far.Read(*spec, at.NodeName); err != nil {
@@ -70,6 +70,8 @@ type adoptedCredentials struct {
 	credentials
 	at     *api.AdoptedDevice
 	device far.Device
+	// bound are the parameters that the binding has: no Secret changes them.
+	bound map[string]string
 	// gone: the object is, and the Secrets that it named are what is left.
 	gone bool
 	out  map[string]string
@@ -136,6 +138,9 @@ func (c *adoptedCredentials) take(name string, s *corev1.Secret, from map[string
 			if q, is := c.param(given); is && q.Name == p.Name {
 				return errors.New(at + "it is given in " + c.device.Params[given].Field + " of " + c.at.Kind + " " + c.at.Namespace + "/" + c.at.Name + " as well; delete one of them")
 			}
+		}
+		if is, frozen := c.bound[p.Name]; frozen && is != p.Default {
+			return errors.New(at + "the record of the fence has it already, from " + c.at.Kind + " " + c.at.Namespace + "/" + c.at.Name + "; delete it here")
 		}
 		value, _, err := far.Render(string(s.Data[key]), c.at.NodeName)
 		if err == nil {

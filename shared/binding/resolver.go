@@ -75,6 +75,8 @@ type resolution struct {
 	adopted *adopted
 	// stands are such objects by the name of the ConfigMap that stands for each.
 	stands map[string]*adopted
+	// further are claims of nodes that have a ConfigMap of each name already.
+	further []*adopted
 }
 
 // resolve reads everything that the ConfigMaps say of a node. A fault in them is a
@@ -93,7 +95,7 @@ func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *cor
 		err = b.specific(&r)
 	}
 	if err == nil {
-		err = config.Duplicates(r.maps, nodes(r.others), s, r.node, r.plan.Devices()...)
+		err = r.duplicates(s)
 	}
 	if err == nil {
 		r.cluster, err = config.ClusterOf(r.maps)
