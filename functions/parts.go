@@ -94,6 +94,9 @@ func (p Parts) farNamespaces() ask.Namespaces {
 	if !p.Adopt.Has(kinds.FAR) {
 		return nil
 	}
+	if len(p.AdoptNamespaces) > 0 {
+		return p.AdoptNamespaces
+	}
 	return p.RequestNamespaces
 }
 

@@ -47,8 +47,8 @@ func Serve(p Parts) (s Served, err error) {
 	if p.Function == resync.Name && p.Sender == nil {
 		return s, errors.New("NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL")
 	}
-	if p.Function == adopt.Name && p.Adopter() == nil {
-		return s, errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
+	if err = p.adoptable(); err != nil {
+		return s, err
 	}
 	if p.Self, err = p.node(); err != nil {
 		return s, err
@@ -75,6 +75,22 @@ func Serve(p Parts) (s Served, err error) {
 		return nil, nil
 	})
 	return s, nil
+}
+
+// adoptable says what is wrong with the settings of what is adopted.
+func (p Parts) adoptable() error {
+	if p.Function == adopt.Name && p.Adopter() == nil {
+		return errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
+	}
+	if p.Function != "" && p.Function != adopt.Name {
+		return nil
+	}
+	for _, n := range p.farNamespaces() {
+		if !p.RequestNamespaces.Has(n) {
+			return fmt.Errorf("NODEFENCE_ADOPT_NAMESPACES has %s, whose FenceRequests do not count: name it in NODEFENCE_REQUEST_NAMESPACES too", n)
+		}
+	}
+	return nil
 }
 
 // node is the node that this process runs on. A process that could fence this node must be

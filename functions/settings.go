@@ -36,8 +36,10 @@ type Settings struct {
 	// FenceRequest in another namespace is left alone.
 	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
 	// Adopt are the kinds of other projects' objects that are answered as they are, divided by
-	// commas: far. Those of RequestNamespaces count.
+	// commas: far.
 	Adopt adopt.Kinds `envconfig:"NODEFENCE_ADOPT"`
+	// AdoptNamespaces are those of RequestNamespaces whose objects are adopted; if none is named, all.
+	AdoptNamespaces ask.Namespaces `envconfig:"NODEFENCE_ADOPT_NAMESPACES"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// DeniedRest is how long the checks leave a device alone after it has refused the

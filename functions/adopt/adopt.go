@@ -39,7 +39,6 @@ type Objects interface {
 	SaveFARStatus(ctx context.Context, o *far.Object, st far.Status) (*far.Object, error)
 	HoldFAR(ctx context.Context, o *far.Object, hold bool) (*far.Object, error)
 	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
-	ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error
 	TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error
 }
 
@@ -89,7 +88,7 @@ func (a *Adopter) Look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
 	}
-	live := a.leader.live(leases, a.Elapsed())
+	live, unsure := a.leader.live(leases, a.Elapsed())
 	var all []far.Object
 	var failed []error
 	served := false
@@ -105,6 +104,11 @@ func (a *Adopter) Look(ctx context.Context) error {
 		a.note(served)
 	}
 	for i := range all {
+		// Before it is known whether that program runs, nothing is written. And what is left of an
+		// object is removed only when all others are known that may need it.
+		if live == "" && unsure || all[i].DeletionTimestamp != nil && len(failed) > 0 {
+			continue
+		}
 		err := a.work(ctx, &all[i], all, live)
 		if err != nil && !errors.Is(err, kube.ErrConflict) { // the next look sees what somebody else wrote
 			failed = append(failed, fmt.Errorf("%s: %w", all[i].Words(), err))
@@ -150,7 +154,6 @@ func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, liv
 		s.There, s.Excluded = true, n.Labels[far.Exclude] == "true"
 		for _, t := range n.Spec.Taints {
 			s.Tainted = s.Tainted || t.Key == far.Taint
-			s.OutOfService = s.OutOfService || t.Key == api.OutOfServiceTaint && t.Value == string(api.NodeShutdown)
 		}
 	}
 	s.Beside = beside(o, s.Node, all)
@@ -213,9 +216,6 @@ func (a *Adopter) carry(ctx context.Context, o *far.Object, n *corev1.Node, s fa
 func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s far.Seen, next far.Step) (err error) {
 	if next.Mark || next.Unmark {
 		err = a.Objects.MarkFAR(ctx, n.Name, n.UID, next.Mark)
-	}
-	if err == nil && next.Clear {
-		err = a.Objects.ClearOutOfService(ctx, n.Name, n.UID, api.NodeShutdown)
 	}
 	if err == nil && next.Ask {
 		err = a.Objects.CreateFenceRequest(ctx, requestOf(o, s.Node))

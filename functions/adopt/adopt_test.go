@@ -136,10 +136,6 @@ func (c *cluster) MarkFAR(_ context.Context, node string, _ types.UID, placed bo
 	})
 }
 
-func (c *cluster) ClearOutOfService(context.Context, string, types.UID, api.OutOfServiceValue) error {
-	return c.write("clear", func() {})
-}
-
 func (c *cluster) TellFAR(_ context.Context, _ *far.Object, e far.Event, _ string) error {
 	if words := e.Reason + ": " + e.Message; !slices.Contains(c.events, words) {
 		c.events = append(c.events, words)
@@ -313,24 +309,31 @@ func TestThatProgramRuns(t *testing.T) {
 		}
 		return strings.Join(slices.Sorted(maps.Keys(map[string]bool{strings.Join(c.writes, " "): true})), "")
 	}
+	// Until it has moved nobody knows, and nothing is written, not even an Event. What waits is
+	// withdrawn only by a process that has seen it move.
+	c.request = requestOf(c.object, "a")
 	for i, step := range []struct {
 		after   time.Duration
 		version string
-		acts    bool
-	}{{0, "1", false}, {14 * time.Second, "2", false}, {14 * time.Second, "2", false}, {time.Second, "2", true}} {
-		if wrote := look(step.after, step.version); (wrote != "") != step.acts {
-			t.Errorf("look %d: wrote %q", i, wrote)
+		wrote   string
+		events  int
+	}{{0, "1", "", 0}, {14 * time.Second, "1", "", 0}, {0, "2", "withdraw", 1}, {14 * time.Second, "2", "withdraw", 1}} {
+		if wrote := look(step.after, step.version); wrote != step.wrote || len(c.events) != step.events {
+			t.Errorf("look %d: wrote %q, events %q", i, wrote, c.events)
 		}
+	}
+	if wrote := look(time.Second, "2"); !strings.HasPrefix(wrote, "withdraw hold status") {
+		t.Errorf("it stood still for its duration, and was written %q", wrote)
 	}
 	if len(c.events) == 0 || c.events[0] != "RemediationCannotStart: nodefence leaves this object alone: Fence Agents Remediation runs, its Lease f/cb305759.medik8s.io moves" {
 		t.Error(c.events)
 	}
 	// One that is given up, or has no duration.
-	for holder, live := range map[string]bool{"": false, "far-1": true} {
+	for holder, held := range map[string]bool{"": false, "far-1": true} {
 		l := lease.DeepCopy()
 		l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = &holder, nil
-		if is := new(leader).live([]coordinationv1.Lease{*l}, time.Hour); (is != "") != live {
-			t.Errorf("held by %q: %q", holder, is)
+		if is, unsure := new(leader).live([]coordinationv1.Lease{*l}, time.Hour); is != "" || unsure != held {
+			t.Errorf("held by %q: %q, %v", holder, is, unsure)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +45,7 @@ func requestOf(o *far.Object, node string) *api.FenceRequest {
 	r := &api.FenceRequest{Spec: api.FenceRequestSpec{NodeName: node, Reason: clip.To(longestReason, o.Words())}}
 	r.Namespace, r.Name = o.Namespace, far.RequestName(o, node)
 	for _, owner := range o.OwnerReferences {
-		if owner.Kind == "NodeHealthCheck" {
+		if owner.Kind == "NodeHealthCheck" && strings.HasPrefix(owner.APIVersion, "remediation.medik8s.io/") {
 			r.OwnerReferences = append(r.OwnerReferences, metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID})
 		}
 	}

@@ -48,8 +48,10 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests count; read by gate,
                                request and resync (nodefence-system)
   NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
-                               they are: far, FenceAgentsRemediations of those namespaces; read
-                               by adopt, gate, isolate and power (none)
+                               they are: far, FenceAgentsRemediations; read by adopt, gate,
+                               isolate and power (none)
+  NODEFENCE_ADOPT_NAMESPACES   which of those namespaces have such objects; read by the same four
+                               (all of them)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)

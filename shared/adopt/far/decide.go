@@ -22,8 +22,6 @@ type Seen struct {
 	// There: the Node exists. Tainted: it has the taint. Excluded: its label says that no remediator
 	// touches it.
 	There, Tainted, Excluded bool
-	// OutOfService: it has Kubernetes' out-of-service taint, with the value that this project uses.
-	OutOfService bool
 	// Beside: another object about the node lives, for which the taint stays.
 	Beside bool
 	// Request is the FenceRequest that was made of the object; nil if there is none.
@@ -50,9 +48,8 @@ type Step struct {
 	Statuses []Status
 	// Events are to be told about the object.
 	Events []Event
-	// Mark is to place the taint on the node, Unmark to remove it. Clear is to remove the
-	// out-of-service taint.
-	Mark, Unmark, Clear bool
+	// Mark is to place the taint on the node, Unmark to remove it.
+	Mark, Unmark bool
 	// Ask is to make the FenceRequest.
 	Ask bool
 	// LetGo is to remove the finalizer.
@@ -114,16 +111,8 @@ func (s Seen) undo() Step {
 	return Step{
 		Withdraw: s.ours() && s.Request.DeletionTimestamp == nil,
 		Unmark:   s.There && s.Tainted && !s.Beside,
-		Clear:    s.leftOutOfService(),
 		LetGo:    !s.ours(),
 	}
-}
-
-// leftOutOfService: the node has an out-of-service taint that the project itself placed for the
-// object, and would remove now. A fence of nodefence that is open removes its own (S23).
-func (s Seen) leftOutOfService() bool {
-	strategy, err := s.Object.Spec.Strategy()
-	return err == nil && strategy == OutOfServiceTaint && s.There && s.OutOfService && !s.Beside && (s.Fence == nil || !s.Fence.Open())
 }
 
 // marks: the taint is missing from the node of an object that is held.

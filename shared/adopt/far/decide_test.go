@@ -35,7 +35,6 @@ func deleted(s *Seen) {
 }
 func givenUp(s *Seen) { s.Object.Annotations = map[string]string{api.TimedOutAnnotation: "x"} }
 func gone(s *Seen)    { s.There, s.Tainted = false, false }
-func leftOut(s *Seen) { s.OutOfService, s.Object.Spec.RemediationStrategy = true, OutOfServiceTaint }
 func live(s *Seen)    { s.Live = "Lease f/cb305759.medik8s.io" }
 
 // at has the object where it was after some reasons.
@@ -100,7 +99,6 @@ func (s Step) words() string {
 	}
 	add(s.Mark, "mark")
 	add(s.Unmark, "unmark")
-	add(s.Clear, "clear")
 	add(s.Ask, "ask")
 	add(s.LetGo, "let go")
 	return strings.Join(all, ", ")
@@ -157,20 +155,18 @@ func TestDecide(t *testing.T) {
 		"ended, and the taint is away":        {seen(at(started, agentSucceeded, finished), func(s *Seen) { s.Tainted = false }), "mark"},
 		"ended and never begun":               {seen(func(s *Seen) { s.Object.Status = s.Object.Status.with(agentFailed, "x", 1, now) }), ""},
 
-		"deleted":                                      {seen(at(started), deleted, request("TUU", api.RemediationStarted)), "withdraw, unmark"},
-		"deleted, and its request goes":                {seen(held, deleted, request("TTU", api.RemediationStarted), func(s *Seen) { s.Request.DeletionTimestamp = s.Object.DeletionTimestamp }), ""},
-		"deleted, and its request is gone":             {seen(at(started), deleted), "unmark, let go"},
-		"deleted, and its node is gone":                {seen(at(started), deleted, gone), "let go"},
-		"deleted, and another is about it":             {seen(at(started), deleted, func(s *Seen) { s.Beside = true }), "let go"},
-		"deleted, and held by somebody else":           {seen(deleted, tainted), ""},
-		"deleted, and that program has left its taint": {seen(at(started, agentSucceeded, finished), deleted, leftOut), "unmark, clear, let go"},
-		"deleted, and a fence is open (S23)":           {seen(at(started), deleted, leftOut, request("TTU", api.RemediationStarted), record), "withdraw, unmark"},
-		"that program runs":                            {seen(live), "RemediationCannotStart"},
-		"that program runs, and it has ended":          {seen(at(started, agentSucceeded, finished), live), ""},
-		"that program runs, and it goes":               {seen(at(started), deleted, live), ""},
-		"that program came back":                       {seen(at(started), live, request("TUU", api.RemediationStarted)), "withdraw, RemediationCannotStart"},
-		"that program came back too late":              {seen(at(started), live, request("FTT", api.RemediationFinishedSuccessfully)), "RemediationCannotStart"},
-		"taken over after its agent ran (S2)":          {seen(at(started, agentSucceeded)), "ask"},
+		"deleted":                             {seen(at(started), deleted, request("TUU", api.RemediationStarted)), "withdraw, unmark"},
+		"deleted, and its request goes":       {seen(held, deleted, request("TTU", api.RemediationStarted), func(s *Seen) { s.Request.DeletionTimestamp = s.Object.DeletionTimestamp }), ""},
+		"deleted, and its request is gone":    {seen(at(started), deleted), "unmark, let go"},
+		"deleted, and its node is gone":       {seen(at(started), deleted, gone), "let go"},
+		"deleted, and another is about it":    {seen(at(started), deleted, func(s *Seen) { s.Beside = true }), "let go"},
+		"deleted, and held by somebody else":  {seen(deleted, tainted), ""},
+		"that program runs":                   {seen(live), "RemediationCannotStart"},
+		"that program runs, and it has ended": {seen(at(started, agentSucceeded, finished), live), ""},
+		"that program runs, and it goes":      {seen(at(started), deleted, live), ""},
+		"that program came back":              {seen(at(started), live, request("TUU", api.RemediationStarted)), "withdraw, RemediationCannotStart"},
+		"that program came back too late":     {seen(at(started), live, request("FTT", api.RemediationFinishedSuccessfully)), "RemediationCannotStart"},
+		"taken over after its agent ran (S2)": {seen(at(started, agentSucceeded)), "ask"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Decide(c.seen)
