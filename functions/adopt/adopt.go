@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ type Objects interface {
 	DeleteFenceRequest(ctx context.Context, r *api.FenceRequest) error
 	TimeOutFenceRequest(ctx context.Context, r *api.FenceRequest, words string) error
 	SaveFARStatus(ctx context.Context, o *far.Object, st far.Status) (*far.Object, error)
-	HoldFAR(ctx context.Context, o *far.Object, hold bool) (*far.Object, error)
+	HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error)
 	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
 	TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error
 }
@@ -143,7 +144,7 @@ func (a *Adopter) Detail() string {
 // work reads what belongs to one object, and carries out what comes next.
 func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, live string) error {
 	s := far.Seen{Object: o, Live: live, Now: a.Now()}
-	if s.Node, s.Misnamed = far.Node(o); s.Misnamed != nil {
+	if s.Node, s.Misnamed = far.Node(o); s.Node == "" {
 		s.Node = o.Name
 	}
 	n, err := a.Objects.Node(ctx, s.Node)
@@ -175,7 +176,7 @@ func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, liv
 func beside(o *far.Object, node string, all []far.Object) bool {
 	for i := range all {
 		other := &all[i]
-		if is, err := far.Node(other); err == nil && is == node && other.UID != o.UID && other.DeletionTimestamp == nil && far.Held(other) {
+		if is, _ := far.Node(other); is == node && other.UID != o.UID && other.DeletionTimestamp == nil && far.Held(other) {
 			return true
 		}
 	}
@@ -186,7 +187,7 @@ func beside(o *far.Object, node string, all []far.Object) bool {
 // decides by what is there then.
 func (a *Adopter) carry(ctx context.Context, o *far.Object, n *corev1.Node, s far.Seen, next far.Step) (err error) {
 	if next.Hold {
-		if o, err = a.Objects.HoldFAR(ctx, o, true); err != nil {
+		if o, err = a.Objects.HoldFAR(ctx, o, s.Node, true); err != nil {
 			return err
 		}
 	}
@@ -217,11 +218,28 @@ func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s f
 	if next.Mark || next.Unmark {
 		err = a.Objects.MarkFAR(ctx, n.Name, n.UID, next.Mark)
 	}
+	if err == nil && next.Mark {
+		err = a.lookAgain(ctx, o, n)
+	}
 	if err == nil && next.Ask {
 		err = a.Objects.CreateFenceRequest(ctx, requestOf(o, s.Node))
 	}
 	if err == nil && next.LetGo {
-		_, err = a.Objects.HoldFAR(ctx, o, false)
+		_, err = a.Objects.HoldFAR(ctx, o, s.Node, false)
 	}
 	return err
+}
+
+// lookAgain removes the taint that was just placed if the object has gone meanwhile: another process
+// saw its deletion, and found nothing to remove. If this one dies before, the taint stays until a
+// person removes it.
+func (a *Adopter) lookAgain(ctx context.Context, o *far.Object, n *corev1.Node) error {
+	all, _, err := a.Objects.FARs(ctx, o.Namespace)
+	if err != nil || slices.ContainsFunc(all, func(is far.Object) bool { return is.UID == o.UID }) {
+		return err
+	}
+	if beside(o, n.Name, all) {
+		return nil
+	}
+	return a.Objects.MarkFAR(ctx, n.Name, n.UID, false)
 }

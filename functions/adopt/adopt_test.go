@@ -38,6 +38,8 @@ type cluster struct {
 	// writes are the names of all writes; the one of number dies fails, from 1.
 	writes []string
 	dies   int
+	// gone names the write after which the object is gone.
+	gone string
 }
 
 var errDied = errors.New("the process died")
@@ -48,6 +50,9 @@ func (c *cluster) write(what string, do func()) error {
 		return errDied
 	}
 	do()
+	if what == c.gone {
+		c.object = nil
+	}
 	return nil
 }
 
@@ -112,11 +117,12 @@ func (c *cluster) SaveFARStatus(_ context.Context, o *far.Object, st far.Status)
 	return &is, err
 }
 
-func (c *cluster) HoldFAR(_ context.Context, o *far.Object, hold bool) (*far.Object, error) {
+func (c *cluster) HoldFAR(_ context.Context, o *far.Object, node string, hold bool) (*far.Object, error) {
 	what := map[bool]string{true: "hold", false: "let go"}[hold]
 	err := c.write(what, func() {
 		if c.object.Finalizers = nil; hold {
 			c.object.Finalizers = []string{far.Finalizer}
+			c.object.Annotations = map[string]string{far.KeptNode: node}
 		} else if c.object.DeletionTimestamp != nil {
 			c.object = nil
 		}
@@ -221,12 +227,16 @@ func TestAnObjectIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTheRequestIsOfWhoeverAsks: a NodeHealthCheck that owns the object is named first, so that the
-// gate does not wait for the Lease which that holds.
+// TestTheRequestIsOfWhoeverAsks: a NodeHealthCheck that owns the object is named, so that the gate does
+// not wait for the Lease which that holds. Only the object owns the FenceRequest, so that Kubernetes
+// deletes it with the object.
 func TestTheRequestIsOfWhoeverAsks(t *testing.T) {
 	r := requestOf(newCluster().object, "a")
 	if got, want := ask.User(r), "FenceRequest n/a-far-12345678, owner NodeHealthCheck/nhc"; got != want {
 		t.Errorf("it is of %s, want %s", got, want)
+	}
+	if len(r.OwnerReferences) != 1 || r.OwnerReferences[0].UID != "12345678-x" {
+		t.Errorf("it is owned by %+v", r.OwnerReferences)
 	}
 	if r.Spec.Reason != "FenceAgentsRemediation n/a" || r.Spec.RequestedBy != "" {
 		t.Errorf("%+v", r.Spec)
@@ -335,5 +345,23 @@ func TestThatProgramRuns(t *testing.T) {
 		if is, unsure := new(leader).live([]coordinationv1.Lease{*l}, time.Hour); is != "" || unsure != held {
 			t.Errorf("held by %q: %q, %v", holder, is, unsure)
 		}
+	}
+}
+
+// TestGoneWhileItIsMarked: another process lets an object go while this one places the taint. It is
+// removed again.
+func TestGoneWhileItIsMarked(t *testing.T) {
+	c := newCluster()
+	c.gone = "mark"
+	var log strings.Builder
+	var elapsed time.Duration
+	if err := c.adopter(&log, &elapsed).Look(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if c.object != nil || !slices.Contains(c.writes, "mark") {
+		t.Fatalf("the object did not go: %v", c.writes)
+	}
+	if len(c.node.Spec.Taints) > 0 {
+		t.Errorf("the taint stays for ever: %v", c.writes)
 	}
 }

@@ -38,17 +38,18 @@ func (a *Adopter) refused(ctx context.Context, o *far.Object, n *corev1.Node) (e
 // longestReason is what a FenceRequest takes.
 const longestReason = 256
 
-// requestOf is the FenceRequest that is made of an object. A NodeHealthCheck that owns the object
-// is named first: it holds the node's Lease (medik8s-leases), and the gate does not wait for whoever
-// has asked.
+// requestOf is the FenceRequest that is made of an object. The object alone owns it, so that
+// Kubernetes deletes it, and so withdraws it, where the object is gone by force. A NodeHealthCheck
+// that owns the object is named in an annotation: it holds the node's Lease (medik8s-leases), and the
+// gate does not wait for whoever has asked.
 func requestOf(o *far.Object, node string) *api.FenceRequest {
 	r := &api.FenceRequest{Spec: api.FenceRequestSpec{NodeName: node, Reason: clip.To(longestReason, o.Words())}}
 	r.Namespace, r.Name = o.Namespace, far.RequestName(o, node)
 	for _, owner := range o.OwnerReferences {
 		if owner.Kind == "NodeHealthCheck" && strings.HasPrefix(owner.APIVersion, "remediation.medik8s.io/") {
-			r.OwnerReferences = append(r.OwnerReferences, metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID})
+			r.Annotations = map[string]string{api.OnBehalfOfAnnotation: owner.Kind + "/" + owner.Name}
 		}
 	}
-	r.OwnerReferences = append(r.OwnerReferences, metav1.OwnerReference{APIVersion: far.GroupVersion, Kind: far.Kind, Name: o.Name, UID: o.UID})
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: far.GroupVersion, Kind: far.Kind, Name: o.Name, UID: o.UID}}
 	return r
 }

@@ -75,16 +75,17 @@ func (c *Client) SaveFARStatus(ctx context.Context, o *far.Object, st far.Status
 	})
 }
 
-// HoldFAR adds its finalizer, or removes it, by compare-and-swap. Without it an object that is
-// deleted is gone; that is no error.
-func (c *Client) HoldFAR(ctx context.Context, o *far.Object, hold bool) (*far.Object, error) {
+// HoldFAR adds its finalizer, and notes the node that it is about, or removes the finalizer, by
+// compare-and-swap. Without it an object that is deleted is gone; that is no error.
+func (c *Client) HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(o.Finalizers), func(s string) bool { return s == far.Finalizer })
+	change := map[string]any{"resourceVersion": o.ResourceVersion, "uid": o.UID}
 	if hold {
 		finalizers = append(finalizers, far.Finalizer)
+		change["annotations"] = map[string]string{far.KeptNode: node}
 	}
-	made, err := patch[far.Object](ctx, c, mergePatch, farPath(o.Namespace, fars)+"/"+o.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "uid": o.UID, "finalizers": finalizers},
-	})
+	change["finalizers"] = finalizers
+	made, err := patch[far.Object](ctx, c, mergePatch, farPath(o.Namespace, fars)+"/"+o.Name, map[string]any{"metadata": change})
 	if !hold && apierrors.IsNotFound(err) {
 		return o, nil
 	}
@@ -135,7 +136,7 @@ func (c *Client) TellFAR(ctx context.Context, o *far.Object, e far.Event, report
 
 // CreateFenceRequest creates one. ErrConflict: it already exists.
 func (c *Client) CreateFenceRequest(ctx context.Context, r *api.FenceRequest) error {
-	meta := map[string]any{"name": r.Name, "ownerReferences": r.OwnerReferences}
+	meta := map[string]any{"name": r.Name, "annotations": r.Annotations, "ownerReferences": r.OwnerReferences}
 	body := map[string]any{"apiVersion": api.GroupVersion.String(), "kind": "FenceRequest", "metadata": meta, "spec": r.Spec}
 	_, err := create(ctx, c, fenceRequestsPath(r.Namespace), &body)
 	return err

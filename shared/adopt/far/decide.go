@@ -16,7 +16,7 @@ import (
 // the node's fence.
 type Seen struct {
 	Object *Object
-	// Node is that of the object; Misnamed is why none follows from it.
+	// Node is that of the object; Misnamed is why no fence of it is asked for.
 	Node     string
 	Misnamed error
 	// There: the Node exists. Tainted: it has the taint. Excluded: its label says that no remediator
@@ -86,7 +86,9 @@ func Decide(s Seen) Step {
 		return step
 	}
 	if why, words := s.cannot(); why != "" {
-		return s.end(why, words)
+		step := s.end(why, words)
+		step.Withdraw = s.mayStop()
+		return step
 	}
 	return s.run()
 }
@@ -201,7 +203,7 @@ func (s Seen) begun() bool {
 // run asks for the fence, and says in the object what becomes of it.
 func (s Seen) run() Step {
 	o := s.Object
-	step := Step{Hold: !Held(o), Mark: s.There && !s.Tainted, Ask: s.Request == nil}
+	step := Step{Hold: !Held(o) || o.Annotations[KeptNode] == "", Mark: s.There && !s.Tainted, Ask: s.Request == nil}
 	st := o.Status
 	next := func(why reason, words string) {
 		st = st.with(why, words, o.Generation, s.Now)

@@ -27,15 +27,20 @@ func seen(changes ...func(*Seen)) Seen {
 	return s
 }
 
-func held(s *Seen)    { s.Object.Finalizers = []string{Finalizer} }
+func held(s *Seen) {
+	s.Object.Finalizers = []string{Finalizer}
+	s.Object.Annotations = map[string]string{KeptNode: "a"}
+}
 func tainted(s *Seen) { s.Tainted = true }
 func deleted(s *Seen) {
 	at := metav1.NewTime(now)
 	s.Object.DeletionTimestamp = &at
 }
-func givenUp(s *Seen) { s.Object.Annotations = map[string]string{api.TimedOutAnnotation: "x"} }
-func gone(s *Seen)    { s.There, s.Tainted = false, false }
-func live(s *Seen)    { s.Live = "Lease f/cb305759.medik8s.io" }
+func givenUp(s *Seen) {
+	metav1.SetMetaDataAnnotation(&s.Object.ObjectMeta, api.TimedOutAnnotation, "x")
+}
+func gone(s *Seen) { s.There, s.Tainted = false, false }
+func live(s *Seen) { s.Live = "Lease f/cb305759.medik8s.io" }
 
 // at has the object where it was after some reasons.
 func at(all ...reason) func(*Seen) {
@@ -141,6 +146,8 @@ func TestDecide(t *testing.T) {
 		"the node went meanwhile":             {seen(at(started), gone, request("FFF", api.RemediationFinishedNodeNotFound)), "FFF RemediationFinishedNodeNotFound, !RemediationStopped"},
 		"no node":                             {seen(gone), "FFF RemediationFinishedNodeNotFound, !RemediationCannotStart"},
 		"misnamed":                            {seen(func(s *Seen) { s.Misnamed = errors.New("x") }), "FFF RemediationFinishedNodeNotFound, !RemediationCannotStart"},
+		"about another node now":              {seen(at(started), request("TUU", api.RemediationStarted), func(s *Seen) { s.Misnamed = errors.New("x") }), "withdraw, FFF RemediationFinishedNodeNotFound, !RemediationStopped"},
+		"held by that program before":         {seen(at(started), request("", ""), func(s *Seen) { s.Object.Annotations = nil }), "hold"},
 		"excluded":                            {seen(func(s *Seen) { s.Excluded = true }), failed + ", !RemediationCannotStart"},
 		"a fault of the spec":                 {seen(func(s *Seen) { s.Object.Spec.Agent = "x" }), failed + ", !RemediationCannotStart"},
 		"no policy":                           {seen(func(s *Seen) { s.Refused = errors.New("no policy") }), failed + ", !RemediationCannotStart"},

@@ -80,17 +80,31 @@ type Status struct {
 // Words name an object to people.
 func (o *Object) Words() string { return Kind + " " + o.Namespace + "/" + o.Name }
 
-// Node is the node that an object is about: that of the annotation, or else the object's name.
+// KeptNode is the annotation of an object that was taken up: the node that it was about then.
+const KeptNode = "nodefence.io/node"
+
+// Node is the node that an object is about: that of the annotation, or else the object's name. Once
+// it is taken up it is about that node for good. An error says why nothing more is asked for: the
+// name is none, or it is another one now. What was placed is undone on the node that is returned.
 func Node(o *Object) (string, error) {
 	node := o.Name
 	if noted, ok := o.Annotations[api.NodeNameAnnotation]; ok {
 		node = noted
 	}
-	if len(validation.IsDNS1123Subdomain(node)) > 0 {
-		return "", fmt.Errorf("metadata.annotations[%s]: %.80q is not a node's name", api.NodeNameAnnotation, node)
+	was := o.Annotations[KeptNode]
+	if !isName(was) {
+		was = ""
+	}
+	switch {
+	case !isName(node):
+		return was, fmt.Errorf("metadata.annotations[%s]: %.80q is not a node's name", api.NodeNameAnnotation, node)
+	case was != "" && was != node:
+		return was, fmt.Errorf("the object was about node %s when it was taken up, and is about %.80q now: create another object", was, node)
 	}
 	return node, nil
 }
+
+func isName(node string) bool { return len(validation.IsDNS1123Subdomain(node)) == 0 }
 
 // GivenUp tells whether NodeHealthCheck gave it up.
 func GivenUp(o *Object) bool {
