@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // for the policies' pause windows: an image has no time zones
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/functions/cleanup"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/gate"
@@ -61,11 +62,12 @@ var table = map[string]func(Parts) run.Handler{
 	},
 	resync.Name:       func(p Parts) run.Handler { return p.Resyncer().Handle },
 	policystatus.Name: func(p Parts) run.Handler { return p.statuses().Handle },
+	adopt.Name:        func(p Parts) run.Handler { return p.Adopter().Handle },
 }
 
 // ticked are the functions that a clock calls, each on a schedule of its own. No Trigger
-// sends them events.
-var ticked = []string{resync.Name, policystatus.Name}
+// sends them events. adopt runs only where the settings say that something is adopted.
+var ticked = []string{resync.Name, policystatus.Name, adopt.Name}
 
 // Takes reports whether a function takes events of this type.
 func Takes(function, eventType string) bool {

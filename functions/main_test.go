@@ -129,7 +129,7 @@ func TestAProblemThatNoPolicyNames(t *testing.T) {
 
 func TestAnUnknownFunctionIsRefused(t *testing.T) {
 	_, err := Serve(Parts{Settings: Settings{Function: "powr"}})
-	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync" {
+	if err == nil || err.Error() != "NODEFENCE_FUNCTION=powr: no such function, there are adopt, cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync" {
 		t.Error(err)
 	}
 }
@@ -143,7 +143,7 @@ func TestResyncNeedsSomewhereToSend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := Handlers(p); all["resync"] != nil || len(all) != len(table)-1 {
+	if all := Handlers(p); all["resync"] != nil || len(all) != len(table)-2 { // adopt is left out where nothing is adopted
 		t.Errorf("without a sender there are %d functions, resync among them: %v", len(all), all["resync"] != nil)
 	}
 }

@@ -6,18 +6,22 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/resync"
-	"github.com/nodefence/nodefence/shared/adopt"
+	kinds "github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/gce"
@@ -52,6 +56,7 @@ type Parts struct {
 	resync *resync.Resyncer
 	// healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
 	healthChecks *policystatus.HealthChecks
+	adopts       *adopt.Adopter
 }
 
 // NewParts connects to the API server and finds the cluster's name.
@@ -66,25 +71,19 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 		}
 	}
 	tellClocksApart(client.Clock(), log, reg)
-	return Parts{
+	p := Parts{
 		healthChecks: healthChecks(client, s, log),
 		Settings:     s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
 		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
-	}, nil
-}
-
-// Detail says for /readyz what is switched on and can't work yet; empty if all can.
-func (p Parts) Detail() string {
-	if h := p.healthChecks; h != nil && (p.Function == "" || p.Function == policystatus.Name) {
-		return h.Detail()
 	}
-	return ""
+	p.adopts = p.Adopter() // one for all clocks: it keeps what it has seen of a Lease
+	return p, nil
 }
 
 // healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
 func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *policystatus.HealthChecks {
-	if !s.Adopt.Has(adopt.MHC) {
+	if !s.Adopt.Has(kinds.MHC) {
 		return nil
 	}
 	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Namespaces: s.AdoptNamespaces, Now: c.Clock().Now, Log: log}
@@ -99,8 +98,41 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists,
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(),
 	}
+}
+
+// farNamespaces are the namespaces whose FenceAgentsRemediations count; none if they are not adopted.
+// Each is one whose FenceRequests count too, because a FenceRequest is made of each object.
+func (p Parts) farNamespaces() ask.Namespaces {
+	if !p.Adopt.Has(kinds.FAR) {
+		return nil
+	}
+	if len(p.AdoptNamespaces) == 0 {
+		return p.RequestNamespaces
+	}
+	return slices.DeleteFunc(slices.Clone(p.AdoptNamespaces), func(n string) bool { return !slices.Contains(p.RequestNamespaces, n) })
+}
+
+// Detail says for /readyz what is switched on and can't work yet; empty if all can.
+func (p Parts) Detail() string {
+	var all []string
+	if a := p.Adopter(); a != nil && (p.Function == "" || p.Function == adopt.Name) {
+		all = append(all, a.Detail())
+	}
+	if h := p.healthChecks; h != nil && (p.Function == "" || p.Function == policystatus.Name) {
+		all = append(all, h.Detail())
+	}
+	return strings.Join(slices.DeleteFunc(all, func(words string) bool { return words == "" }), "\n")
+}
+
+// Adopter makes the function adopt, for any clock; nil if nothing is adopted.
+func (p Parts) Adopter() *adopt.Adopter {
+	if p.adopts != nil || len(p.farNamespaces()) == 0 {
+		return p.adopts
+	}
+	clock := p.Client.Clock()
+	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
 }
 
 // checker returns a function's part in reading the devices of healthy nodes.

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/policystatus"
@@ -46,6 +47,9 @@ func Serve(p Parts) (s Served, err error) {
 	if p.Function == resync.Name && p.Sender == nil {
 		return s, errors.New("NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL")
 	}
+	if err = p.adoptable(); err != nil {
+		return s, err
+	}
 	if p.Self, err = p.node(); err != nil {
 		return s, err
 	}
@@ -73,6 +77,22 @@ func Serve(p Parts) (s Served, err error) {
 	return s, nil
 }
 
+// adoptable says what is wrong with the settings of what is adopted.
+func (p Parts) adoptable() error {
+	if p.Function == adopt.Name && p.Adopter() == nil {
+		return errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
+	}
+	if p.Function != "" && p.Function != adopt.Name {
+		return nil
+	}
+	for _, n := range p.farNamespaces() {
+		if !p.RequestNamespaces.Has(n) {
+			return fmt.Errorf("NODEFENCE_ADOPT_NAMESPACES has %s, whose FenceRequests do not count: name it in NODEFENCE_REQUEST_NAMESPACES too", n)
+		}
+	}
+	return nil
+}
+
 // node is the node that this process runs on. A process that could fence this node must be
 // told its name, because an unset variable would silently disable the check (S13: never its
 // own machine).
@@ -96,7 +116,7 @@ func Handlers(p Parts) map[string]run.Handler {
 	}
 	all := make(map[string]run.Handler, len(table))
 	for name, build := range table {
-		if name == resync.Name && p.Sender == nil {
+		if name == resync.Name && p.Sender == nil || name == adopt.Name && p.Adopter() == nil {
 			continue
 		}
 		all[name] = p.known(name, build(p))
@@ -136,6 +156,9 @@ func (p Parts) Clocks() (all []Clock) {
 	}
 	if serves(policystatus.Name) {
 		all = append(all, func(ctx context.Context) { p.statuses().Run(ctx, policystatus.Tick) })
+	}
+	if a := p.Adopter(); serves(adopt.Name) && a != nil {
+		all = append(all, func(ctx context.Context) { a.Run(ctx, adopt.Tick) })
 	}
 	return all
 }

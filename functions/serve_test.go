@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/adopt"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -50,8 +52,14 @@ func TestTheOwnNodeIsTold(t *testing.T) {
 
 // TestWhoHasAClock: a clock runs only in the process that serves its function.
 func TestWhoHasAClock(t *testing.T) {
-	for function, want := range map[string]int{"resync": 1, "policystatus": 1, "": 2, "power": 0} {
-		p, err := NewParts(t.Context(), Settings{Cluster: "c", Function: function, Self: NoNode}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
+	far := adopt.Kinds{adopt.FAR}
+	for _, c := range []struct {
+		function string
+		adopts   adopt.Kinds
+		want     int
+	}{{"resync", far, 1}, {"policystatus", far, 1}, {"", nil, 2}, {"", far, 3}, {"adopt", far, 1}, {"power", far, 0}} {
+		function, want := c.function, c.want
+		p, err := NewParts(t.Context(), Settings{Cluster: "c", Function: function, Self: NoNode, Adopt: c.adopts, RequestNamespaces: ask.Namespaces{"n"}}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +94,7 @@ func TestATickReachesAllThatTakeOne(t *testing.T) {
 	}
 	err := tick(t.Context(), all, event.New())
 	slices.Sort(got) // they run side by side
-	if d := cmp.Diff([]string{"policystatus", "resync"}, got); d != "" || err == nil || err.Error() != "resync\npolicystatus" {
+	if d := cmp.Diff([]string{"adopt", "policystatus", "resync"}, got); d != "" || err == nil || err.Error() != "resync\npolicystatus\nadopt" {
 		t.Errorf("%v %s", err, d)
 	}
 }
@@ -95,7 +103,7 @@ func TestATickReachesAllThatTakeOne(t *testing.T) {
 func TestATickIsIgnoredByAllOthers(t *testing.T) {
 	for name := range table {
 		for _, typ := range []string{events.Ping, events.Scheduled} {
-			if want := name == "resync" || name == "policystatus"; Takes(name, typ) != want {
+			if want := name == "resync" || name == "policystatus" || name == "adopt"; Takes(name, typ) != want {
 				t.Errorf("%s takes %s: %v", name, typ, !want)
 			}
 		}

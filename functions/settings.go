@@ -36,10 +36,11 @@ type Settings struct {
 	// FenceRequest in another namespace is left alone.
 	RequestNamespaces ask.Namespaces `envconfig:"NODEFENCE_REQUEST_NAMESPACES" default:"nodefence-system"`
 	// Adopt are the kinds of other projects' objects that are answered as they are, divided by
-	// commas: mhc is MachineHealthCheck.
+	// commas: far is FenceAgentsRemediation, mhc is MachineHealthCheck.
 	Adopt adopt.Kinds `envconfig:"NODEFENCE_ADOPT"`
-	// AdoptNamespaces are the namespaces whose objects are adopted, divided by commas. Without it
-	// OpenShift's kind is, in openshift-machine-api, and no other.
+	// AdoptNamespaces are the namespaces whose objects are adopted, divided by commas. Of far only
+	// those count that RequestNamespaces has too; if none is named, all of these. Of mhc, if none is
+	// named, OpenShift's kind counts in openshift-machine-api, and no other.
 	AdoptNamespaces ask.Namespaces `envconfig:"NODEFENCE_ADOPT_NAMESPACES"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`

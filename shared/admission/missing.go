@@ -34,7 +34,7 @@ func missingNow(p *api.FencePolicy, c Picture, now time.Time) []api.MissingNode 
 // missingByName are those that the policy expects by name. It notes each in there, so that
 // none is listed twice.
 func missingByName(p *api.FencePolicy, there map[string]bool, now time.Time) (all []api.MissingNode) {
-	for _, node := range policy.NamedBy(p) {
+	for _, node := range p.Spec.MissingNodes.Names() {
 		if !there[node] {
 			there[node] = true
 			all = append(all, api.MissingNode{NodeName: node, Since: missingSince(p, node, now)})

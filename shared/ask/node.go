@@ -72,11 +72,17 @@ func User(r *api.FenceRequest) string {
 		return r.Spec.RequestedBy
 	}
 	who := "FenceRequest " + r.Namespace + "/" + r.Name
+	if named := r.Annotations[api.OnBehalfOfAnnotation]; named != "" && len(named) <= longestOwner {
+		return who + ", owner " + named
+	}
 	if o := owner(r); o != nil {
 		who += ", owner " + o.Kind + "/" + o.Name
 	}
 	return who
 }
+
+// longestOwner is a kind and a name, at most.
+const longestOwner = 63 + 1 + 253
 
 // owner is the object's controller, or else its first owner.
 func owner(r *api.FenceRequest) *metav1.OwnerReference {

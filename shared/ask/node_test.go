@@ -69,6 +69,10 @@ func TestUser(t *testing.T) {
 	says("FenceRequest n/a-x, owner Rack/west")
 	r.OwnerReferences = append(r.OwnerReferences, metav1.OwnerReference{Kind: "NodeHealthCheck", Name: "nhc", Controller: &yes})
 	says("FenceRequest n/a-x, owner NodeHealthCheck/nhc")
+	r.OwnerReferences, r.Annotations = nil, map[string]string{api.OnBehalfOfAnnotation: "NodeHealthCheck/other"}
+	says("FenceRequest n/a-x, owner NodeHealthCheck/other")
+	r.Annotations[api.OnBehalfOfAnnotation] = strings.Repeat("x", 400)
+	says("FenceRequest n/a-x")
 	r.Spec.RequestedBy = "ada"
 	says("ada")
 }

@@ -61,7 +61,7 @@ func (b Resolver) bindAnew(ctx context.Context, now present) (*config.Bound, err
 	if err != nil {
 		return nil, err
 	}
-	return &config.Bound{Devices: r.plan.Devices(), Over: r.cluster.Over}, nil
+	return &config.Bound{Devices: r.plan.Devices(), Over: func(p *api.ResolvedPolicy) { r.cluster.Over(p); r.adopted.over(p) }}, nil
 }
 
 // tell marks the devices that have told the machine's identity before, so that a fence

@@ -27,7 +27,7 @@ func (b Resolver) name() string {
 	}
 	return short(slices.Concat(
 		[]string{program, b.Namespace, b.AgentsDir}, slices.Sorted(maps.Keys(b.Drivers)),
-		[]string{"images"}, b.JobImages, []string{"agents"}, b.agentsHere(),
+		[]string{"images"}, b.JobImages, []string{"adopts"}, b.Adopts, []string{"agents"}, b.agentsHere(),
 	)...)
 }
 

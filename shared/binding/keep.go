@@ -16,7 +16,8 @@ import (
 // compares, or is too long. It has no secret: a plan and a refusal have none (S29).
 func (b Resolver) keep(n *corev1.Node, stored []corev1.ConfigMap, r resolution, failed error) *api.TargetBinding {
 	var refused *config.Refused
-	if failed != nil && !errors.As(failed, &refused) || n.UID == "" || b.name() == "" || !b.apart(r) {
+	// Nobody keeps a version of other projects' objects, which may change at any time.
+	if len(b.Adopts) > 0 || failed != nil && !errors.As(failed, &refused) || n.UID == "" || b.name() == "" || !b.apart(r) {
 		return nil
 	}
 	k := &api.TargetBinding{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/agentjobs"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
@@ -34,6 +35,9 @@ type Resolver struct {
 	JobImages []string
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string
+	// Adopts are the namespaces whose FenceAgentsRemediations and templates give nodes' devices; none
+	// if they are not adopted.
+	Adopts ask.Namespaces
 	// Lists keeps the ConfigMaps between two invocations of this process; nil if each lists them.
 	Lists *Lists
 }
@@ -67,6 +71,12 @@ type resolution struct {
 	others []enrolled
 	// outside says that something besides these objects and the Node was asked.
 	outside bool
+	// adopted is the object of another project that gives the node's device; nil if none does.
+	adopted *adopted
+	// stands are such objects by the name of the ConfigMap that stands for each.
+	stands map[string]*adopted
+	// further are claims of nodes that have a ConfigMap of each name already.
+	further []*adopted
 }
 
 // resolve reads everything that the ConfigMaps say of a node. A fault in them is a
@@ -77,9 +87,15 @@ func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *cor
 		return r, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
 	s := b.telling(&r.outside)
+	if err := b.adopt(ctx, &r); err != nil {
+		return r, err
+	}
 	r.plan, err = config.Resolve(r.maps, r.node, s)
 	if err == nil {
-		err = config.Duplicates(r.maps, nodes(r.others), s, r.node, r.plan.Devices()...)
+		err = b.specific(&r)
+	}
+	if err == nil {
+		err = r.duplicates(s)
 	}
 	if err == nil {
 		r.cluster, err = config.ClusterOf(r.maps)
@@ -88,13 +104,14 @@ func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *cor
 		err = fmt.Errorf("%w; looked in namespace %s", err, b.Namespace)
 	}
 	if err != nil {
-		return r, &config.Refused{Err: err}
+		return r, &config.Refused{Err: r.where(err)}
 	}
 	for _, d := range r.plan.Devices() {
 		if err == nil {
 			err = b.checkAlike(ctx, r.others, r.node, d)
 		}
 	}
+	r.adopted.name(&r.plan, s)
 	return r, err
 }
 
@@ -129,6 +146,9 @@ func (b Resolver) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim)
 }
 
 func (b Resolver) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
+	if bound.Adopted != nil {
+		return b.openAdopted(ctx, bound, r)
+	}
 	if bound.Driver == config.SetDriver {
 		return b.openSet(ctx, bound, r)
 	}

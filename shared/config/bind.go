@@ -184,7 +184,7 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 	for _, p := range k.Params {
 		_, given := b.values[p.Name]
 		switch {
-		case given && p.Secret && from:
+		case given && r.twice(m, p, from):
 			return m.values[r.secretLine(m, k, p)].at.errorf("%s is given here and by secret=%s; delete one of them", p.Name, secret.value)
 		case given:
 		case enrolled[p.Name] != "":
@@ -208,6 +208,12 @@ func (r *resolver) fill(b *bound, m *method, k device.Kind, enrolled map[string]
 		return m.at.errorf("missing %s for driver %s%s", strings.Join(missing, ", "), k.Name, hint)
 	}
 	return nil
+}
+
+// twice: a secret that a line gives is in the Secret too. What the Secret of an adopted object has
+// is known only when it is read.
+func (r *resolver) twice(m *method, p device.Param, from bool) bool {
+	return from && p.Secret && !r.maps[m.at.cm].Adopted
 }
 
 // secretLine is the name by which a parameter was given.

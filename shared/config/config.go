@@ -14,6 +14,9 @@ import (
 type ConfigMap struct {
 	Namespace, Name, ResourceVersion string
 	Data                             map[string]string
+	// Adopted: it stands for an object of another project, whose Secrets may have parameters that
+	// the object has not. Which those are is known only when they are read.
+	Adopted bool
 }
 
 // Node has the properties of a node that may choose its configuration. Labels and

@@ -41,16 +41,8 @@ func Patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
 	return 0, false
 }
 
-// NamedBy returns the nodes that a policy expects by name.
-func NamedBy(p *api.FencePolicy) []string {
-	if p.Spec.MissingNodes == nil {
-		return nil
-	}
-	return p.Spec.MissingNodes.NodeNames
-}
-
 // Names reports whether a policy expects a node by name.
-func Names(p *api.FencePolicy, node string) bool { return slices.Contains(NamedBy(p), node) }
+func Names(p *api.FencePolicy, node string) bool { return slices.Contains(p.Spec.MissingNodes.Names(), node) }
 
 // Wants reports whether a policy expects the node of a Machine. Without a selector it
 // expects none.

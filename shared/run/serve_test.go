@@ -14,8 +14,10 @@ import (
 
 func TestMux(t *testing.T) {
 	var notReady error
+	detail := ""
 	mux := run.Mux(run.HTTP(silent, quiet()), run.Probes{
 		Ready:   func(context.Context) error { return notReady },
+		Detail:  func() string { return detail },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") }),
 	})
 	get := func(path string) (int, string) {
@@ -30,6 +32,8 @@ func TestMux(t *testing.T) {
 		}
 	}
 	check("/readyz", 200, "ok\n")
+	detail = "a CRD is missing"
+	check("/readyz", 200, "ok\na CRD is missing\n")
 	notReady = errors.New("api server not reached")
 	check("/readyz", 503, "api server not reached\n")
 	check("/healthz", 200, "ok\n")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nodefence/nodefence/shared/adopt/far"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
 )
@@ -150,10 +151,16 @@ func TestNoSecretLeaks(t *testing.T) {
 	machines, err := w.Lab.Machines()
 	must(t, err)
 	must(t, w.Lab.Fault("node-2", "wrong-password"))
+	w.remediations()
+	w.byFAR("node-0")
 	dir := t.TempDir()
-	p, err := w.StartProcess(w.ctx, dir, w.log, "-v")
+	p, err := w.StartProcess(w.ctx, dir, w.log, "-v", "--adopt", "far")
 	must(t, err)
 	t.Cleanup(p.Stop)
+	asked := w.far("node-0", "", nil)
+	if got := w.followed(asked); !strings.HasPrefix(got[len(got)-1], "False True True") {
+		t.Errorf("the FenceAgentsRemediation stands at %s", got)
+	}
 	w.node("node-1", "crash")
 	w.phase("node-1", api.Finished)
 	w.node("node-2", "crash")
@@ -173,6 +180,8 @@ func TestNoSecretLeaks(t *testing.T) {
 		return nil
 	}))
 	w.objects(places)
+	places["the FenceAgentsRemediations"], err = w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/" + far.GroupVersion + "/fenceagentsremediations").Do(w.ctx).Raw()
+	must(t, err)
 	for _, m := range machines {
 		if len(m.Password) < 8 {
 			t.Fatalf("the password of %s is too short to look for", m.Name)
@@ -194,7 +203,8 @@ func (w *world) objects(places map[string][]byte) {
 	for name, path := range map[string]string{
 		"the NodeFences": "/apis/nodefence.io/v1alpha1/nodefences", "the ledger": "/apis/nodefence.io/v1alpha1/fenceledgers",
 		"the policies": "/apis/nodefence.io/v1alpha1/fencepolicies", "the Events": "/api/v1/events", "the Nodes": "/api/v1/nodes",
-		"the ConfigMaps": "/api/v1/configmaps",
+		"the ConfigMaps": "/api/v1/configmaps", "the FenceTargets": "/apis/nodefence.io/v1alpha1/fencetargets",
+		"the FenceRequests": "/apis/nodefence.io/v1alpha1/fencerequests",
 	} {
 		raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath(path).Do(w.ctx).Raw()
 		must(w.t, err)

@@ -32,6 +32,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
+	"github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/mem"
@@ -226,6 +227,8 @@ type office struct {
 	images []string
 	// checks is how often each node's devices are read while nothing has failed.
 	checks time.Duration
+	// adopts are the kinds of others that are answered.
+	adopts adopt.Kinds
 	// ports are devices that cut machines off from a network; this lab has no such network.
 	ports *mem.Rack
 	mu    sync.Mutex
@@ -239,9 +242,7 @@ func (o *office) open() {
 	port := o.ports.Kind()
 	port.Name, port.Scope, port.Identity, port.EffectDelay = "port", device.ScopeNetwork, "name", 0
 	for _, name := range []string{"gate", "isolate", "power", "cleanup", "recover", "request", "deadletter", "resync", "policystatus"} {
-		settings := rig.Settings()
-		settings.JobImages = o.images
-		parts, err := functions.NewParts(o.ctx, settings, o.as(name), o.logger(), freshRegistry())
+		parts, err := functions.NewParts(o.ctx, o.settings(), o.as(name), o.logger(), freshRegistry())
 		must(o.t, err)
 		parts.Sender, parts.Drivers = o, maps.Clone(parts.Drivers)
 		parts.Drivers["port"] = port
@@ -253,6 +254,12 @@ func (o *office) open() {
 	must(o.t, err)
 	o.t.Cleanup(func() { _ = o.broker.Close() })
 	o.source()
+}
+
+func (o *office) settings() functions.Settings {
+	s := rig.Settings()
+	s.JobImages, s.Adopt = o.images, o.adopts
+	return s
 }
 
 func (o *office) source() {

@@ -45,6 +45,7 @@ func packages(t *testing.T) map[string][]string {
 var cores = map[string][]string{
 	"shared/policy":         {"shared/api/v1alpha1", "shared/clip"},
 	"shared/ask":            {"shared/api/v1alpha1"},
+	"shared/adopt/far":      {"shared/api/v1alpha1", "shared/clip", "shared/ask"},
 	"shared/fence/observed": {"shared/api/v1alpha1", "shared/clip", "shared/policy"},
 	"shared/fence/facts":    {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed"},
 	"shared/fence":          {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts"},
@@ -68,7 +69,7 @@ var callers = map[string]bool{"shared/device/call": true, "shared/device/readine
 
 func TestDependenciesPointOneWay(t *testing.T) {
 	all := packages(t)
-	functions := []string{"cleanup", "gate", "isolate", "policystatus", "power", "recover", "request", "resync"}
+	functions := []string{"adopt", "cleanup", "gate", "isolate", "policystatus", "power", "recover", "request", "resync"}
 	for name, imports := range all {
 		for _, imp := range imports {
 			own, isOwn := strings.CutPrefix(imp, module+"/")

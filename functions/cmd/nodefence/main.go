@@ -40,17 +40,21 @@ in another file. The pods of driver job run it, with /nodefence/given/call,
 
 It takes no other arguments. It is configured by its environment:
 
-  NODEFENCE_FUNCTION           cleanup, deadletter, gate, isolate, policystatus, power, recover,
-                               request or resync (all)
+  NODEFENCE_FUNCTION           adopt, cleanup, deadletter, gate, isolate, policystatus, power,
+                               recover, request or resync (all)
   NODEFENCE_NAMESPACE          namespace of the fence-config ConfigMaps (nodefence-system)
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
   NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests count; read by gate,
                                request and resync (nodefence-system)
   NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
-                               they are: mhc, MachineHealthChecks; read by policystatus (none)
-  NODEFENCE_ADOPT_NAMESPACES   namespaces, by commas, whose objects are adopted (openshift-machine-api
-                               for OpenShift's kind, none for Cluster API's)
+                               they are: far, FenceAgentsRemediations, read by adopt, gate,
+                               isolate and power; mhc, MachineHealthChecks, read by
+                               policystatus (none)
+  NODEFENCE_ADOPT_NAMESPACES   namespaces, by commas, whose objects are adopted; read by the same
+                               (of far all of NODEFENCE_REQUEST_NAMESPACES, and never another one;
+                               of mhc openshift-machine-api for OpenShift's kind, none for Cluster
+                               API's)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)

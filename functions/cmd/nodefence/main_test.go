@@ -35,7 +35,7 @@ func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 		"no CA":               {"NODEFENCE_EKS_CA", "", "find the cluster: NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
 		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
 		"two clusters":        {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
-		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync"},
+		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are adopt, cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync"},
 		"resync can send":     {"NODEFENCE_FUNCTION", "resync", ""},
 		"direct to nobody":    {"NODEFENCE_DIRECT", "nodefence", `read NODEFENCE_DIRECT: "nodefence" does not hold {function}, which stands for the function's name`},
 		"direct to functions": {"NODEFENCE_DIRECT", "nodefence-{function}", ""},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Role is what a device does to a machine.
@@ -94,6 +95,44 @@ type Binding struct {
 	// +listType=atomic
 	// +optional
 	Sources []ConfigSource `json:"sources,omitempty"`
+	// adopted names the object of another project that gives this device, if one does. The Secrets
+	// are then those that this object names, in its own namespace.
+	// +optional
+	Adopted *AdoptedDevice `json:"adopted,omitempty"`
+}
+
+// AdoptedDevice is an object of another project that gives a node's device.
+type AdoptedDevice struct {
+	// kind is the kind of the object: FenceAgentsRemediation, or its template.
+	// +kubebuilder:validation:Enum=FenceAgentsRemediation;FenceAgentsRemediationTemplate
+	// +required
+	Kind string `json:"kind"`
+	// namespace is the namespace of the object, and of the Secrets that it names.
+	// +kubebuilder:validation:MaxLength=63
+	// +required
+	Namespace string `json:"namespace"`
+	// name is the name of the object.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// uid tells it from another one of its name.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	UID types.UID `json:"uid"`
+	// nodeName is the node for which the object was read.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	NodeName string `json:"nodeName"`
+	// sharedSecretName is the Secret for all nodes that it names, in its own namespace. This one and
+	// the next are also read once the object is gone.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SharedSecretName string `json:"sharedSecretName,omitempty"`
+	// nodeSecretName is the Secret of this node alone; it wins over the shared one.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	NodeSecretName string `json:"nodeSecretName,omitempty"`
 }
 
 // Words name a device to people.
@@ -132,11 +171,11 @@ func (m SetMember) Binding() *Binding {
 
 // ConfigSource is an object that says how a machine is switched, as it was read.
 type ConfigSource struct {
-	// kind is the kind of the object: ConfigMap.
-	// +kubebuilder:validation:Enum=ConfigMap
+	// kind is the kind of the object: ConfigMap, or that of an object of another project.
+	// +kubebuilder:validation:Enum=ConfigMap;FenceAgentsRemediation;FenceAgentsRemediationTemplate
 	// +required
 	Kind string `json:"kind"`
-	// namespace is the namespace of the object: that of nodefence's own configuration.
+	// namespace is the namespace of the object: of a ConfigMap that of nodefence's own configuration.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
@@ -173,8 +212,9 @@ type SecretRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Parameter string `json:"parameter"`
-	// kind is the kind of the object: Secret or ConfigMap.
-	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	// kind is the kind of the object: Secret or ConfigMap, or that of an object of another project
+	// in which a person left it.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap;FenceAgentsRemediation;FenceAgentsRemediationTemplate
 	// +required
 	Kind string `json:"kind"`
 	// name is the name of the object.
@@ -182,7 +222,7 @@ type SecretRef struct {
 	// +required
 	Name string `json:"name"`
 	// key is the key of its data; of a ConfigMap with the name of the line behind it, as
-	// in method.properties/password.
+	// in method.properties/password; of an object of another project the field.
 	// +kubebuilder:validation:MaxLength=1024
 	// +required
 	Key string `json:"key"`

@@ -115,6 +115,9 @@ const (
 	RequestFinalizer = "nodefence.io/fence-request"
 	// NodeNameAnnotation names the node of a FenceRequest that NodeHealthCheck created.
 	NodeNameAnnotation = "remediation.medik8s.io/node-name"
+	// OnBehalfOfAnnotation is kind/name of whoever had a FenceRequest made without owning it: the
+	// NodeHealthCheck behind an object that nodefence answers. It counts as an owner does.
+	OnBehalfOfAnnotation = "nodefence.io/on-behalf-of"
 	// TimedOutAnnotation is how NodeHealthCheck withdraws a FenceRequest that took too long.
 	TimedOutAnnotation = "remediation.medik8s.io/nhc-timed-out"
 	// WithdrawnAnnotation is on the NodeFence of a node, and holds the UID of the last FenceRequest

@@ -24,6 +24,14 @@ type MissingNodesRule struct {
 	Duration *Duration `json:"duration,omitempty"`
 }
 
+// Names are the nodes that must be there; none without a rule.
+func (r *MissingNodesRule) Names() []string {
+	if r == nil {
+		return nil
+	}
+	return r.NodeNames
+}
+
 // MachinesRule chooses Machines whose nodes must be there.
 type MachinesRule struct {
 	// selector chooses, by label, Machines of machine.openshift.io or cluster.x-k8s.io, whose

@@ -4,7 +4,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/agent/agenttest"
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/test/rig/port"
 )
@@ -26,52 +26,11 @@ type pdu struct {
 	port int
 }
 
-const pduConf = `agentAddress udp:127.0.0.1:%d
-rwcommunity hunter-2
-sysObjectID .1.3.6.1.4.1.318.1.3.4.5
-pass .1.3.6.1.4.1.318.1.1.12 /bin/sh %s
-`
-
-// outlets answers a get, the next of a walk, and a set. There are outlets 1 and
-// 2, each with a name, a state and a control.
-const outlets = `cd "${0%/*}" || exit 1
-at=.1.3.6.1.4.1.318.1.1.12.3
-show() {
-	case $1 in
-	$at.5.1.1.2.[12]) echo "$1"; echo string; echo "outlet-${1##*.}" ;;
-	$at.5.1.1.4.[12] | $at.3.1.1.4.[12]) echo "$1"; echo integer; cat "${1##*.}" ;;
-	esac
-}
-case $1 in
--g) show "$2" ;;
--n)
-	case $2 in
-	$at.5.1.1.2) show $at.5.1.1.2.1 ;;
-	$at.5.1.1.2.1) show $at.5.1.1.2.2 ;;
-	$at.5.1.1.2.2) show $at.5.1.1.4.1 ;;
-	esac
-	;;
--s)
-	echo "${2##*.}=$4" >>told
-	echo "$4" >"${2##*.}"
-	;;
-esac
-`
-
 func newPDU(t testing.TB) *pdu {
 	t.Helper()
 	needs(t, "fence-agents snmp snmpd", "snmpd", "snmpget", "fence_apc_snmp")
-	p := &pdu{t: t, dir: t.TempDir(), port: port.UDP(t)}
-	for name, text := range map[string]string{
-		"outlets": outlets, "1": "1\n", "2": "2\n", "told": "",
-		"conf": fmt.Sprintf(pduConf, p.port, filepath.Join(p.dir, "outlets")),
-	} {
-		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("SNMP_PERSISTENT_DIR", p.dir)
-	begin(t, "snmpd", "-f", "-C", "-r", "-Ln", "-c", filepath.Join(p.dir, "conf"))
+	p := &pdu{t: t, port: port.UDP(t)}
+	p.dir = agenttest.PDU(t, p.port)
 	return p
 }
 

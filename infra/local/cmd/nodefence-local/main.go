@@ -68,8 +68,8 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
-	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: mhc (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
-	fs.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; openshift-machine-api for OpenShift's kind by default, none for Cluster API's)", s.AdoptNamespaces.Decode)
+	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: far, mhc (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
+	fs.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; by default those of --request-namespaces for far, openshift-machine-api for OpenShift's mhc, none for Cluster API's)", s.AdoptNamespaces.Decode)
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil

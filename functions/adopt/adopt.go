@@ -1,0 +1,245 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/adopt/far"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Name is the function's name.
+const Name = "adopt"
+
+// Tick is the time between two looks of Run.
+const Tick = 3 * time.Second
+
+// Objects is the part of the API server's client that the function needs.
+type Objects interface {
+	FARs(ctx context.Context, namespace string) (all []far.Object, served bool, err error)
+	LeasesNamed(ctx context.Context, name string) ([]coordinationv1.Lease, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
+	Policies(ctx context.Context) ([]api.FencePolicy, error)
+	Fence(ctx context.Context, node string) (*api.NodeFence, error)
+	FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error)
+	CreateFenceRequest(ctx context.Context, r *api.FenceRequest) error
+	DeleteFenceRequest(ctx context.Context, r *api.FenceRequest) error
+	TimeOutFenceRequest(ctx context.Context, r *api.FenceRequest, words string) error
+	SaveFARStatus(ctx context.Context, o *far.Object, st far.Status) (*far.Object, error)
+	HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error)
+	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
+	TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error
+}
+
+// Adopter is the function. It must not be copied after first use.
+type Adopter struct {
+	Objects Objects
+	// Namespaces are those whose objects count: those of FenceRequests.
+	Namespaces ask.Namespaces
+	// Now is the API server's time.
+	Now func() time.Time
+	// Elapsed is the time by which a Lease is seen to stand still.
+	Elapsed func() time.Duration
+	Log     *slog.Logger
+
+	leader leader
+	// missing says that the kind was not served at the last look.
+	mu      sync.Mutex
+	missing bool
+	looked  bool
+}
+
+// Handle handles one tick, from any clock.
+func (a *Adopter) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
+	return nil, a.Look(ctx)
+}
+
+// Run looks at every tick until ctx ends.
+func (a *Adopter) Run(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := a.Look(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Warn("looking at FenceAgentsRemediations failed; the next tick tries again", "function", Name, "error", err.Error())
+		}
+	}
+}
+
+// Look looks at all objects once. One that fails does not keep the others from being looked at.
+func (a *Adopter) Look(ctx context.Context) error {
+	ctx = kube.WithFunction(ctx, Name)
+	leases, err := a.Objects.LeasesNamed(ctx, far.LeaderLease)
+	if err != nil {
+		return fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
+	}
+	live, unsure := a.leader.live(leases, a.Elapsed())
+	var all []far.Object
+	var failed []error
+	served := false
+	for _, namespace := range a.Namespaces {
+		some, is, err := a.Objects.FARs(ctx, namespace)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("look for FenceAgentsRemediations in namespace %s: %w", namespace, err))
+			continue
+		}
+		all, served = append(all, some...), served || is
+	}
+	if len(failed) == 0 {
+		a.note(served)
+	}
+	for i := range all {
+		// Before it is known whether that program runs, nothing is written. And what is left of an
+		// object is removed only when all others are known that may need it.
+		if live == "" && unsure || all[i].DeletionTimestamp != nil && len(failed) > 0 {
+			continue
+		}
+		err := a.work(ctx, &all[i], all, live)
+		if err != nil && !errors.Is(err, kube.ErrConflict) { // the next look sees what somebody else wrote
+			failed = append(failed, fmt.Errorf("%s: %w", all[i].Words(), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// note says once that the kind is not there, and once that it is.
+func (a *Adopter) note(served bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !served && !(a.looked && a.missing):
+		a.Log.Warn("the CRD of FenceAgentsRemediation is not installed: none is adopted until it is (NODEFENCE_ADOPT)", "function", Name)
+	case served && a.missing:
+		a.Log.Info("the CRD of FenceAgentsRemediation is installed now", "function", Name)
+	}
+	a.looked, a.missing = true, !served
+}
+
+// Detail says for /readyz what is not adopted; empty if all is.
+func (a *Adopter) Detail() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.missing {
+		return "the CRD of FenceAgentsRemediation is not installed: none is adopted"
+	}
+	return ""
+}
+
+// work reads what belongs to one object, and carries out what comes next.
+func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, live string) error {
+	s := far.Seen{Object: o, Live: live, Now: a.Now()}
+	if s.Node, s.Misnamed = far.Node(o); s.Node == "" {
+		s.Node = o.Name
+	}
+	n, err := a.Objects.Node(ctx, s.Node)
+	if err != nil {
+		return err
+	}
+	if n != nil {
+		s.There, s.Excluded = true, n.Labels[far.Exclude] == "true"
+		for _, t := range n.Spec.Taints {
+			s.Tainted = s.Tainted || t.Key == far.Taint
+		}
+	}
+	s.Beside = beside(o, s.Node, all)
+	if s.Request, err = a.Objects.FenceRequest(ctx, o.Namespace, far.RequestName(o, s.Node)); err != nil {
+		return err
+	}
+	if s.Fence, err = a.Objects.Fence(ctx, s.Node); err != nil {
+		return err
+	}
+	if s.Request == nil && n != nil && live == "" && far.Asks(o) {
+		if s.Refused, err = a.refused(ctx, o, n); err != nil {
+			return err
+		}
+	}
+	return a.carry(ctx, o, n, s, far.Decide(s))
+}
+
+// beside tells whether another object about the node lives.
+func beside(o *far.Object, node string, all []far.Object) bool {
+	for i := range all {
+		other := &all[i]
+		if is, _ := far.Node(other); is == node && other.UID != o.UID && other.DeletionTimestamp == nil && far.Held(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// carry carries out a step, in its order. It stops at the first write that fails: the next look
+// decides by what is there then.
+func (a *Adopter) carry(ctx context.Context, o *far.Object, n *corev1.Node, s far.Seen, next far.Step) (err error) {
+	if next.Hold {
+		if o, err = a.Objects.HoldFAR(ctx, o, s.Node, true); err != nil {
+			return err
+		}
+	}
+	if next.TimeOut {
+		err = a.Objects.TimeOutFenceRequest(ctx, s.Request, o.Words()+" has ended")
+	}
+	if err == nil && next.Withdraw {
+		err = a.Objects.DeleteFenceRequest(ctx, s.Request)
+	}
+	for i := 0; err == nil && i < len(next.Statuses); i++ {
+		if o, err = a.Objects.SaveFARStatus(ctx, o, next.Statuses[i]); err == nil {
+			a.Log.Info("wrote the status of a FenceAgentsRemediation", "function", Name, "namespace", o.Namespace, "name", o.Name, "node", s.Node, "ended", far.Ended(o))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range next.Events {
+		if err := a.Objects.TellFAR(ctx, o, e, Name); err != nil {
+			a.Log.Warn("an Event could not be written", "function", Name, "namespace", o.Namespace, "name", o.Name, "error", err.Error())
+		}
+	}
+	return a.finish(ctx, o, n, s, next)
+}
+
+// finish carries out what comes after the object's own words.
+func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s far.Seen, next far.Step) (err error) {
+	if next.Mark || next.Unmark {
+		err = a.Objects.MarkFAR(ctx, n.Name, n.UID, next.Mark)
+	}
+	if err == nil && next.Mark {
+		err = a.lookAgain(ctx, o, n)
+	}
+	if err == nil && next.Ask {
+		err = a.Objects.CreateFenceRequest(ctx, requestOf(o, s.Node))
+	}
+	if err == nil && next.LetGo {
+		_, err = a.Objects.HoldFAR(ctx, o, s.Node, false)
+	}
+	return err
+}
+
+// lookAgain removes the taint that was just placed if the object has gone meanwhile: another process
+// saw its deletion, and found nothing to remove. If this one dies before, the taint stays until a
+// person removes it.
+func (a *Adopter) lookAgain(ctx context.Context, o *far.Object, n *corev1.Node) error {
+	all, _, err := a.Objects.FARs(ctx, o.Namespace)
+	if err != nil || slices.ContainsFunc(all, func(is far.Object) bool { return is.UID == o.UID }) {
+		return err
+	}
+	if beside(o, n.Name, all) {
+		return nil
+	}
+	return a.Objects.MarkFAR(ctx, n.Name, n.UID, false)
+}

@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodefence/nodefence/functions"
+	adoption "github.com/nodefence/nodefence/functions/adopt"
+	"github.com/nodefence/nodefence/shared/adopt"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestRightsToAdopt: with the rights of the base and of component far, and each function as its own
+// account, an object of Fence Agents Remediation is answered to its end, and nothing is forbidden.
+func TestRightsToAdopt(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	w.remediations()
+	root, err := rig.Root()
+	must(t, err)
+	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base/rights.yaml")))
+	w.granted(grants(t, filepath.Join(root, "infra/knative/base/rights.yaml")))
+	text, err := os.ReadFile(filepath.Join(root, "infra/knative/components/far/rights.yaml"))
+	must(t, err)
+	here := filepath.Join(t.TempDir(), "rights.yaml")
+	must(t, os.WriteFile(here, []byte(strings.ReplaceAll(string(text), "openshift-workload-availability", "nodefence-system")), 0o600))
+	must(t, w.ApplyFile(w.ctx, here))
+	w.granted(grants(t, here))
+	node := w.database(1)
+	w.byFAR(node)
+	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second, adopts: adopt.Kinds{adopt.FAR}}
+	o.open()
+	parts, err := functions.NewParts(w.ctx, o.settings(), o.as("adopt"), o.logger(), freshRegistry())
+	must(t, err)
+	ctx, stop := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); parts.Adopter().Run(ctx, adoption.Tick) }()
+	t.Cleanup(func() { stop(); <-done })
+	asked := w.far(node, "", nil)
+	if got := w.followed(asked); !strings.HasPrefix(got[len(got)-1], "False True True") {
+		t.Errorf("it stands at %s", got)
+	}
+	w.phase(node, api.Finished)
+	w.farGone(asked)
+	w.unmarked(node)
+}
