@@ -139,8 +139,8 @@ func (c *checks) events(name string) string {
 	return strings.Join(slices.Sorted(maps.Keys(reasons)), " ")
 }
 
-// adopting switches the answers on.
-func adopting(o *local.Options) { o.Settings.Adopt = adopt.Kinds{adopt.MHC} }
+// adoptingChecks switches the answers on.
+func adoptingChecks(o *local.Options) { o.Settings.Adopt = adopt.Kinds{adopt.MHC} }
 
 // unled: no Lease of the objects' own controller was seen for a long time.
 func (w *world) unled() {
@@ -174,7 +174,7 @@ func TestMachineHealthCheck(t *testing.T) {
 	ctx, stop := context.WithCancel(w.ctx)
 	t.Cleanup(func() { stop(); <-done })
 	go func() { defer close(done); m.run(ctx) }()
-	p := w.start(adopting)
+	p := w.start(adoptingChecks)
 	must(t, p.Watching(w.ctx))
 
 	c.apply("workers", "", `{selector: {matchLabels: {role: worker}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 2s}, {type: Ready, status: "False", timeout: 300s}], maxUnhealthy: 40%}`)
