@@ -42,7 +42,9 @@ func Patience(p *api.FencePolicy, m api.MissingNode) (time.Duration, bool) {
 }
 
 // Names reports whether a policy expects a node by name.
-func Names(p *api.FencePolicy, node string) bool { return slices.Contains(p.Spec.MissingNodes.Names(), node) }
+func Names(p *api.FencePolicy, node string) bool {
+	return slices.Contains(p.Spec.MissingNodes.Names(), node)
+}
 
 // Wants reports whether a policy expects the node of a Machine. Without a selector it
 // expects none.
