@@ -18,6 +18,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // Name is the function's name.
@@ -68,18 +69,7 @@ func (a *Adopter) Handle(ctx context.Context, _ event.Event) (*event.Event, erro
 
 // Run looks at every tick until ctx ends.
 func (a *Adopter) Run(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := a.Look(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("looking at FenceAgentsRemediations failed; the next tick tries again", "function", Name, "error", err.Error())
-		}
-	}
+	run.Every(ctx, every, a.Log, Name, "looking at FenceAgentsRemediations failed; the next tick tries again", a.Look)
 }
 
 // Look looks at all objects once. One that fails does not keep the others from being looked at.

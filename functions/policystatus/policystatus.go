@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // Name is the function's name.
@@ -72,16 +73,5 @@ func (w *Writer) writeStatuses(ctx context.Context) error {
 
 // Run writes at every tick until ctx ends.
 func (w *Writer) Run(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := w.Write(ctx); err != nil && ctx.Err() == nil {
-			w.Log.Warn("cannot write all statuses; the next tick tries again", "function", Name, "error", err.Error())
-		}
-	}
+	run.Every(ctx, every, w.Log, Name, "cannot write all statuses; the next tick tries again", w.Write)
 }
