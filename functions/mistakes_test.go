@@ -10,6 +10,8 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/shared/adopt"
+	"github.com/nodefence/nodefence/shared/ask"
 )
 
 // TestMistakesAndTheirAnswers: mistakes of a new user when the functions are started and
@@ -17,9 +19,10 @@ import (
 // server refuses are in test/e2e (TestBadInput).
 func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
+	parts := func(s Settings) error { _, err := NewParts(t.Context(), s, nil, nil, nil); return err }
 	call := func(value string) error { return new(gate.CallTimeout).Decode(value) }
 	networks := func(value string) error { return new(gate.Networks).Decode(value) }
-	ask := func(change func(*event.Event)) error {
+	asks := func(change func(*event.Event)) error {
 		e := event.New()
 		e.SetID("1")
 		e.SetSource("/me")
@@ -34,19 +37,20 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		says []string
 	}{
 		"a function's name misspelt":          {serve(Settings{Function: "powr"}), []string{"NODEFENCE_FUNCTION=powr", "there are", "power"}},
+		"nowhere to adopt from":               {parts(Settings{Adopt: adopt.Kinds{adopt.FAR}, AdoptNamespaces: ask.Namespaces{"a"}, RequestNamespaces: ask.Namespaces{"b"}}), []string{"NODEFENCE_ADOPT_NAMESPACES has no namespace", "add the one"}},
 		"resync without a broker":             {serve(Settings{Function: "resync"}), []string{"set K_SINK"}},
 		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
 		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
 		"a call that takes no time":           {call("0s"), []string{"a call to a device takes from 1s to 20s"}},
 		"a call longer than a platform waits": {call("21s"), []string{"from 1s to 20s"}},
 		"a network's name":                    {networks("10.0.0.0/16,racks"), []string{`"racks" is not a network`}},
-		"a request's type misspelt":           {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence.v2") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
-		"a request's type without a version":  {ask(func(e *event.Event) { e.SetType("io.nodefence.request.fence") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
-		"a request without a subject":         {ask(func(e *event.Event) { e.Context = e.Context.Clone(); _ = e.Context.SetSubject("") }), []string{"attribute subject: missing", "name the node"}},
-		"a request without a time":            {ask(func(e *event.Event) { _ = e.Context.SetTime(time.Time{}) }), []string{"attribute time: missing"}},
-		"a request for no node's name":        {ask(func(e *event.Event) { e.SetSubject("Worker 7") }), []string{"attribute subject", `"Worker 7" is not a node's name`}},
-		"a request's data that is a list":     {ask(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, []string{"x"}) }), []string{"data: want a JSON object with node, reason and token"}},
-		"a request that names two nodes": {ask(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Node: "worker-8"}) }),
+		"a request's type misspelt":           {asks(func(e *event.Event) { e.SetType("io.nodefence.request.fence.v2") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
+		"a request's type without a version":  {asks(func(e *event.Event) { e.SetType("io.nodefence.request.fence") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
+		"a request without a subject":         {asks(func(e *event.Event) { e.Context = e.Context.Clone(); _ = e.Context.SetSubject("") }), []string{"attribute subject: missing", "name the node"}},
+		"a request without a time":            {asks(func(e *event.Event) { _ = e.Context.SetTime(time.Time{}) }), []string{"attribute time: missing"}},
+		"a request for no node's name":        {asks(func(e *event.Event) { e.SetSubject("Worker 7") }), []string{"attribute subject", `"Worker 7" is not a node's name`}},
+		"a request's data that is a list":     {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, []string{"x"}) }), []string{"data: want a JSON object with node, reason and token"}},
+		"a request that names two nodes": {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Node: "worker-8"}) }),
 			[]string{`"worker-7"`, `"worker-8"`, "must name one node"}},
 	} {
 		if c.err == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -61,6 +62,9 @@ type Parts struct {
 
 // NewParts connects to the API server and finds the cluster's name.
 func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (Parts, error) {
+	if s.Adopt.Has(kinds.FAR) && len(Parts{Settings: s}.farNamespaces()) == 0 {
+		return Parts{}, errors.New("NODEFENCE_ADOPT has far, and NODEFENCE_ADOPT_NAMESPACES has no namespace that NODEFENCE_REQUEST_NAMESPACES has too: add the one with the FenceAgentsRemediations to both, or take far out")
+	}
 	client, err := kube.New(cfg)
 	if err != nil {
 		return Parts{}, err
