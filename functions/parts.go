@@ -69,6 +69,9 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	if err != nil {
 		return Parts{}, err
 	}
+	if err := s.readMachinesAt(client); err != nil {
+		return Parts{}, err
+	}
 	if s.Cluster == "" {
 		if s.Cluster, err = client.ClusterID(ctx); err != nil {
 			return Parts{}, err

@@ -42,6 +42,13 @@ type Settings struct {
 	// those count that RequestNamespaces has too; if none is named, all of these. Of mhc, if none is
 	// named, OpenShift's kind counts in openshift-machine-api, and no other.
 	AdoptNamespaces ask.Namespaces `envconfig:"NODEFENCE_ADOPT_NAMESPACES"`
+	// MachinesKubeconfig is a file that says how to reach the cluster that has this cluster's
+	// Machines and MachineHealthChecks, as Cluster API's management cluster; if empty, it is this
+	// cluster.
+	MachinesKubeconfig string `envconfig:"NODEFENCE_MACHINES_KUBECONFIG"`
+	// MachinesCluster is the Cluster object there that is this cluster, as namespace/name. No
+	// Machine of another one counts.
+	MachinesCluster ClusterObject `envconfig:"NODEFENCE_MACHINES_CLUSTER"`
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string `envconfig:"NODEFENCE_AGENTS_DIR" default:"/usr/sbin"`
 	// DeniedRest is how long the checks leave a device alone after it has refused the

@@ -59,7 +59,7 @@ func (r *round) answer(ctx context.Context, c *mhc.Check, k *kind) {
 	object, is := r.policies[c.PolicyName()]
 	switch {
 	case !is && mhc.Elsewhere(targets) && c.Group() == mhc.ClusterAPI:
-		r.tell(ctx, c, eventElsewhere, "nodefence does nothing about it: none of the nodes of its Machines is in this cluster; run nodefence in the cluster of the nodes, and name a FenceRequestTemplate in it", true)
+		r.tell(ctx, c, eventElsewhere, "nodefence does nothing about it: none of the nodes of its Machines is in this cluster; run nodefence in the cluster of the nodes, with NODEFENCE_MACHINES_KUBECONFIG", true)
 		return
 	case !is && len(marked) == 0 && c.Group() == mhc.ClusterAPI:
 		// Nobody knows yet in which cluster its nodes will be.

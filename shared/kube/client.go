@@ -32,6 +32,8 @@ type Client struct {
 	cache    objectCache
 	shared   sharedReads
 	restores restoreWatch
+	// machines is the cluster that has the Machines; nil if it is this one.
+	machines *MachinesAt
 	// inTurn says that requests that could run at once run one after the other.
 	inTurn bool
 }

@@ -22,7 +22,8 @@ type forDrivers struct{ *Client }
 
 // Get reads a document.
 func (c forDrivers) Get(ctx context.Context, path string) ([]byte, error) {
-	doc, err := getExisting[json.RawMessage](ctx, c.Client, path)
+	at, path := c.MachinesAt().ofPath(c.Client, path)
+	doc, err := getExisting[json.RawMessage](ctx, at, path)
 	switch {
 	case isAbsent(err, path):
 		return nil, nil
@@ -53,7 +54,8 @@ func (c forDrivers) Update(ctx context.Context, path string, doc []byte) error {
 func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error {
 	o := deletionOf(types.UID(uid))
 	o.Preconditions.ResourceVersion = &version
-	err := c.rest.Delete().AbsPath(path).Body(o).Do(ctx).Error()
+	at, path := c.MachinesAt().ofPath(c.Client, path)
+	err := at.rest.Delete().AbsPath(path).Body(o).Do(ctx).Error()
 	if isAbsent(err, path) {
 		return nil
 	}

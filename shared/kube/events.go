@@ -82,9 +82,10 @@ func (c *Client) ReportOnce(ctx context.Context, n *corev1.Node, reporter, name,
 	return err
 }
 
-// ReportAbout writes an Event about an object in a namespace under a fixed name, so that the same
+// ReportAbout writes an Event about a MachineHealthCheck, beside it, under a fixed name, so that the same
 // report is written only once.
 func (c *Client) ReportAbout(ctx context.Context, o corev1.ObjectReference, reporter, name, reason, message string, warning bool) error {
+	c = c.MachinesAt().Client
 	now := metav1.NewTime(c.clock.Now())
 	typ := corev1.EventTypeNormal
 	if warning {

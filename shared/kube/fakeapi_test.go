@@ -19,6 +19,8 @@ import (
 type fakeAPI struct {
 	t *testing.T
 	*Client
+	// config is how one more client reaches it.
+	config *rest.Config
 
 	mu      sync.Mutex
 	rv      int
@@ -52,7 +54,8 @@ func (f *fakeAPI) client() *Client {
 	f.t.Helper()
 	s := httptest.NewServer(f)
 	f.t.Cleanup(s.Close)
-	c, err := New(&rest.Config{Host: s.URL})
+	f.config = &rest.Config{Host: s.URL}
+	c, err := New(f.config)
 	if err != nil {
 		f.t.Fatal(err)
 	}

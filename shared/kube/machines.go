@@ -37,7 +37,7 @@ type HealthChecks struct {
 	Err error `json:"-"`
 }
 
-// MachineHealthChecks reads all MachineHealthChecks, by kind.
+// MachineHealthChecks reads all MachineHealthChecks of this cluster, by kind.
 func (c *Client) MachineHealthChecks(ctx context.Context) (all []HealthChecks) {
 	for _, versions := range healthCheckKinds {
 		all = append(all, c.healthChecks(ctx, versions))
@@ -46,8 +46,9 @@ func (c *Client) MachineHealthChecks(ctx context.Context) (all []HealthChecks) {
 }
 
 func (c *Client) healthChecks(ctx context.Context, versions []string) HealthChecks {
-	for _, path := range versions {
-		l, err := list[HealthChecks](ctx, c, path)
+	at := c.MachinesAt()
+	for _, path := range at.served(versions) {
+		l, err := list[HealthChecks](ctx, at.Client, at.within(path))
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -56,6 +57,7 @@ func (c *Client) healthChecks(ctx context.Context, versions []string) HealthChec
 			return HealthChecks{APIVersion: version, Err: err}
 		}
 		l.APIVersion = version
+		l.Items = slices.DeleteFunc(l.Items, func(raw json.RawMessage) bool { return at.othersCheck(raw) })
 		return *l
 	}
 	return HealthChecks{}
@@ -64,7 +66,7 @@ func (c *Client) healthChecks(ctx context.Context, versions []string) HealthChec
 // SaveHealthCheckStatus writes these fields into the status of a MachineHealthCheck, by
 // compare-and-swap.
 func (c *Client) SaveHealthCheckStatus(ctx context.Context, apiVersion string, m metav1.ObjectMeta, fields map[string]any) error {
-	return c.patchOnly(ctx, mergePatch, "/apis/"+apiVersion+"/namespaces/"+m.Namespace+"/machinehealthchecks/"+m.Name+"/status", map[string]any{
+	return c.MachinesAt().patchOnly(ctx, mergePatch, "/apis/"+apiVersion+"/namespaces/"+m.Namespace+"/machinehealthchecks/"+m.Name+"/status", map[string]any{
 		"metadata": map[string]any{"uid": m.UID, "resourceVersion": m.ResourceVersion}, "status": fields,
 	})
 }
@@ -73,7 +75,7 @@ type machineList struct {
 	Items []policy.Machine `json:"items"`
 }
 
-// Machines reads all Machines of the kinds that this cluster has.
+// Machines reads all Machines of the kinds that there are.
 func (c *Client) Machines(ctx context.Context) (all []policy.Machine, err error) {
 	for _, versions := range machineKinds {
 		some, _, err := c.machinesOfKind(ctx, versions)
@@ -131,8 +133,9 @@ func (c *Client) SaveMachineConditions(ctx context.Context, m *policy.Machine) e
 // machinesOfKind reads the Machines of one kind in the first version that is served; none if no
 // version is.
 func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []policy.Machine, path string, err error) {
-	for _, path := range versions {
-		l, err := list[machineList](ctx, c, path)
+	at := c.MachinesAt()
+	for _, path := range at.served(versions) {
+		l, err := list[machineList](ctx, at.Client, at.within(path))
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -142,7 +145,7 @@ func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []p
 		for i := range l.Items {
 			l.Items[i].TypeMeta = metav1.TypeMeta{APIVersion: strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machines"), Kind: "Machine"}
 		}
-		return l.Items, path, nil
+		return slices.DeleteFunc(l.Items, func(m policy.Machine) bool { return at.others(m.Spec.ClusterName) }), path, nil
 	}
 	return nil, "", nil
 }
@@ -171,7 +174,7 @@ func (c *Client) deleteMachine(ctx context.Context, group string, m *policy.Mach
 	if err := may(m); err != nil {
 		return err
 	}
-	return c.deleteAsSeen(ctx, group+"/namespaces/"+m.Namespace+"/machines/"+m.Name, m.UID, m.ResourceVersion)
+	return c.MachinesAt().deleteAsSeen(ctx, group+"/namespaces/"+m.Namespace+"/machines/"+m.Name, m.UID, m.ResourceVersion)
 }
 
 // The annotations by which Machine controllers say on a Node which Machine it is of.
@@ -185,7 +188,10 @@ const (
 // deleted.
 type BoundMachine struct {
 	metav1.ObjectMeta `json:"metadata"`
-	Status            struct {
+	Spec              struct {
+		ClusterName string `json:"clusterName,omitempty"`
+	} `json:"spec"`
+	Status struct {
 		NodeRef *struct {
 			Name string `json:"name"`
 		} `json:"nodeRef,omitempty"`
@@ -225,17 +231,20 @@ func MachinesOf(n *corev1.Node) (all []MachineRef) {
 
 // MachineOf reads a Machine; nil where there is none, or no such kind. A version that can't be
 // read does not count if another one can be read: the webhook that converts them may run on the
-// node that has died.
+// node that has died. ErrElsewhere: another cluster has the Machines, and does not answer.
 func (c *Client) MachineOf(ctx context.Context, ref MachineRef) (*BoundMachine, error) {
+	at := c.MachinesAt()
 	var failed error
-	for _, path := range ref.paths {
-		m, err := get[BoundMachine](ctx, c, path)
-		if m != nil {
+	for _, path := range at.served(ref.paths) {
+		m, err := get[BoundMachine](ctx, at.Client, path)
+		switch {
+		case m != nil && (at.others(m.Spec.ClusterName) || !at.in(m.Namespace)):
+			return nil, nil // a node may name any Machine
+		case m != nil:
 			return m, nil
-		}
-		if failed == nil {
+		case failed == nil:
 			failed = err
 		}
 	}
-	return nil, failed
+	return nil, at.failed(failed)
 }

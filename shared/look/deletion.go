@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,8 +30,9 @@ func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observ
 	for _, ref := range kube.MachinesOf(n) {
 		m, err := c.MachineOf(ctx, ref)
 		switch {
-		case apierrors.IsForbidden(err), apierrors.IsInternalError(err):
-			// No retry changes these, and an error would only show up in a log.
+		case apierrors.IsForbidden(err), apierrors.IsInternalError(err), errors.Is(err, kube.ErrElsewhere):
+			// No retry changes the first two, and another cluster may be away for long. An error would
+			// only show up in a log.
 			seen.Node.Deleting = fmt.Sprintf("nobody knows whether its Machine %s is being deleted: %v", ref.Name, err)
 			return nil
 		case err != nil:

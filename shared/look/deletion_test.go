@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -93,5 +95,29 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 				t.Errorf("asked for %v, want %v", asks, c.asks)
 			}
 		})
+	}
+}
+
+// TestTheClusterOfTheMachinesIsAway: nobody knows then whether the Machine is being deleted, and the fence
+// waits and says so, until its first Off. A node that names no Machine there goes on.
+func TestTheClusterOfTheMachinesIsAway(t *testing.T) {
+	for annotations, want := range map[string]string{
+		`"cluster.x-k8s.io/machine":"x","cluster.x-k8s.io/cluster-namespace":"m"`: "nobody knows whether its Machine m/x is being deleted: ask the cluster that has the Machines: ",
+		"": "",
+	} {
+		s := &served{objects: map[string]string{nodePath: `{"metadata":{"name":"a","uid":"u","annotations":{` + annotations + `}}}`}}
+		client := s.client(t)
+		if err := client.ReadMachinesAt(&rest.Config{Host: "http://127.0.0.1:1"}, types.NamespacedName{Namespace: "m", Name: "c"}); err != nil {
+			t.Fatal(err)
+		}
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
+		f.Status.Decision.NodeUID = "u"
+		seen := observed.Look{Node: observed.Node{Exists: true}}
+		if err := look.Deletion(t.Context(), client.Since(0), f, &seen); err != nil {
+			t.Fatal(err)
+		}
+		if got := seen.Node.Deleting; !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -20,6 +20,8 @@ type Machine struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
 		ProviderID string `json:"providerID,omitempty"`
+		// ClusterName is Cluster API's.
+		ClusterName string `json:"clusterName,omitempty"`
 	} `json:"spec"`
 	Status struct {
 		NodeRef *NodeRef `json:"nodeRef,omitempty"`

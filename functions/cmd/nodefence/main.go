@@ -55,6 +55,11 @@ It takes no other arguments. It is configured by its environment:
                                (of far all of NODEFENCE_REQUEST_NAMESPACES, and never another one;
                                of mhc openshift-machine-api for OpenShift's kind, none for Cluster
                                API's)
+  NODEFENCE_MACHINES_KUBECONFIG  kubeconfig file of the cluster that has this cluster's Machines
+                               and MachineHealthChecks (this cluster); read by gate, isolate,
+                               power and policystatus
+  NODEFENCE_MACHINES_CLUSTER   the Cluster of Cluster API there that is this cluster, as
+                               namespace/name; no Machine of another one counts
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)

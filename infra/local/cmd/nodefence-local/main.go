@@ -70,6 +70,8 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
 	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: far, mhc (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
 	fs.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; by default those of --request-namespaces for far, openshift-machine-api for OpenShift's mhc, none for Cluster API's)", s.AdoptNamespaces.Decode)
+	fs.StringVar(&s.MachinesKubeconfig, "machines-kubeconfig", s.MachinesKubeconfig, "kubeconfig `file` of the cluster that has this cluster's Machines and MachineHealthChecks (NODEFENCE_MACHINES_KUBECONFIG; by default this cluster)")
+	fs.Func("machines-cluster", "the `Cluster` of Cluster API there that is this cluster, as namespace/name (NODEFENCE_MACHINES_CLUSTER)", s.MachinesCluster.Decode)
 	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
