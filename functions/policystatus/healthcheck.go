@@ -22,6 +22,7 @@ const (
 	eventPassive    = "LeftToItsController"
 	eventNamespace  = "NamespaceDoesNotCount"
 	eventElsewhere  = "NodesElsewhere"
+	eventPaused     = "ClusterPaused"
 	eventRestricted = "RemediationRestricted"
 )
 
@@ -56,6 +57,8 @@ func (r *round) answer(ctx context.Context, c *mhc.Check, k *kind) {
 	targets := c.Targets(k.machines, r.nodes)
 	marked := mhc.Marked(targets)
 	n := c.Count(targets)
+	byCluster := mhc.HeldByCluster(targets)
+	paused := c.Paused() || byCluster != ""
 	object, is := r.policies[c.PolicyName()]
 	switch {
 	case !is && mhc.Elsewhere(targets) && c.Group() == mhc.ClusterAPI:
@@ -64,7 +67,7 @@ func (r *round) answer(ctx context.Context, c *mhc.Check, k *kind) {
 	case !is && len(marked) == 0 && c.Group() == mhc.ClusterAPI:
 		// Nobody knows yet in which cluster its nodes will be.
 	default:
-		if err := r.keep(ctx, c, object, n); err != nil {
+		if err := r.keep(ctx, c, object, n, paused || !n.Allowed()); err != nil {
 			r.refuse(ctx, c, err)
 			return
 		}
@@ -75,7 +78,10 @@ func (r *round) answer(ctx context.Context, c *mhc.Check, k *kind) {
 			r.marks[node][c.Label()] = true
 		}
 	}
-	if c.Paused() {
+	if byCluster != "" {
+		r.tell(ctx, c, eventPaused, "nothing is fenced for it: of a Machine, "+byCluster, false)
+	}
+	if paused {
 		return // as its own controller, which leaves the status as it is
 	}
 	if r.save(ctx, c, c.NewStatus(n, r.now)) && !n.Allowed() {

@@ -474,3 +474,22 @@ func TestAKindThatIsNotInstalled(t *testing.T) {
 		t.Errorf("%v %s", err, h.Detail())
 	}
 }
+
+// TestACheckOfAPausedCluster: its policy is held, its labels stay, and its status is left as it is.
+func TestACheckOfAPausedCluster(t *testing.T) {
+	c := five(fourty)
+	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	for _, x := range []struct{ held, want string }{
+		{"", "create up to 2 <nil>\nevent ns/workers Adopted\nstatus 5 of 5, 2 more, True <nil>" + labelled},
+		{"its Cluster x is paused", "save up to 2 [MachineHealthCheck ns/workers]\nevent ns/workers ClusterPaused"},
+		{"", "save up to 2 <nil>"},
+	} {
+		c.machines[4].HeldByCluster = x.held
+		if err := h.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(x.want, c.took()); d != "" {
+			t.Errorf("held %q: %s", x.held, d)
+		}
+	}
+}

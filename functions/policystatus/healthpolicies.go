@@ -9,11 +9,11 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// keep brings its FencePolicy up to date. The error says that another one has its name.
-func (r *round) keep(ctx context.Context, c *mhc.Check, object map[string]any, n mhc.Count) error {
+// keep brings its FencePolicy up to date; held, it is paused. The error says that another one has its name.
+func (r *round) keep(ctx context.Context, c *mhc.Check, object map[string]any, n mhc.Count, held bool) error {
 	name := c.PolicyName()
 	r.kept[name] = true
-	wants, changed := c.Policy(object, n, c.Paused() || !n.Allowed(), r.now)
+	wants, changed := c.Policy(object, n, held, r.now)
 	if !changed {
 		return nil
 	}

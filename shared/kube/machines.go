@@ -145,7 +145,7 @@ func (c *Client) machinesOfKind(ctx context.Context, versions []string) (all []p
 		for i := range l.Items {
 			l.Items[i].TypeMeta = metav1.TypeMeta{APIVersion: strings.TrimSuffix(strings.TrimPrefix(path, "/apis/"), "/machines"), Kind: "Machine"}
 		}
-		return slices.DeleteFunc(l.Items, func(m policy.Machine) bool { return at.others(m.Spec.ClusterName) }), path, nil
+		return at.ofCluster(ctx, l.Items, strings.TrimSuffix(path, "machines")+"clusters"), path, nil
 	}
 	return nil, "", nil
 }

@@ -1,14 +1,20 @@
 package kube
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // MachinesAt is the cluster that has this cluster's Machines and MachineHealthChecks. It is this cluster,
@@ -95,6 +101,46 @@ func (at MachinesAt) othersCheck(raw []byte) bool {
 		} `json:"spec"`
 	}
 	return json.Unmarshal(raw, &o) == nil && at.others(o.Spec.ClusterName)
+}
+
+// ofCluster are the Machines of this cluster among these. It notes for Cluster API's whether their Cluster
+// is paused (spec.paused), as it is while all of it is moved to another management cluster. Where that
+// can't be read, nobody knows, and they are left alone.
+func (at MachinesAt) ofCluster(ctx context.Context, all []policy.Machine, path string) []policy.Machine {
+	all = slices.DeleteFunc(all, func(m policy.Machine) bool { return at.others(m.Spec.ClusterName) })
+	if len(all) == 0 || !strings.HasPrefix(path, "/apis/cluster.x-k8s.io/") {
+		return all
+	}
+	clusters, err := list[clusterList](ctx, at.Client, at.within(path))
+	if apierrors.IsNotFound(err) {
+		return all // there are no Clusters
+	}
+	paused := map[types.NamespacedName]bool{}
+	if err == nil {
+		for _, c := range clusters.Items {
+			paused[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c.Spec.Paused
+		}
+	}
+	for i := range all {
+		m := &all[i]
+		switch {
+		case err != nil:
+			m.HeldByCluster = clip.Message("nobody knows whether its Cluster " + m.Spec.ClusterName + " is paused: " + err.Error())
+		case paused[types.NamespacedName{Namespace: m.Namespace, Name: m.Spec.ClusterName}]:
+			m.HeldByCluster = "its Cluster " + m.Spec.ClusterName + " is paused (spec.paused)"
+		}
+	}
+	return all
+}
+
+// clusterList is what is read of Cluster API's Clusters.
+type clusterList struct {
+	Items []struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Paused bool `json:"paused,omitempty"`
+		} `json:"spec"`
+	} `json:"items"`
 }
 
 // failed says of an error that it came from another cluster, if it did.

@@ -135,3 +135,42 @@ func TestMachinesElsewhereCanNotBeRead(t *testing.T) {
 		t.Error("no Machines, as if there were none")
 	}
 }
+
+// TestMachinesOfAPausedCluster are left alone, and so are those of a Cluster of which nobody knows
+// whether it is paused. OpenShift has no Clusters.
+func TestMachinesOfAPausedCluster(t *testing.T) {
+	const openshift, capi = "/apis/machine.openshift.io/v1beta1/machines", "/apis/cluster.x-k8s.io/v1beta2/"
+	items := `{"items":[{"metadata":{"namespace":"m","name":"a"},"spec":{"clusterName":"c"}},{"metadata":{"namespace":"m","name":"b"},"spec":{"clusterName":"d"}},{"metadata":{"namespace":"n","name":"e"},"spec":{"clusterName":"c"}}]}`
+	clusters := `{"items":[{"metadata":{"namespace":"m","name":"c"},"spec":{"paused":true}},{"metadata":{"namespace":"m","name":"d"},"spec":{"paused":false}},{"metadata":{"namespace":"n","name":"c"},"spec":{}}]}`
+	for name, c := range map[string]struct {
+		clusters string
+		refused  int
+		want     string
+	}{
+		"one is paused": {clusters: clusters, want: "o= a=its Cluster c is paused (spec.paused) b= e="},
+		"no Clusters":   {want: "o= a= b= e="},
+		"nobody knows":  {refused: http.StatusForbidden, want: "o= a=nobody knows whether its Cluster c is paused: b=nobody knows whether its Cluster d is paused: e=nobody knows whether its Cluster c is paused:"},
+	} {
+		f := newFakeAPI(t)
+		f.set(openshift, `{"items":[{"metadata":{"namespace":"m","name":"o"},"spec":{}}]}`)
+		f.set(capi+"machines", items)
+		if c.clusters != "" {
+			f.set(capi+"clusters", c.clusters)
+		}
+		if c.refused > 0 {
+			f.answer[capi+"clusters"] = func(w http.ResponseWriter, _ request) { w.WriteHeader(c.refused) }
+		}
+		all, err := f.Machines(t.Context())
+		var got []string
+		for i := range all {
+			words, _, more := strings.Cut(all[i].LeftAlone(), ": ")
+			if more {
+				words += ":"
+			}
+			got = append(got, all[i].Name+"="+words)
+		}
+		if words := strings.Join(got, " "); err != nil || words != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, words, c.want, err)
+		}
+	}
+}

@@ -34,6 +34,8 @@ type Machine struct {
 		FailureReason  string `json:"failureReason,omitempty"`
 		FailureMessage string `json:"failureMessage,omitempty"`
 	} `json:"status"`
+	// HeldByCluster says why its Cluster, of Cluster API, has it left alone; empty if it has not.
+	HeldByCluster string `json:"-"`
 }
 
 // NodeRef names the Node of a Machine. Not every API has the UID.
@@ -87,14 +89,15 @@ func (m *Machine) Trouble() (state api.MachineState, message string) {
 	return api.MachineStateFailed, clip.To(256, text)
 }
 
-// LeftAlone says by which annotation the Machine is left alone; empty if it is not.
+// LeftAlone says by which annotation, or by what of its Cluster, the Machine is left alone; empty if it is
+// not.
 func (m *Machine) LeftAlone() string {
 	for _, a := range []string{SkipRemediation, Paused} {
 		if _, is := m.Annotations[a]; is {
 			return "it has the annotation " + a
 		}
 	}
-	return ""
+	return m.HeldByCluster
 }
 
 // Ref is what a record keeps of a Machine: its identity, and its owner.

@@ -150,6 +150,13 @@ func TestMachineHealthCheckOfAManagementCluster(t *testing.T) {
 	}
 	m.eventsThere(w, "of-c", "Adopted")
 	m.eventsThere(w, "of-d", "")
+	must(t, m.Apply(w.ctx, "{apiVersion: "+managementGroup+", kind: Cluster, metadata: {name: c, namespace: clusters}, spec: {paused: true}}"))
+	w.until("its policy to be held while the Cluster is paused", func() (bool, error) { c.keep(); return c.held("of-c"), nil })
+	if c.marked("of-c") != "node-0 node-1" {
+		t.Errorf("labels on %q: another policy would decide for these nodes", c.marked("of-c"))
+	}
+	must(t, m.Apply(w.ctx, "{apiVersion: "+managementGroup+", kind: Cluster, metadata: {name: c, namespace: clusters}, spec: {paused: false}}"))
+	w.until("its policy to be held no more", func() (bool, error) { c.keep(); return !c.held("of-c"), nil })
 	may := func(resource, name string, del bool) error {
 		as, err := dynamic.NewForConfig(account)
 		must(t, err)

@@ -100,6 +100,14 @@ func TestRights(t *testing.T) {
 	w.deleted(withdrawn)
 	w.ended(second, api.Aborted)
 
+	// From here there are Machines, and their Clusters may be paused.
+	kinds, err := os.ReadFile("testdata/machinehealthcheck/v1beta2.yaml")
+	must(t, err)
+	must(t, w.Apply(w.ctx, string(kinds)))
+	w.until("a Machine to be there", func() (bool, error) {
+		return w.Apply(w.ctx, "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m, namespace: default}, spec: {clusterName: c}}") == nil, nil
+	})
+
 	// The machine with the work loses its power, the work is released pod by pod, and the
 	// Node object is deleted; later another one of the same name replaces it.
 	third := w.moved("db-0", "")

@@ -51,6 +51,16 @@ func Elsewhere(all []Target) bool {
 	return named
 }
 
+// HeldByCluster says why the Cluster of its Machines has them left alone; empty if it has not.
+func HeldByCluster(all []Target) string {
+	for _, t := range all {
+		if t.Machine.HeldByCluster != "" {
+			return t.Machine.HeldByCluster
+		}
+	}
+	return ""
+}
+
 // Marked are the names of the Nodes that its policy is to select: those of its Machines, without
 // those that are to be left alone by an annotation.
 func Marked(all []Target) (nodes []string) {
