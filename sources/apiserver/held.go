@@ -35,6 +35,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 	s.due.Heard(is, s.now())
 	stop, _ := admission.Stopped(l)
 	s.targets.stopped(stop != "")
+	s.gauges.Ledger(l)
 }
 
 // budgetWatch wakes the fences that a FenceBudget holds.

@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
+	"github.com/nodefence/nodefence/sources/apiserver/gauges"
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
@@ -63,6 +64,7 @@ type Source struct {
 	left     *leftovers
 	counting *census.Store
 	configs  *configStore
+	gauges   *gauges.Gauges
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration
@@ -88,8 +90,9 @@ func New(o Options) (*Source, error) {
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
 	}
+	s.gauges = gauges.New(s.due.Open, now)
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable)...)
+		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable, s.gauges)...)
 	}
 	return s, nil
 }
@@ -105,6 +108,7 @@ func (s *Source) Ready() error {
 // uncount resets the metrics at the end of a lead: a standby sees no node go, and its old
 // figures would stand beside those of the leader.
 func (s *Source) uncount() {
+	s.gauges.Leads(false)
 	s.problems.counted.Reset()
 	s.targets.unfenceable.Reset()
 }
@@ -141,6 +145,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.leases.Seed(ledger.Status.Leases)
 	s.o.Logger.Info("watching", "nodes", len(s.nodes.uids()))
 	s.standing.set(nil)
+	s.gauges.Leads(true)
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()

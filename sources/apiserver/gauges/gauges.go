@@ -1,0 +1,172 @@
+package gauges
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+var (
+	leads = prometheus.NewDesc("nodefence_source_leads", "1 where this replica of the source watches and sends, 0 where it stands by.", nil, nil)
+	open  = prometheus.NewDesc("nodefence_fences_open", "Fences that are open, by deciding policy and phase.", []string{"policy", "phase"}, nil)
+	held  = prometheus.NewDesc("nodefence_fences_held", "Open fences that wait with the gate, by deciding policy and what holds them.", []string{"policy", "reason"}, nil)
+	begun = prometheus.NewDesc("nodefence_fences_begun", "Open fences that have cut power or begun to release, by deciding policy: they run to their end.", []string{"policy"}, nil)
+	wait  = prometheus.NewDesc("nodefence_oldest_wait_seconds", "How long the oldest fence that waits with the gate has been open, by deciding policy.", []string{"policy"}, nil)
+	stays = prometheus.NewDesc("nodefence_oldest_phase_seconds", "How long an open fence has been in its phase at most, by deciding policy and phase.", []string{"policy", "phase"}, nil)
+	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
+	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
+	back  = prometheus.NewDesc("nodefence_restore_unconfirmed", "1 while the API server's state is known to have gone back in time and no person has confirmed it: nothing new starts.", nil, nil)
+)
+
+// Gauges is a prometheus.Collector of what is seen at the time of a scrape. A series whose cause is
+// gone is gone with the next scrape.
+type Gauges struct {
+	// open has the open fences by node, which are not changed.
+	open func() map[string]*api.NodeFence
+	now  func() time.Time
+
+	mu     sync.Mutex
+	leads  bool
+	ledger *api.FenceLedger
+}
+
+// New returns the gauges of a source that does not lead yet.
+func New(open func() map[string]*api.NodeFence, now func() time.Time) *Gauges {
+	return &Gauges{open: open, now: now}
+}
+
+// Leads notes whether this source leads. A standby shows nothing else.
+func (g *Gauges) Leads(is bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leads = is
+}
+
+// Ledger notes the ledger as it was read last.
+func (g *Gauges) Ledger(l *api.FenceLedger) {
+	kept := &api.FenceLedger{Spec: *l.Spec.DeepCopy()}
+	kept.Status.Storms, kept.Status.Restored = slices.Clone(l.Status.Storms), l.Status.Restored.DeepCopy()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger = kept
+}
+
+// Describe implements prometheus.Collector.
+func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, storm, stop, back} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
+	g.mu.Lock()
+	lead, ledger := g.leads, g.ledger
+	g.mu.Unlock()
+	send := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	send(leads, number(lead))
+	if !lead {
+		return
+	}
+	g.fences(send)
+	if ledger != nil {
+		ofLedger(ledger, send)
+	}
+}
+
+type sender func(d *prometheus.Desc, v float64, labels ...string)
+
+// fences are the gauges of the open fences.
+func (g *Gauges) fences(send sender) {
+	now := g.now()
+	all := sums{}
+	for _, f := range g.open() {
+		p, phase := policyOf(f), string(f.CurrentPhase())
+		all.add(open, 1, p, phase)
+		all.most(stays, age(f.Status.PhaseSince, now), p, phase)
+		if f.Status.Begun() {
+			all.add(begun, 1, p)
+		}
+		if f.CurrentPhase() == api.Pending {
+			all.add(held, 1, p, string(f.Status.Reason))
+			all.most(wait, age(f.Status.OpenedAt, now), p)
+		}
+	}
+	all.send(send)
+}
+
+// ofLedger are the gauges of what holds many fences.
+func ofLedger(l *api.FenceLedger, send sender) {
+	all := sums{}
+	for _, s := range l.Status.Storms {
+		state := "UnderWay"
+		if s.CoolDownUntil != nil {
+			state = "CoolDown"
+		}
+		all.add(storm, 1, s.Policy, state)
+	}
+	all.send(send)
+	send(stop, number(l.Spec.Stop))
+	switchless := *l
+	switchless.Spec.Stop = false
+	why, _ := admission.Stopped(&switchless)
+	send(back, number(why == api.StateWentBack))
+}
+
+// policyOf is the policy that decides, none where no policy could be resolved.
+func policyOf(f *api.NodeFence) string {
+	if name := f.Status.Decision.Policy.Name; name != "" {
+		return name
+	}
+	return "none"
+}
+
+// age is how long ago that was, in seconds; 0 where it never was.
+func age(at *api.Time, now time.Time) float64 {
+	if at == nil {
+		return 0
+	}
+	return max(0, now.Sub(at.Time).Seconds())
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// sums are values by metric and labels, of which there are two at most.
+type sums map[series]float64
+
+type series struct {
+	desc   *prometheus.Desc
+	labels [2]string
+	n      int
+}
+
+func seriesOf(d *prometheus.Desc, labels []string) series {
+	s := series{desc: d, n: len(labels)}
+	copy(s.labels[:], labels)
+	return s
+}
+
+func (s sums) add(d *prometheus.Desc, v float64, labels ...string) { s[seriesOf(d, labels)] += v }
+
+func (s sums) most(d *prometheus.Desc, v float64, labels ...string) {
+	of := seriesOf(d, labels)
+	s[of] = max(s[of], v)
+}
+
+func (s sums) send(send sender) {
+	for of, v := range s {
+		send(of.desc, v, of.labels[:of.n]...)
+	}
+}

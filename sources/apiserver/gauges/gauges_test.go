@@ -1,0 +1,110 @@
+package gauges_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/gauges"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) *api.Time {
+	t := metav1.NewMicroTime(now.Add(-d))
+	return &t
+}
+
+// fence is an open one of policy p.
+func fence(phase api.Phase, reason api.Reason, opened, since time.Duration) *api.NodeFence {
+	f := &api.NodeFence{}
+	f.Status.FenceNumber, f.Status.Phase, f.Status.Reason = 1, phase, reason
+	f.Status.OpenedAt, f.Status.PhaseSince = ago(opened), ago(since)
+	f.Status.Decision.Policy.Name = "p"
+	return f
+}
+
+// TestWhatALeaderShows: what it sees at the time of the scrape, and nothing that is over.
+func TestWhatALeaderShows(t *testing.T) {
+	open := map[string]*api.NodeFence{
+		"a": fence(api.Pending, api.TooManyUnhealthy, time.Hour, time.Minute),
+		"b": fence(api.Pending, api.TooManyUnhealthy, time.Minute, time.Minute),
+		"c": fence(api.Fencing, api.PowerOffSent, 9*time.Minute, 30*time.Second),
+		"d": fence(api.Pending, api.PolicyConflict, 2*time.Minute, time.Second),
+	}
+	open["c"].Status.Power.SwitchedByUs = true
+	open["d"].Status.Decision.Policy.Name = ""
+	g := gauges.New(func() map[string]*api.NodeFence { return open }, func() time.Time { return now })
+	got := func() map[string]float64 { return values(t, g) }
+	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
+	g.Leads(true)
+	check(t, got(), map[string]float64{
+		"nodefence_source_leads":                                        1,
+		`nodefence_fences_open{phase="Pending",policy="p"}`:             2,
+		`nodefence_fences_open{phase="Pending",policy="none"}`:          1,
+		`nodefence_fences_open{phase="Fencing",policy="p"}`:             1,
+		`nodefence_fences_held{policy="p",reason="TooManyUnhealthy"}`:   2,
+		`nodefence_fences_held{policy="none",reason="PolicyConflict"}`:  1,
+		`nodefence_fences_begun{policy="p"}`:                            1,
+		`nodefence_oldest_wait_seconds{policy="p"}`:                     3600,
+		`nodefence_oldest_wait_seconds{policy="none"}`:                  120,
+		`nodefence_oldest_phase_seconds{phase="Pending",policy="p"}`:    60,
+		`nodefence_oldest_phase_seconds{phase="Pending",policy="none"}`: 1,
+		`nodefence_oldest_phase_seconds{phase="Fencing",policy="p"}`:    30,
+	})
+	clear(open)
+	l := &api.FenceLedger{}
+	l.Status.Storms = []api.Storm{{Policy: "p"}, {Policy: "p", TopologyKey: "zone", Domain: "z"}, {Policy: "q", CoolDownUntil: ago(-time.Hour)}}
+	g.Ledger(l)
+	check(t, got(), map[string]float64{
+		"nodefence_source_leads": 1, "nodefence_stopped": 0, "nodefence_restore_unconfirmed": 0,
+		`nodefence_storms{policy="p",state="UnderWay"}`: 2, `nodefence_storms{policy="q",state="CoolDown"}`: 1,
+	})
+	l = &api.FenceLedger{}
+	l.Spec.Stop, l.Status.Restored = true, &api.Restored{SeenAt: *ago(time.Minute), From: "9", To: "4"}
+	g.Ledger(l)
+	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 1})
+	l = l.DeepCopy()
+	l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: l.Status.Restored.SeenAt}
+	g.Ledger(l)
+	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 0})
+	g.Leads(false)
+	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
+}
+
+func check(t *testing.T, got, want map[string]float64) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// values are the series of a scrape.
+func values(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(c)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := ""
+			for _, l := range m.GetLabel() {
+				labels += fmt.Sprintf(",%s=%q", l.GetName(), l.GetValue())
+			}
+			if labels != "" {
+				labels = "{" + labels[1:] + "}"
+			}
+			all[f.GetName()+labels] = m.GetGauge().GetValue()
+		}
+	}
+	return all
+}
