@@ -62,6 +62,12 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 // Start returns the error of New. The process then ends and is restarted.
 func (f *Function) Start(context.Context, map[string]string) error { return f.err }
 
+// Stop sends the spans that wait.
+func (f *Function) Stop(context.Context) error {
+	f.parts.Traces.Close()
+	return nil
+}
+
 // Ready reports whether the API server answers.
 func (f *Function) Ready(ctx context.Context) (bool, error) {
 	if f.err != nil {

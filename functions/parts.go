@@ -32,6 +32,7 @@ import (
 	"github.com/nodefence/nodefence/shared/remediation"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/tracing"
 )
 
 // Parts is what functions are made of.
@@ -41,6 +42,8 @@ type Parts struct {
 	Source   events.Source
 	Log      *slog.Logger
 	Reporter report.Reporter
+	// Traces makes a span of each invocation; nil where the settings ask for none.
+	Traces *tracing.Tracer
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without it there is no resync.
@@ -78,10 +81,15 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 		}
 	}
 	tellClocksApart(client.Clock(), log, reg)
+	source := events.SourceOf(s.Cluster)
+	traces, err := tracing.New(ctx, s.Traces, strings.TrimSuffix("nodefence-"+s.Function, "-"), source, log, reg)
+	if err != nil {
+		return Parts{}, err
+	}
 	p := Parts{
 		healthChecks: healthChecks(client, s, log),
-		Settings:     s, Client: client, Source: events.SourceOf(s.Cluster), Log: log,
-		Reporter: report.New(log, client, reg), Drivers: DriversIn(client, s),
+		Settings:     s, Client: client, Source: source, Log: log, Traces: traces,
+		Reporter: traces.Reporter(report.New(log, client, reg)), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
 	}
 	p.adopts = p.Adopter() // one for all clocks: it keeps what it has seen of a Lease

@@ -119,7 +119,7 @@ func Handlers(p Parts) map[string]run.Handler {
 		if name == resync.Name && p.Sender == nil || name == adopt.Name && p.Adopter() == nil {
 			continue
 		}
-		all[name] = p.known(name, build(p))
+		all[name] = p.Traces.Handler(name, p.known(name, build(p)))
 	}
 	return all
 }
@@ -174,7 +174,7 @@ func (p Parts) Resyncer() *resync.Resyncer {
 	}
 	return &resync.Resyncer{
 		Fences: p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces,
-		Source: p.Source, Sender: sender, Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log,
+		Source: p.Source, Sender: p.Traces.Sender(resync.Name, sender, nil), Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log,
 	}
 }
 

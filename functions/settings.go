@@ -6,6 +6,7 @@ import (
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/tracing"
 )
 
 // Settings are read once from the environment.
@@ -74,6 +75,8 @@ type Settings struct {
 	GCEMetadata string `envconfig:"GCE_METADATA_HOST"`
 	// Kubeconfig is a file; if empty, the pod's own account is used.
 	Kubeconfig string `envconfig:"KUBECONFIG"`
+	// Traces are OpenTelemetry's own variables; without an endpoint there are no traces.
+	Traces tracing.Settings
 	// Port to listen on.
 	Port int `envconfig:"PORT" default:"8080"`
 }

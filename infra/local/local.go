@@ -106,7 +106,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
 		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
-		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces,
+		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces, Traces: parts.Traces,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Broker.Close())
@@ -132,8 +132,11 @@ func (l *Local) Run(ctx context.Context) error {
 func (l *Local) Handlers() map[string]run.Handler { return functions.Handlers(l.parts) }
 
 // Close ends the broker. Events that it had not delivered are delivered after the next
-// start.
-func (l *Local) Close() error { return l.Broker.Close() }
+// start. Then it sends the spans that wait.
+func (l *Local) Close() error {
+	defer l.parts.Traces.Close()
+	return l.Broker.Close()
+}
 
 // HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
 func (l *Local) HTTP() http.Handler {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
 
@@ -29,6 +30,14 @@ func (s *Source) fence(f *api.NodeFence) {
 	s.left.closed(f)
 	s.targets.changed(f.Name)
 	s.asks.Fence(f, now)
+}
+
+// fenceOf is the node's open fence, or the one that would be opened next.
+func (s *Source) fenceOf(node string) (f tracing.Fence, open bool) {
+	if f := s.due.Fence(node); f != nil {
+		return tracing.Of(f), true
+	}
+	return tracing.Fence{Node: node, Number: s.counting.Ended(node) + 1}, false
 }
 
 func (s *Source) fenceGone(node string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
@@ -43,6 +44,8 @@ type Options struct {
 	Elect    bool
 	// Registerer, if set, gets the source's metrics.
 	Registerer prometheus.Registerer
+	// Traces makes a span of each event about a fence that is sent; nil for none.
+	Traces *tracing.Tracer
 }
 
 // Source watches and sends. It has no state of its own: each of its parts has a lock. While
@@ -82,9 +85,11 @@ func New(o Options) (*Source, error) {
 		o.Resync = 30 * time.Second
 	}
 	o.Logger = o.Logger.With("function", "source")
-	now, out := o.Client.Clock().Now, outbox.New(o.Sender, o.Logger)
+	var s *Source
+	sends := o.Traces.Sender("source", o.Sender, func(node string) (tracing.Fence, bool) { return s.fenceOf(node) })
+	now, out := o.Client.Clock().Now, outbox.New(sends, o.Logger)
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
-	s := &Source{
+	s = &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
 		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync), asks: asks.New(o.Source, out),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),

@@ -75,6 +75,8 @@ It takes no other arguments. It is configured by its environment:
                                this is no node of the cluster (required by gate, isolate and
                                power; none on Lambda)
   GCE_METADATA_HOST            host that stands in for Compute Engine's metadata server (none)
+  OTEL_EXPORTER_OTLP_ENDPOINT  URL of a collector that takes spans by OTLP over HTTP (none: no
+                               traces); infra/observability has OpenTelemetry's other variables
   KUBECONFIG                   file that says how to reach the cluster (in a pod its own account)
 
 over HTTP:
@@ -171,6 +173,7 @@ func serveHTTP(s settings) error {
 	if err != nil {
 		return err
 	}
+	defer parts.Traces.Close()
 	served, err := serving(parts, s)
 	if err != nil {
 		return err

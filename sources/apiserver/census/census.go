@@ -87,6 +87,13 @@ func (c *Store) Forget(node string) {
 	delete(c.closed, node)
 }
 
+// Ended is the number of the node's last fence, which has ended; 0 where there was none.
+func (c *Store) Ended(node string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed[node].FenceNumber
+}
+
 // Policy notes a FencePolicy as it is now, nil if it was deleted, and asks for a census at once.
 func (c *Store) Policy(name string, p *api.FencePolicy) {
 	c.mu.Lock()

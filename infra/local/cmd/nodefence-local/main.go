@@ -36,7 +36,7 @@ goes on where it stood when it is started again.
 
 What has no flag is set as for nodefence (nodefence --help): GCE_METADATA_HOST,
 NODEFENCE_AGENTS_DIR, NODEFENCE_CLUSTER, NODEFENCE_JOBS_NAMESPACE,
-NODEFENCE_JOB_IMAGES, NODE_NAME.
+NODEFENCE_JOB_IMAGES, NODE_NAME, OTEL_EXPORTER_OTLP_ENDPOINT.
 
 It never fences the node that it runs on: NODE_NAME, or none where it runs on no
 node of the cluster. Without NODE_NAME that is this machine's host name; in a pod

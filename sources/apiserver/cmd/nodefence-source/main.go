@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/eks"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/sink"
+	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 	"github.com/nodefence/nodefence/sources/program"
@@ -48,6 +49,9 @@ It takes no arguments. It is configured by its environment:
                         NODEFENCE_EKS_CA (PEM in base64)
   LISTEN                address of /healthz, /readyz and /metrics (:8080)
   POD_NAME              name of this replica (host name and process ID)
+  OTEL_EXPORTER_OTLP_ENDPOINT  URL of a collector that takes spans by OTLP over HTTP
+                        (none: no traces); infra/observability has OpenTelemetry's
+                        other variables that are heeded
 
 A Knative SinkBinding sets K_SINK, K_CE_OVERRIDES and K_CA_CERTS, and mounts
 /oidc/token and /knative-custom-certs.
@@ -69,6 +73,8 @@ type settings struct {
 	Kubeconfig string                  `envconfig:"KUBECONFIG"`
 	Listen     string                  `envconfig:"LISTEN" default:":8080"`
 	Identity   string                  `envconfig:"POD_NAME"`
+	// Traces are OpenTelemetry's own variables.
+	Traces tracing.Settings
 }
 
 const name = "nodefence-source"
@@ -101,10 +107,15 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Send
 		return err
 	}
 	reg := program.Registry()
+	traces, err := tracing.New(ctx, s.Traces, name, source, log, reg)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: sender, Logger: log, Source: source,
 		Namespace: s.Namespace, Identity: identity(s), Elect: true, Registerer: reg, CheckEvery: time.Duration(s.CheckEvery),
-		RequestNamespaces: s.RequestNamespaces,
+		RequestNamespaces: s.RequestNamespaces, Traces: traces,
 	})
 	if err != nil {
 		return err

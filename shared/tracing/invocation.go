@@ -1,0 +1,203 @@
+package tracing
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/report"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// invocation is one event in one function, with what was decided in it so far.
+type invocation struct {
+	*Tracer
+	function string
+	cause    event.Event
+	begun    time.Time
+	id       trace.SpanID
+
+	mu      sync.Mutex
+	decided []decision
+	// ended are the fences that it has ended.
+	ended []api.NodeFence
+}
+
+// decision is what is kept of one, with the time at which it was told.
+type decision struct {
+	at    time.Time
+	of    Fence
+	phase api.Phase // before it
+	attrs []attribute.KeyValue
+	err   error
+}
+
+type invocationKey struct{}
+
+// Handler makes a span of each event that h takes: of the fence that was decided on, or else of the
+// trace that the event belongs to. An event that has to do with no trace gets none, such as a tick.
+func (t *Tracer) Handler(function string, h run.Handler) run.Handler {
+	if t == nil {
+		return h
+	}
+	h = run.Recover(h)
+	return func(ctx context.Context, e event.Event) (*event.Event, error) {
+		inv := &invocation{Tracer: t, function: function, cause: e, begun: time.Now(), id: newSpanID()}
+		reply, err := h(context.WithValue(ctx, invocationKey{}, inv), e)
+		inv.end(reply, err)
+		return reply, err
+	}
+}
+
+// Reporter tells r everything, and notes the decisions of each invocation for its span.
+func (t *Tracer) Reporter(r report.Reporter) report.Reporter {
+	if t == nil {
+		return r
+	}
+	return reporter{r}
+}
+
+type reporter struct{ report.Reporter }
+
+// Decided implements report.Reporter.
+func (r reporter) Decided(ctx context.Context, d report.Decision) {
+	if inv, is := ctx.Value(invocationKey{}).(*invocation); is {
+		inv.note(d)
+	}
+	r.Reporter.Decided(ctx, d)
+}
+
+func (inv *invocation) note(d report.Decision) {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	st := &d.Fence.Status
+	attrs := []attribute.KeyValue{
+		attribute.String("nodefence.phase", string(d.Fence.CurrentPhase())), attribute.String("nodefence.reason", string(st.Reason)),
+		attribute.String("nodefence.policy", st.Decision.Policy.Name), attribute.String("nodefence.fence.uid", string(d.Fence.UID)),
+	}
+	if d.Action != fence.None {
+		attrs = append(attrs, attribute.String("nodefence.action", string(d.Action)))
+	}
+	if d.Action.Device() && len(st.Decision.Devices) > 0 {
+		attrs = append(attrs, attribute.StringSlice("nodefence.device.drivers", driversOf(st.Decision.Devices)))
+	}
+	if st.Outcome != "" {
+		attrs = append(attrs, attribute.String("nodefence.outcome", string(st.Outcome)))
+	}
+	before := d.Before.Phase
+	if d.Before.FenceNumber != st.FenceNumber || before == "" {
+		before = api.Pending // it is opened
+	} else if st.Phase == api.Finished && before != api.Finished {
+		inv.ended = append(inv.ended, *d.Fence.DeepCopy())
+	}
+	inv.decided = append(inv.decided, decision{at: time.Now(), of: Of(d.Fence), phase: before, attrs: attrs, err: d.Err})
+}
+
+func driversOf(devices []api.Binding) (all []string) {
+	for _, d := range devices {
+		all = append(all, d.Driver)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// end makes the span, has the reply name it, and makes those of the fences that have ended.
+func (inv *invocation) end(reply *event.Event, err error) {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	from := senderOf(inv.cause)
+	parent, links := from, []trace.Link(nil)
+	if n := len(inv.decided); n > 0 {
+		parent = inv.decided[n-1].of.root(inv.cluster)
+		if from.TraceID() == parent.TraceID() {
+			parent = from
+		} else if from.IsValid() {
+			links = []trace.Link{{SpanContext: from}} // a sender with a trace of its own
+		}
+	}
+	if !parent.IsValid() {
+		return
+	}
+	ctx := withID(trace.ContextWithRemoteSpanContext(context.Background(), parent), parent.TraceID(), inv.id)
+	_, span := inv.tracer.Start(ctx, inv.name(), trace.WithTimestamp(inv.begun), trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithLinks(links...), trace.WithAttributes(attribute.String("nodefence.function", inv.function)), trace.WithAttributes(ofEvent(inv.cause)...))
+	inv.describe(span, err)
+	if reply != nil {
+		sentBy(reply, span.SpanContext())
+		span.SetAttributes(attribute.String("nodefence.reply.event_id", reply.ID()))
+	}
+	span.End()
+	for i := range inv.ended {
+		inv.whole(&inv.ended[i])
+	}
+}
+
+// name is the function's, and the phase in which it found the fence or else what the event says.
+func (inv *invocation) name() string {
+	if len(inv.decided) > 0 {
+		return inv.function + " " + string(inv.decided[0].phase)
+	}
+	if p, is := events.PhaseOf(inv.cause.Type()); is {
+		return inv.function + " " + string(p)
+	}
+	return inv.function + " " + shortType(inv.cause.Type())
+}
+
+// describe puts what was decided into the span: the last of it as attributes, each as an event.
+func (inv *invocation) describe(span trace.Span, err error) {
+	for i, d := range inv.decided {
+		attrs := d.attrs
+		if d.err != nil {
+			attrs = append(attrs, attribute.String("error.message", d.err.Error()))
+			span.SetStatus(codes.Error, d.err.Error())
+		}
+		span.AddEvent("decided", trace.WithTimestamp(d.at), trace.WithAttributes(attrs...))
+		if i == len(inv.decided)-1 {
+			span.SetAttributes(append(attrs, attribute.Int64("nodefence.fence.number", d.of.Number))...)
+		}
+	}
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+}
+
+// whole is the span over a whole fence, from when it was opened until it ended.
+func (inv *invocation) whole(f *api.NodeFence) {
+	root, st := Of(f).root(inv.cluster), &f.Status
+	opened, ended := inv.begun, time.Now()
+	if st.OpenedAt != nil {
+		opened = st.OpenedAt.Time
+	}
+	if st.PhaseSince != nil {
+		ended = st.PhaseSince.Time
+	}
+	_, span := inv.tracer.Start(withID(context.Background(), root.TraceID(), root.SpanID()), "fence", trace.WithNewRoot(),
+		trace.WithTimestamp(opened), trace.WithAttributes(
+			attribute.String("k8s.node.name", f.Spec.NodeName), attribute.String("nodefence.fence.uid", string(f.UID)),
+			attribute.Int64("nodefence.fence.number", st.FenceNumber), attribute.String("nodefence.policy", st.Decision.Policy.Name),
+			attribute.String("nodefence.trigger", string(st.Decision.Trigger.Type)), attribute.String("nodefence.outcome", string(st.Outcome)),
+		))
+	span.End(trace.WithTimestamp(ended))
+}
+
+// ofEvent are the attributes of a span that takes or sends an event.
+func ofEvent(e event.Event) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.String("k8s.node.name", e.Subject()), attribute.String("cloudevents.event_id", e.ID()),
+		attribute.String("cloudevents.event_type", e.Type()), attribute.String("cloudevents.event_source", e.Source()),
+	}
+}
+
+func shortType(t string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(t, "io.nodefence."), ".v1")
+}

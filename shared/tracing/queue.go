@@ -1,0 +1,80 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// most is how many spans wait for the collector. A span more is dropped.
+const most = 2048
+
+// queue hands spans to the SDK's batches, and counts what becomes of them.
+type queue struct {
+	sdk.SpanProcessor
+	waiting atomic.Int64
+	counted *prometheus.CounterVec
+}
+
+// newQueue is empty, and sends to the collector that c reaches.
+func newQueue(c *client, log *slog.Logger) *queue {
+	q := &queue{counted: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nodefence_spans_total", Help: "Spans by what became of them: sent to the collector, or dropped. None while traces are off.",
+	}, []string{"result"})}
+	for _, result := range []string{"sent", "dropped"} {
+		q.counted.WithLabelValues(result)
+	}
+	e := &exporter{Exporter: otlptrace.NewUnstarted(c), queue: q, log: log}
+	q.SpanProcessor = sdk.NewBatchSpanProcessor(e, sdk.WithMaxQueueSize(most), sdk.WithExportTimeout(uploadTimeout))
+	return q
+}
+
+// OnEnd takes a span that has ended, and never waits.
+func (q *queue) OnEnd(s sdk.ReadOnlySpan) {
+	if q.waiting.Add(1) > most {
+		q.gone("dropped", 1)
+		return
+	}
+	q.SpanProcessor.OnEnd(s)
+}
+
+// gone counts spans that do not wait any more.
+func (q *queue) gone(result string, n int) {
+	q.waiting.Add(int64(-n))
+	q.counted.WithLabelValues(result).Add(float64(n))
+}
+
+// exporter sends batches, counts them, and logs when they begin to be lost.
+type exporter struct {
+	*otlptrace.Exporter
+	queue *queue
+	log   *slog.Logger
+	mu    sync.Mutex
+	fails bool
+}
+
+// ExportSpans implements the SDK's SpanExporter. It returns no error: what fails is counted and
+// logged here.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	err := e.Exporter.ExportSpans(ctx, spans)
+	result := "sent"
+	if err != nil {
+		result = "dropped"
+	}
+	e.queue.gone(result, len(spans))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case err != nil && !e.fails:
+		e.log.Warn("spans are lost until the collector takes them; no fence waits for it", "error", err.Error())
+	case err == nil && e.fails:
+		e.log.Info("the collector takes spans again")
+	}
+	e.fails = err != nil
+	return nil
+}

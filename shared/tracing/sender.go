@@ -1,0 +1,73 @@
+package tracing
+
+import (
+	"context"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/shared/run"
+)
+
+// Sender makes a span of each event about a fence that next sends, and has the event name it.
+// fence, if set, says which fence of a node is open, or would be opened next. Without it, only events
+// that name their fence get a span.
+func (t *Tracer) Sender(program string, next run.Sender, fence func(node string) (f Fence, open bool)) run.Sender {
+	if t == nil || next == nil {
+		return next
+	}
+	return &sender{Tracer: t, program: program, next: next, fence: fence}
+}
+
+type sender struct {
+	*Tracer
+	program string
+	next    run.Sender
+	fence   func(node string) (Fence, bool)
+}
+
+// Send implements run.Sender.
+func (s *sender) Send(ctx context.Context, e event.Event) error {
+	f, is := s.about(e)
+	if !is {
+		return s.next.Send(ctx, e)
+	}
+	root := f.root(s.cluster)
+	made := withID(trace.ContextWithRemoteSpanContext(context.Background(), root), root.TraceID(), newSpanID())
+	_, span := s.tracer.Start(made, s.program+" sends "+shortType(e.Type()), trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(ofEvent(e)...), trace.WithAttributes(attribute.String("nodefence.function", s.program), attribute.Int64("nodefence.fence.number", f.Number)))
+	defer span.End()
+	e = e.Clone() // the caller may send it again
+	sentBy(&e, span.SpanContext())
+	err := s.next.Send(ctx, e)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return err
+}
+
+// opens are the types at which a fence may open.
+var opens = map[string]bool{events.NodeUnhealthy: true, events.NodeSuspect: true, events.NodeProblem: true}
+
+// about is the fence that an event is about, or that it may open.
+func (s *sender) about(e event.Event) (f Fence, is bool) {
+	var p events.Payload
+	if e.DataAs(&p) != nil || p.Node == "" {
+		return f, false
+	}
+	if _, phase := events.PhaseOf(e.Type()); phase && p.FenceNumber > 0 {
+		return Fence{Node: p.Node, NodeUID: types.UID(p.NodeUID), Number: p.FenceNumber}, true
+	}
+	if s.fence == nil {
+		return f, false
+	}
+	f, open := s.fence(p.Node)
+	if !open {
+		f.NodeUID = types.UID(p.NodeUID)
+	}
+	return f, open || opens[e.Type()]
+}

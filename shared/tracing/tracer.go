@@ -1,0 +1,103 @@
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nodefence/nodefence/events"
+)
+
+// Tracer makes spans. A nil one makes none, and changes nothing.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	// cluster is the source of nodefence's own events, by which two clusters' traces differ.
+	cluster string
+}
+
+// New returns nil where the settings ask for no traces. Its error names the variable that is wrong.
+// program is the service's name unless OTEL_SERVICE_NAME says another.
+func New(ctx context.Context, s Settings, program string, source events.Source, log *slog.Logger, reg prometheus.Registerer) (*Tracer, error) {
+	if !s.On() {
+		return nil, nil
+	}
+	c, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", program)), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	q := newQueue(c, log)
+	if err := reg.Register(q.counted); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}))
+	return &Tracer{provider: p, tracer: p.Tracer("github.com/nodefence/nodefence"), cluster: string(source)}, nil
+}
+
+// flushTimeout bounds the wait for the collector where a process ends, or stands still until its
+// next invocation.
+const flushTimeout = time.Second
+
+// Flush sends what waits, within a second. What is not sent then waits on.
+func (t *Tracer) Flush() {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	_ = t.provider.ForceFlush(ctx) // what is lost is counted
+}
+
+// Close sends what waits, within a second, and ends the tracer.
+func (t *Tracer) Close() {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	_ = t.provider.Shutdown(ctx)
+}
+
+// senderOf is the span that sent an event, if the event names one.
+func senderOf(e event.Event) trace.SpanContext {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), extensions{&e})
+	return trace.SpanContextFromContext(ctx)
+}
+
+// sentBy notes in an event which span has sent it.
+func sentBy(e *event.Event, s trace.SpanContext) {
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), s), extensions{e})
+}
+
+// extensions are an event's, in the form in which OpenTelemetry reads and writes headers.
+type extensions struct{ *event.Event }
+
+// Get implements propagation.TextMapCarrier.
+func (x extensions) Get(key string) string {
+	text, _ := x.Extensions()[key].(string)
+	return text
+}
+
+// Set implements propagation.TextMapCarrier.
+func (x extensions) Set(key, value string) { x.SetExtension(key, value) }
+
+// Keys implements propagation.TextMapCarrier.
+func (x extensions) Keys() (all []string) {
+	for key := range x.Extensions() {
+		all = append(all, key)
+	}
+	return all
+}
