@@ -92,7 +92,7 @@ vulncheck: ## Look for known faults in what the programs call (needs a network w
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./test/layout -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix' -update >/dev/null
+	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests
