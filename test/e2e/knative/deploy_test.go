@@ -85,9 +85,9 @@ func (w *world) workload(d *appsv1.Deployment, built resmap.ResMap) plane.Worklo
 	if image == "nodefence-source" {
 		listen = func(port int) string { return fmt.Sprintf("LISTEN=127.0.0.1:%d", port) }
 	}
-	out := plane.Workload{Deployment: d, Path: path, Listen: listen, Ready: "/readyz"}
+	out := plane.Workload{Deployment: d, Path: path, Listen: listen, Ready: "/readyz", Env: slices.Clone(w.env)}
 	if bound(d.Name, built) {
-		out.Env = []string{"K_SINK=" + w.brokerURL()}
+		out.Env = append(out.Env, "K_SINK="+w.brokerURL())
 	}
 	return out
 }

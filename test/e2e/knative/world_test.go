@@ -47,6 +47,8 @@ type world struct {
 	t   *testing.T
 	ctx context.Context
 	dir string
+	// env is set for each program that is deployed.
+	env []string
 	// client reaches Services, as a pod would.
 	client *http.Client
 }
