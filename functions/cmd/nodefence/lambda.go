@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/run/emf"
 	"github.com/nodefence/nodefence/shared/run/eventbridge"
 	"github.com/nodefence/nodefence/shared/run/invoke"
 	"github.com/nodefence/nodefence/shared/run/lambda"
@@ -31,11 +33,8 @@ func serveLambda(ctx context.Context, s settings) error {
 
 // newLambda reports every configuration fault before it accepts the first event.
 func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
-	if s.Bus == "" {
-		return nil, errors.New("NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to")
-	}
-	if s.EKS.Name == "" && s.Kubeconfig == "" {
-		return nil, errors.New("no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG")
+	if err := s.lacking(); err != nil {
+		return nil, err
 	}
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -51,7 +50,8 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	}
 	s.Self = cmp.Or(s.Self, functions.NoNode) // Lambda runs on no node
 	log := newLog()
-	parts, err := connect(ctx, connectTimeout, s, cfg, log)
+	reg := prometheus.NewRegistry()
+	parts, err := connect(ctx, connectTimeout, s, cfg, log, reg)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,37 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lambda.New(served.Handle, bus, log), nil
+	f := lambda.New(served.Handle, bus, log)
+	f.After(telling(s, parts, reg, log))
+	return f, nil
+}
+
+// lacking says which setting is missing, or can't be read.
+func (s settings) lacking() error {
+	if s.Bus == "" {
+		return errors.New("NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to")
+	}
+	if s.Metrics != "" && s.Metrics != "emf" {
+		return fmt.Errorf("NODEFENCE_METRICS=%s: there is only emf, log lines in CloudWatch's embedded metric format", s.Metrics)
+	}
+	if s.EKS.Name == "" && s.Kubeconfig == "" {
+		return errors.New("no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG")
+	}
+	return nil
+}
+
+// telling is what each invocation ends with: its metrics as log lines, where the settings ask for
+// them, and its spans. Lambda lets the process stand still until the next invocation.
+func telling(s settings, parts functions.Parts, reg prometheus.Gatherer, log *slog.Logger) func() {
+	metrics := emf.New(reg, os.Stdout, parts.Cluster)
+	return func() {
+		if s.Metrics != "" {
+			if err := metrics.Write(); err != nil {
+				log.Warn("metrics are not written", "error", err.Error())
+			}
+		}
+		parts.Traces.Flush()
+	}
 }
 
 // connectTimeout is less than the ten seconds that Lambda gives to a start: Lambda ends a
@@ -75,10 +105,10 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 const connectTimeout = 7 * time.Second
 
 // connect finds the cluster's name. Without NODEFENCE_CLUSTER it asks the API server.
-func connect(ctx context.Context, limit time.Duration, s settings, cfg *rest.Config, log *slog.Logger) (functions.Parts, error) {
+func connect(ctx context.Context, limit time.Duration, s settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (functions.Parts, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, prometheus.NewRegistry())
+	parts, err := functions.NewParts(ctx, s.Settings, cfg, log, reg)
 	if ctx.Err() != nil && err != nil {
 		return parts, fmt.Errorf("the API server at %s did not answer within %s: let this function reach it (SubnetIds and SecurityGroupIds, or the endpoint's public access), or set NODEFENCE_CLUSTER: %w", cfg.Host, limit, err)
 	}

@@ -90,6 +90,8 @@ over HTTP:
 on AWS Lambda, where AWS_LAMBDA_RUNTIME_API is set:
 
   NODEFENCE_BUS                name or ARN of the EventBridge bus for replies (required)
+  NODEFENCE_METRICS            emf: after each invocation log lines on standard output in
+                               CloudWatch's embedded metric format (none: no metrics)
   NODEFENCE_EKS_CLUSTER        name of the EKS cluster, reached as the function's role
   NODEFENCE_EKS_ENDPOINT       its API server's URL
   NODEFENCE_EKS_CA             its certificate authority, PEM in base64
@@ -108,6 +110,8 @@ type settings struct {
 	EKS eks.Cluster
 	// Bus is the EventBridge bus that Lambda's replies go to.
 	Bus string `envconfig:"NODEFENCE_BUS"`
+	// Metrics is how Lambda tells metrics: emf, or not at all if empty.
+	Metrics string `envconfig:"NODEFENCE_METRICS"`
 }
 
 // inJob are the settings of an agent that runs in a Job of its own.

@@ -27,18 +27,20 @@ var lambdaEnv = map[string]string{
 
 func TestWhatIsWrongOnLambdaIsSaidAtStart(t *testing.T) {
 	for name, c := range map[string]struct{ key, value, want string }{
-		"nothing":             {"NODEFENCE_BUS", "nodefence", ""},
-		"no bus":              {"NODEFENCE_BUS", "", "NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to"},
-		"no region":           {"AWS_REGION", "", "event bus nodefence: no region, set AWS_REGION"},
-		"no cluster":          {"NODEFENCE_EKS_CLUSTER", "", "no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG"},
-		"no cluster endpoint": {"NODEFENCE_EKS_ENDPOINT", "", "find the cluster: NODEFENCE_EKS_ENDPOINT= is not the https URL of the API server of prod"},
-		"no CA":               {"NODEFENCE_EKS_CA", "", "find the cluster: NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
-		"a CA that is none":   {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
-		"two clusters":        {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
-		"no such function":    {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are adopt, cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync"},
-		"resync can send":     {"NODEFENCE_FUNCTION", "resync", ""},
-		"direct to nobody":    {"NODEFENCE_DIRECT", "nodefence", `read NODEFENCE_DIRECT: "nodefence" does not hold {function}, which stands for the function's name`},
-		"direct to functions": {"NODEFENCE_DIRECT", "nodefence-{function}", ""},
+		"nothing":                  {"NODEFENCE_BUS", "nodefence", ""},
+		"no bus":                   {"NODEFENCE_BUS", "", "NODEFENCE_BUS is not set: it is the EventBridge bus that replies go to"},
+		"no region":                {"AWS_REGION", "", "event bus nodefence: no region, set AWS_REGION"},
+		"no cluster":               {"NODEFENCE_EKS_CLUSTER", "", "no cluster: set NODEFENCE_EKS_CLUSTER, NODEFENCE_EKS_ENDPOINT and NODEFENCE_EKS_CA, or KUBECONFIG"},
+		"no cluster endpoint":      {"NODEFENCE_EKS_ENDPOINT", "", "find the cluster: NODEFENCE_EKS_ENDPOINT= is not the https URL of the API server of prod"},
+		"no CA":                    {"NODEFENCE_EKS_CA", "", "find the cluster: NODEFENCE_EKS_CA is not the certificate authority of prod, PEM in base64 as EKS gives it"},
+		"a CA that is none":        {"NODEFENCE_EKS_CA", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "connect to the API server: unable to load root certificates: unable to parse bytes as PEM block"},
+		"two clusters":             {"KUBECONFIG", "/nowhere", "find the cluster: both NODEFENCE_EKS_CLUSTER and KUBECONFIG are set: name one cluster"},
+		"no such function":         {"NODEFENCE_FUNCTION", "powr", "NODEFENCE_FUNCTION=powr: no such function, there are adopt, cleanup, deadletter, gate, isolate, policystatus, power, recover, request, resync"},
+		"metrics of no known form": {"NODEFENCE_METRICS", "statsd", "NODEFENCE_METRICS=statsd: there is only emf, log lines in CloudWatch's embedded metric format"},
+		"metrics in log lines":     {"NODEFENCE_METRICS", "emf", ""},
+		"resync can send":          {"NODEFENCE_FUNCTION", "resync", ""},
+		"direct to nobody":         {"NODEFENCE_DIRECT", "nodefence", `read NODEFENCE_DIRECT: "nodefence" does not hold {function}, which stands for the function's name`},
+		"direct to functions":      {"NODEFENCE_DIRECT", "nodefence-{function}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range lambdaEnv {
@@ -69,7 +71,7 @@ func TestAnAPIServerThatSwallowsPacketsIsTold(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	host := "https://" + l.Addr().String()
-	_, err = connect(t.Context(), 50*time.Millisecond, settings{}, &rest.Config{Host: host}, slog.New(slog.DiscardHandler))
+	_, err = connect(t.Context(), 50*time.Millisecond, settings{}, &rest.Config{Host: host}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	want := "the API server at " + host + " did not answer within 50ms: let this function reach it (SubnetIds and SecurityGroupIds, or the endpoint's public access), or set NODEFENCE_CLUSTER: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)

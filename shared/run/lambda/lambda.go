@@ -26,7 +26,12 @@ type Function struct {
 	handle run.Handler
 	bus    run.Sender
 	log    *slog.Logger
+	after  func()
 }
+
+// After has each invocation end with this, once its reply is sent. It must return within a second
+// or so: Lambda bills the time, and ends an invocation that takes too long.
+func (f *Function) After(do func()) { f.after = do }
 
 // New returns a Function that puts h's replies on the bus. The logger is slog's default if
 // nil.
@@ -43,6 +48,9 @@ func Start(f *Function) { runtime.StartWithOptions(f) }
 // Invoke handles one event. An error asks Lambda to invoke again. The error's text goes
 // into dead letters, so it has no details; the log has them.
 func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	if f.after != nil {
+		defer f.after()
+	}
 	log := f.log
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		log = log.With("request", lc.AwsRequestID)

@@ -137,6 +137,22 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
+// TestAnInvocationEndsWithWhatComesAfter its reply, whatever became of it.
+func TestAnInvocationEndsWithWhatComesAfter(t *testing.T) {
+	for name, err := range map[string]error{"a reply": nil, "a failure": run.ErrAgain} {
+		b, before := &bus{}, -1
+		f := New(func(context.Context, event.Event) (*event.Event, error) {
+			e := cloudEvent("2")
+			return &e, err
+		}, b, slog.New(slog.DiscardHandler))
+		f.After(func() { before = len(b.sent) })
+		_, _ = f.Invoke(context.Background(), bare(t, nil))
+		if want := len(b.sent); before != want || err == nil && want != 1 {
+			t.Errorf("%s: %d sent before, %d in all", name, before, want)
+		}
+	}
+}
+
 // given is what Lambda sends to a function's failure destination.
 func given(payload []byte) []byte {
 	return wrapped(fmt.Appendf(nil, `{"version":"1.0","timestamp":"2026-01-02T03:04:05.678Z","requestContext":{"requestId":"r-1",`+
