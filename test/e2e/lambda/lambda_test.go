@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
+	"github.com/nodefence/nodefence/test/spans"
 )
 
 // onceEach has all commands that a cloud may get during one fence.
@@ -22,6 +25,10 @@ const onceEach = "StopInstances StartInstances"
 func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
 	w := newWorld(t, 3)
 	cloud := w.cloud()
+	received := &spans.Receiver{}
+	collector := httptest.NewServer(received)
+	t.Cleanup(collector.Close)
+	w.aws["OTEL_EXPORTER_OTLP_ENDPOINT"], w.aws["NODEFENCE_METRICS"] = collector.URL, "emf"
 	w.deploy(1)
 	w.source()
 	w.enrolled(cloud)
@@ -31,6 +38,21 @@ func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
 	w.fenced(cloud, victim)
 	w.oneWriter()
 
+	t.Run("its fence is one trace", func(t *testing.T) {
+		var faults []string
+		err := rig.Until(w.ctx, "the trace", func() (bool, error) {
+			all := received.OfFence(victim)
+			faults = spans.Faults(all)
+			return len(all) > 0 && len(faults) == 0, nil
+		})
+		if err != nil {
+			t.Errorf("%v: %q in\n%s", err, faults, spans.Tree(received.OfFence(victim)))
+		}
+	})
+	t.Run("what was counted is in the log", func(t *testing.T) {
+		counted := regexp.MustCompile(`(?m)^\{"_aws":\{"CloudWatchMetrics":.*"nodefence_transitions_total":1,.*"to":"Finished"\}$`)
+		must(t, rig.Until(w.ctx, "the end to be counted", func() (bool, error) { return counted.MatchString(w.log.String()), nil }))
+	})
 	t.Run("what a function is given in vain is told of", func(t *testing.T) {
 		power := w.bus.functions["power"]
 		power.failed(record("power", envelope("/nodefence/lab", "io.nodefence.fence.fencing.v1", w.bus.last("io.nodefence.fence.fencing.v1")), errors.New("try again")))
