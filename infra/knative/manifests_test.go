@@ -49,7 +49,7 @@ func TestOneCommandDeletesOneThing(t *testing.T) {
 // TestWhoEditsWorkloadsOnlyReads: what aggregates to Kubernetes' view and edit writes
 // nothing of nodefence's, and asks for no fence (S20).
 func TestWhoEditsWorkloadsOnlyReads(t *testing.T) {
-	roles, _ := rights(t, "base/people.yaml")
+	roles, _ := rights(t, "../people/people.yaml")
 	if r := roles["ClusterRole//nodefence-operate"]; len(r.Rules) == 0 || len(r.Metadata.Labels) > 0 {
 		t.Errorf("nodefence-operate is to be bound on purpose, and is %+v", r)
 	}

@@ -120,7 +120,7 @@ func healthChecked(t *testing.T, nodes int, policy string) *healthChecks {
 	must(t, h.Apply(h.ctx, operator))
 	root, err := rig.Root()
 	must(t, err)
-	must(t, h.ApplyFile(h.ctx, root+"/infra/knative/base/people.yaml"))
+	must(t, h.ApplyFile(h.ctx, root+"/infra/people/people.yaml"))
 	h.until("the kinds to be served", func() (bool, error) { return h.Apply(h.ctx, templates) == nil, nil })
 	h.review(operatorName, authorizationv1.ResourceAttributes{Group: "example.com", Resource: "otherremediations", Verb: "update", Namespace: "default"})
 	h.review(operatorName, authorizationv1.ResourceAttributes{Group: api.GroupVersion.Group, Resource: "nodefences", Verb: "fence", Name: "node-0"})
