@@ -1,0 +1,74 @@
+// Package archive packs files so that the same files make the same bytes: in one order, with one
+// time, and without anybody's name.
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"time"
+)
+
+// Files are what is packed, by their path within.
+type Files map[string][]byte
+
+// then is the time of every file: the first that a zip can say.
+var then = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// programs are the names of files that may be run.
+var programs = []string{"bootstrap"}
+
+// TarGz is a .tar.gz.
+func TarGz(files Files) ([]byte, error) {
+	var b bytes.Buffer
+	compressed := gzip.NewWriter(&b)
+	w := tar.NewWriter(compressed)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(files[name])), Mode: mode(name), ModTime: then, Format: tar.FormatUSTAR}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+		if _, err := w.Write(files[name]); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	err := compressed.Close()
+	return b.Bytes(), err
+}
+
+// Zip is a .zip.
+func Zip(files Files) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: then}
+		h.SetMode(fileMode(name))
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+		if _, err := f.Write(files[name]); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+func mode(name string) int64 { return int64(fileMode(name)) }
+
+func fileMode(name string) fs.FileMode {
+	if slices.Contains(programs, path.Base(name)) {
+		return 0o755
+	}
+	return 0o644
+}

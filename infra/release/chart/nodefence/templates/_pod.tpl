@@ -1,0 +1,29 @@
+{{- /* Changes the pods of one part by the values: image, environment, and where they may run. */}}
+{{- define "nodefence.pod" -}}
+{{- $values := .root.Values }}
+{{- $settings := fromYaml (include "nodefence.settings" (dict "root" .root "part" .part)) }}
+{{- range $container := .pod.containers }}
+{{- $released := $container.image }}
+{{- $image := include "nodefence.image" (dict "values" $values "image" $released) }}
+{{- $_ := set $container "image" $image }}
+{{- $env := list }}
+{{- $said := dict }}
+{{- range $e := $container.env }}
+{{- $_ := set $said $e.name true }}
+{{- if hasKey $settings $e.name }}
+{{- $env = append $env (dict "name" $e.name "value" (index $settings $e.name)) }}
+{{- else if eq (toString $e.value) $released }}
+{{- $env = append $env (dict "name" $e.name "value" $image) }}
+{{- else }}
+{{- $env = append $env $e }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $settings }}
+{{- if not (hasKey $said $name) }}{{ $env = append $env (dict "name" $name "value" $value) }}{{ end }}
+{{- end }}
+{{- if $env }}{{ $_ := set $container "env" $env }}{{ end }}
+{{- end }}
+{{- with $values.imagePullSecrets }}{{ $_ := set $.pod "imagePullSecrets" . }}{{ end }}
+{{- with $values.nodeSelector }}{{ $_ := set $.pod "nodeSelector" . }}{{ end }}
+{{- with $values.tolerations }}{{ $_ := set $.pod "tolerations" (concat ($.pod.tolerations | default list) .) }}{{ end }}
+{{- end }}

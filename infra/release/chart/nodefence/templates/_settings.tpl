@@ -1,0 +1,18 @@
+{{- /* What the pods of one part find in their environment besides what its manifest says: by the
+components that are on, by the namespaces if they are not the usual ones, and by the values. */}}
+{{- define "nodefence.settings" -}}
+{{- $own := dict }}
+{{- $is := .root.Values.namespaces }}
+{{- if ne $is.system "nodefence-system" }}{{ $_ := set $own "NODEFENCE_NAMESPACE" $is.system }}{{ $_ := set $own "NODEFENCE_REQUEST_NAMESPACES" $is.system }}{{ end }}
+{{- if ne $is.devices "nodefence-devices" }}{{ $_ := set $own "NODEFENCE_SECRETS_NAMESPACE" $is.devices }}{{ end }}
+{{- if ne $is.checks "nodefence-checks" }}{{ $_ := set $own "NODEFENCE_CHECKS_NAMESPACE" $is.checks }}{{ end }}
+{{- range $name, $component := .root.Values.components }}
+{{- if $component.enabled }}
+{{- $by := fromYaml (include "nodefence.text" (dict "root" $.root "path" (printf "files/components/%s.settings.yaml" $name))) }}
+{{- $own = mergeOverwrite $own (index $by $.part | default dict) }}
+{{- end }}
+{{- end }}
+{{- $own = mergeOverwrite $own (deepCopy .root.Values.settings.all) }}
+{{- $own = mergeOverwrite $own (deepCopy (index .root.Values.settings .part)) }}
+{{- toYaml $own }}
+{{- end }}
