@@ -12,9 +12,12 @@ test twins verify: export GOGC ?= 300
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
-KUSTOMIZE := go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 LAB ?= default
 NODES ?= 3
+# What a release is called, and where its images are; without a tag, the commit.
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo v0.0.0-g$$(git rev-parse --short=12 HEAD))
+REGISTRY ?=
+BASE ?=
 
 .PHONY: help
 help: ## Show this list
@@ -78,12 +81,13 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 	@bin/nodefence-lab down --name $(LAB)
 
 .PHONY: release
-release: build ## Into dist/: the manifests, one YAML file an overlay, and a bill of materials (CycloneDX) a program
-	@mkdir -p dist
-	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json"; done
-	@for o in namespaces crd; do $(KUSTOMIZE) build infra/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
-	@cp infra/crd/ledger/ledger.yaml dist/nodefence-ledger.yaml && echo dist/nodefence-ledger.yaml
-	@for o in serving deployments kafka; do $(KUSTOMIZE) build infra/knative/overlays/$$o >dist/nodefence-$$o.yaml && echo "dist/nodefence-$$o.yaml"; done
+release: build ## Into dist/: all that a release holds, with checksums (VERSION=v0.1.0 REGISTRY=registry.example.com/nodefence BASE=<image>@sha256:<digest>)
+	@rm -rf dist && mkdir -p dist
+	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json" || exit 1; done
+	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags lambda.norpc -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
+	@cd infra/release && go run . -version "$(VERSION)" -registry "$(REGISTRY)" -lambda-arm64 ../../bin/lambda/arm64 -lambda-x86_64 ../../bin/lambda/x86_64
+	@cd infra/release && go run ./images -version "$(VERSION)" -registry "$(REGISTRY)" -base "$(BASE)"
+	@cd dist && find . -type f | LC_ALL=C sort | sed 's,^[.]/,,' | xargs sha256sum >../bin/SHA256SUMS && mv ../bin/SHA256SUMS . && echo dist/SHA256SUMS
 
 .PHONY: vulncheck
 vulncheck: ## Look for known faults in what the programs call (needs a network with vuln.go.dev)

@@ -26,9 +26,23 @@ var programs = []string{"bootstrap"}
 
 // TarGz is a .tar.gz.
 func TarGz(files Files) ([]byte, error) {
+	plain, err := Tar(files)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	compressed := gzip.NewWriter(&b)
-	w := tar.NewWriter(compressed)
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(plain); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
+}
+
+// Tar is a .tar.
+func Tar(files Files) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(files[name])), Mode: mode(name), ModTime: then, Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(h); err != nil {
@@ -38,10 +52,7 @@ func TarGz(files Files) ([]byte, error) {
 			return nil, fmt.Errorf("pack %s: %w", name, err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	err := compressed.Close()
+	err := w.Close()
 	return b.Bytes(), err
 }
 
