@@ -2,6 +2,7 @@ package knative
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (w *world) deploy() {
 	must(w.t, err)
 	w.ready(brokers, system, 1)
 	for _, d := range deployments {
-		must(w.t, w.Run(w.ctx, w.workload(d, built)))
+		must(w.t, w.Run(w.ctx, w.workload(d, ofKind(built, "SinkBinding"))))
 	}
 	w.ready(triggers, system, len(ofKind(built, "Trigger")))
 }
@@ -76,25 +77,25 @@ func ofKind(m resmap.ResMap, kind string) (all []unstructured.Unstructured) {
 
 // workload says which program stands for a Deployment's image, and gives it what
 // Knative's SinkBinding would.
-func (w *world) workload(d *appsv1.Deployment, built resmap.ResMap) plane.Workload {
+func (w *world) workload(d *appsv1.Deployment, bindings []unstructured.Unstructured) plane.Workload {
 	w.t.Helper()
-	image, _, _ := strings.Cut(d.Spec.Template.Spec.Containers[0].Image, ":")
-	path, err := rig.Bin(image)
+	image, _, _ := strings.Cut(path.Base(d.Spec.Template.Spec.Containers[0].Image), ":")
+	program, err := rig.Bin(image)
 	must(w.t, err)
 	listen := func(port int) string { return fmt.Sprintf("PORT=%d", port) }
 	if image == "nodefence-source" {
 		listen = func(port int) string { return fmt.Sprintf("LISTEN=127.0.0.1:%d", port) }
 	}
-	out := plane.Workload{Deployment: d, Path: path, Listen: listen, Ready: "/readyz", Env: slices.Clone(w.env)}
-	if bound(d.Name, built) {
+	out := plane.Workload{Deployment: d, Path: program, Listen: listen, Ready: "/readyz", Env: slices.Clone(w.env)}
+	if bound(d.Name, bindings) {
 		out.Env = append(out.Env, "K_SINK="+w.brokerURL())
 	}
 	return out
 }
 
 // bound tells whether a SinkBinding is about this Deployment.
-func bound(deployment string, built resmap.ResMap) bool {
-	return slices.ContainsFunc(ofKind(built, "SinkBinding"), func(u unstructured.Unstructured) bool {
+func bound(deployment string, bindings []unstructured.Unstructured) bool {
+	return slices.ContainsFunc(bindings, func(u unstructured.Unstructured) bool {
 		subject, _, _ := unstructured.NestedString(u.Object, "spec", "subject", "name")
 		return subject == deployment
 	})
