@@ -12,6 +12,10 @@ test twins verify: export GOGC ?= 300
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+# The lab's Kubernetes, from 1.31 on; without it the one that test/lab/controlplane names.
+ifdef LAB_KUBERNETES
+export NODEFENCE_LAB_SRC := $(shell test/lab/older $(LAB_KUBERNETES))
+endif
 LAB ?= default
 NODES ?= 3
 # What a release is called, and where its images are; without a tag, the commit.
@@ -63,6 +67,15 @@ e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's
 .PHONY: e2e-knative
 e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (root; builds it once, about five minutes)
 	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
+
+# The oldest Kubernetes that nodefence supports, and the tests that say so: fences, their rights, and
+# what the API server alone holds.
+OLDEST := v1.31.0
+OLDEST_TESTS := ^(TestCrashedNodeIsFencedAndItsPodMoves|TestOnlyTheGateDecides|TestRequestsAreHeldToTheirAuthors|TestFenceRequestsAreHeldToTheirAuthors|TestNobodyEndsAFenceByItsMetadata|TestARestoreIsConfirmedInOnesOwnName|TestBadInput|TestCleanupStrategies|TestRights)$$
+.PHONY: e2e-oldest
+e2e-oldest: build ## Fences, admission and kinds on the oldest Kubernetes that is supported (builds it once, about ten minutes)
+	@$(MAKE) --no-print-directory lab-build LAB_KUBERNETES=$(OLDEST)
+	@NODEFENCE_LAB_SRC=$$(test/lab/older $(OLDEST)) go test ./test/e2e -run '$(OLDEST_TESTS)' -count=1 -v -timeout 20m
 
 .PHONY: bench
 bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one; BENCH=speed and BENCH=idle by SPEED="20 500", IDLE="20 500")

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/infra/release/manifests"
 )
 
 // released is what one run writes, by name.
@@ -107,5 +109,21 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOneOldestKubernetes: the chart, the bundle, the page and `make e2e-oldest` mean the same version.
+func TestOneOldestKubernetes(t *testing.T) {
+	for file, want := range map[string]string{
+		"chart/nodefence/Chart.yaml": "kubeVersion: \">=" + manifests.OldestKubernetes + ".0-0\"\n",
+		"../INSTALL.md":              "**" + manifests.OldestKubernetes + " to 1.",
+		"../../README.md":            "Kubernetes " + manifests.OldestKubernetes + " to 1.",
+		"../../Makefile":             "OLDEST := v" + manifests.OldestKubernetes + ".",
+	} {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q", file, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
 package manifests
 
-// OldestKubernetes is the oldest version whose API server takes and enforces all of these manifests.
-const OldestKubernetes = "1.30"
+// OldestKubernetes is the oldest version that nodefence is tested on (make e2e-oldest).
+const OldestKubernetes = "1.31"

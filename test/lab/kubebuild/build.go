@@ -2,15 +2,14 @@ package kubebuild
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/nodefence/nodefence/test/lab/gobuild"
 )
-
-// KubernetesVersion is the version that the executable reports. Without it the executable would
-// report v0.0.0, and clients that look at the version would misbehave.
-const KubernetesVersion = "v1.36.3"
 
 // Ensure returns the control plane's executable and builds it first if it
 // isn't in the cache. Builders of the same one wait for each other.
@@ -19,14 +18,7 @@ func Ensure(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := cacheDir(ctx, source)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "kube")
-	return path, gobuild.Once(ctx, path, "the control plane (Kubernetes "+KubernetesVersion+")", progress, func(unfinished string) error {
-		return gobuild.Run(ctx, source, buildArgs(unfinished)...)
-	})
+	return once(ctx, source, "kube", "the control plane, Kubernetes", progress)
 }
 
 // EnsureKubectl returns kubectl's executable, of the control plane's version, and builds it first
@@ -36,15 +28,38 @@ func EnsureKubectl(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	source := filepath.Join(filepath.Dir(controlPlane), "kubectl")
+	return once(ctx, filepath.Join(filepath.Dir(controlPlane), "kubectl"), "kubectl", "kubectl", progress)
+}
+
+func once(ctx context.Context, source, name, what string, progress io.Writer) (string, error) {
+	v, err := version(source)
+	if err != nil {
+		return "", err
+	}
 	dir, err := cacheDir(ctx, source)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "kubectl")
-	return path, gobuild.Once(ctx, path, "kubectl "+KubernetesVersion, progress, func(unfinished string) error {
-		return gobuild.Run(ctx, source, buildArgs(unfinished)...)
+	path := filepath.Join(dir, name)
+	return path, gobuild.Once(ctx, path, what+" "+v, progress, func(unfinished string) error {
+		return gobuild.Run(ctx, source, buildArgs(unfinished, v)...)
 	})
+}
+
+var required = regexp.MustCompile(`k8s\.io/(?:kubernetes v1|kubectl v0)(\.[0-9]+\.[0-9]+)\s`)
+
+// version is that of Kubernetes in a module's go.mod, which the executable is to report. Without it
+// the executable would report v0.0.0, and clients that look at the version would misbehave.
+func version(source string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", fmt.Errorf("find the version of Kubernetes: %w", err)
+	}
+	m := required.FindSubmatch(text)
+	if m == nil {
+		return "", fmt.Errorf("find the version of Kubernetes: %s requires neither k8s.io/kubernetes nor k8s.io/kubectl", filepath.Join(source, "go.mod"))
+	}
+	return "v1" + string(m[1]), nil
 }
 
 // Cached says if Ensure would return at once.
@@ -68,7 +83,7 @@ func cacheDir(ctx context.Context, source string) (string, error) {
 	return gobuild.Cache("lab", name)
 }
 
-func buildArgs(out string) []string {
-	stamp := "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion
+func buildArgs(out, version string) []string {
+	stamp := "-X k8s.io/component-base/version.gitVersion=" + version
 	return []string{"build", "-trimpath", "-buildvcs=false", "-gcflags", "all=-dwarf=false", "-ldflags", "-s -w " + stamp, "-o", out, "."}
 }

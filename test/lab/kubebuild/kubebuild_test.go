@@ -19,6 +19,7 @@ import (
 // fakeGo takes the place of Go's command. It counts the builds that it does.
 const fakeGo = `#!/bin/sh
 if [ "$1" = env ]; then echo "$FAKE_GO_VERSION"; exit; fi
+case "$*" in *version.gitVersion=v1.31.0*) ;; *) echo "no version in $*"; exit 1 ;; esac
 echo build >> "$FAKE_GO_LOG"
 [ -z "$FAKE_GO_HANG" ] || { sleep 600 & echo $! > "$FAKE_GO_HANG.new"; mv "$FAKE_GO_HANG.new" "$FAKE_GO_HANG"; wait; }
 [ -z "$FAKE_GO_FAIL" ] || { echo "main.go:1: $FAKE_GO_FAIL"; exit 1; }
@@ -31,7 +32,8 @@ func prepare(t *testing.T) (source, log string) {
 	bin, source := t.TempDir(), t.TempDir()
 	log = filepath.Join(bin, "log")
 	write(t, filepath.Join(bin, "go"), fakeGo, 0o700)
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+	write(t, filepath.Join(source, "go.mod"), "require k8s.io/kubernetes v1.31.0\n", 0o600)
+	for _, name := range []string{"go.sum", "main.go"} {
 		write(t, filepath.Join(source, name), name, 0o600)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -76,7 +78,8 @@ func TestKubectlIsBuiltBesideTheControlPlane(t *testing.T) {
 	if err := os.MkdirAll(module, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+	write(t, filepath.Join(module, "go.mod"), "require k8s.io/kubectl v0.31.0\n", 0o600)
+	for _, name := range []string{"go.sum", "main.go"} {
 		write(t, filepath.Join(module, name), "kubectl's "+name, 0o600)
 	}
 	kube, err := Ensure(t.Context(), io.Discard)

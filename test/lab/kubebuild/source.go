@@ -75,7 +75,11 @@ func key(ctx context.Context, source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return gobuild.Key(platform, buildArgs("out"), files...)
+	v, err := version(source)
+	if err != nil {
+		return "", err
+	}
+	return gobuild.Key(platform, buildArgs("out", v), files...)
 }
 
 func sourceFiles(source string) ([]string, error) {
