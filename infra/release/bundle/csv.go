@@ -38,8 +38,7 @@ func (c *contents) version(s manifests.Source, v string) ([]byte, error) {
 		"capabilities": "Seamless Upgrades",
 		"categories":   "Cloud Provider",
 		"description":  "Fences failed nodes, and proves them off before their pods start elsewhere",
-		"operatorframework.io/suggested-namespace":        Namespace,
-		"operators.operatorframework.io/internal-objects": "[]",
+		"operatorframework.io/suggested-namespace": Namespace,
 		"repository": "https://github.com/nodefence/nodefence",
 	}
 	describe(&csv.Spec)
@@ -71,7 +70,6 @@ func describe(spec *v1alpha1.ClusterServiceVersionSpec) {
 	spec.MinKubeVersion = manifests.OldestKubernetes + ".0"
 	spec.Provider = v1alpha1.AppLink{Name: "nodefence", URL: "https://github.com/nodefence/nodefence"}
 	spec.Links = []v1alpha1.AppLink{{Name: "Pages", URL: "https://github.com/nodefence/nodefence"}}
-	spec.Maintainers = []v1alpha1.Maintainer{{Name: "nodefence", Email: "nodefence@users.noreply.github.com"}}
 	for _, mode := range []v1alpha1.InstallModeType{v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeSingleNamespace, v1alpha1.InstallModeTypeMultiNamespace, v1alpha1.InstallModeTypeAllNamespaces} {
 		// Nodes have no namespace: what fences them looks at all.
 		spec.InstallModes = append(spec.InstallModes, v1alpha1.InstallMode{Type: mode, Supported: mode == v1alpha1.InstallModeTypeAllNamespaces})
