@@ -66,15 +66,29 @@ func (w *world) dryRun(object map[string]any, dry bool) (*unstructured.Unstructu
 	if !apierrors.IsAlreadyExists(err) {
 		return made, err
 	}
-	is, err := w.kind(u.GetKind()).Get(w.ctx, u.GetName(), metav1.GetOptions{})
-	must(w.t, err)
-	u.SetResourceVersion(is.GetResourceVersion())
-	return w.kind(u.GetKind()).Update(w.ctx, &u, metav1.UpdateOptions{DryRun: only, FieldValidation: metav1.FieldValidationStrict})
+	w.until("nodefence to leave "+u.GetName()+" alone between two requests", func() (bool, error) {
+		is, getting := w.kind(u.GetKind()).Get(w.ctx, u.GetName(), metav1.GetOptions{})
+		if getting != nil {
+			return false, getting
+		}
+		u.SetResourceVersion(is.GetResourceVersion())
+		made, err = w.kind(u.GetKind()).Update(w.ctx, &u, metav1.UpdateOptions{DryRun: only, FieldValidation: metav1.FieldValidationStrict})
+		return !apierrors.IsConflict(err), nil
+	})
+	return made, err
 }
 
+// remove returns when the object is gone: nodefence holds some until it has seen to them.
 func (w *world) remove(object map[string]any) error {
 	u := unstructured.Unstructured{Object: object}
-	return w.kind(u.GetKind()).Delete(w.ctx, u.GetName(), metav1.DeleteOptions{})
+	if err := w.kind(u.GetKind()).Delete(w.ctx, u.GetName(), metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	w.until(u.GetName()+" to be gone", func() (bool, error) {
+		_, err := w.kind(u.GetKind()).Get(w.ctx, u.GetName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	return nil
 }
 
 // kind is a client for the objects of one kind.
