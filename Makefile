@@ -75,7 +75,9 @@ OLDEST_TESTS := ^(TestCrashedNodeIsFencedAndItsPodMoves|TestOnlyTheGateDecides|T
 .PHONY: e2e-oldest
 e2e-oldest: build ## Fences, admission and kinds on the oldest Kubernetes that is supported (builds it once, about ten minutes)
 	@$(MAKE) --no-print-directory lab-build LAB_KUBERNETES=$(OLDEST)
-	@NODEFENCE_LAB_SRC=$$(test/lab/older $(OLDEST)) go test ./test/e2e -run '$(OLDEST_TESTS)' -count=1 -v -timeout 20m
+	@export NODEFENCE_LAB_SRC=$$(test/lab/older $(OLDEST)); \
+	  go test ./test/e2e -run '$(OLDEST_TESTS)' -count=1 -v -timeout 20m && \
+	  cd test/e2e/knative && go test . -run TestHelmKeepsWhatPeopleWrote -count=1 -v -timeout 10m
 
 .PHONY: bench
 bench: build lab-build ## Measure: programs, devices, fences, memory, chains on every platform (BENCH=fences measures one; BENCH=speed and BENCH=idle by SPEED="20 500", IDLE="20 500")
