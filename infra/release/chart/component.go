@@ -23,11 +23,17 @@ type component struct {
 	settings map[string]map[string]string
 }
 
-// Components are those of infra/knative, by their folders.
+// overlaysOnly are the components that the chart does not have, because they change more than
+// variables: managementcluster mounts a Secret of the user's.
+var overlaysOnly = []string{"managementcluster"}
+
+// Components are those of infra/knative that the chart has, by their folders.
 func Components(infra string) (names []string, err error) {
 	all, err := os.ReadDir(filepath.Join(infra, "knative/components"))
 	for _, d := range all {
-		names = append(names, d.Name())
+		if !slices.Contains(overlaysOnly, d.Name()) {
+			names = append(names, d.Name())
+		}
 	}
 	return names, err
 }
