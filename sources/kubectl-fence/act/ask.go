@@ -1,0 +1,36 @@
+package act
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Ask is the FenceRequest for a node, and what it will do. The node's policy is r; nil if none
+// selects it.
+func Ask(node, namespace string, p Person, r *api.ResolvedPolicy) (*api.FenceRequest, []string, error) {
+	switch {
+	case p.Reason == "":
+		return nil, nil, fmt.Errorf("say why, for those who read it later: --reason")
+	case r == nil:
+		return nil, nil, fmt.Errorf("node %s would not be fenced: no FencePolicy selects it", node)
+	case r.Settings.Excluded != "":
+		return nil, nil, fmt.Errorf("node %s would not be fenced: %s", node, r.Settings.Excluded)
+	}
+	q := &api.FenceRequest{
+		TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceRequest"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: node + "-", Namespace: namespace},
+		Spec:       api.FenceRequestSpec{NodeName: node, Reason: p.Reason, RequestedBy: p.Name},
+	}
+	says := []string{fmt.Sprintf("Node %s is fenced, whether it is healthy or not, as policy %s says, once all limits allow it:", node, r.Policy.Name)}
+	switch r.Settings.Mode {
+	case api.ModeDryRun:
+		says[0] = fmt.Sprintf("Policy %s is in mode DryRun: the record of node %s will say what would be done, and nothing is touched:", r.Policy.Name, node)
+	case api.ModeRequireApproval:
+		says[0] = fmt.Sprintf("Node %s is fenced as policy %s says, once somebody has approved it (kubectl fence approve %[1]s):", node, r.Policy.Name)
+	}
+	d := api.Decision{ResolvedPolicy: *r, DevicesError: "the device that kubectl fence plan " + node + " names"}
+	return q, append(says, follows(&d)...), nil
+}

@@ -1,0 +1,151 @@
+package act
+
+import (
+	"fmt"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// request is the change that asks this of the fence that f has open.
+func request(f *api.NodeFence, p Person, name api.RequestName, extra map[string]any) Change {
+	key := strings.ToLower(string(name[:1])) + string(name[1:])
+	asks := map[string]any{"fenceNumber": f.Status.FenceNumber, "by": p.Name, "at": p.At}
+	if p.Reason != "" {
+		asks["reason"] = p.Reason
+	}
+	for k, v := range extra {
+		asks[k] = v
+	}
+	return Change{
+		Resource: "nodefences", Name: f.Name, Asks: name, At: p.At,
+		Patch: map[string]any{"metadata": guard(&f.ObjectMeta), "spec": map[string]any{"requests": map[string]any{key: asks}}},
+	}
+}
+
+// stands says where the fence stands, as the first sentence of each change.
+func stands(f *api.NodeFence) string {
+	st := &f.Status
+	return fmt.Sprintf("Fence %d of node %s, under policy %s, stands in phase %s (%s: %s).", st.FenceNumber, f.Spec.NodeName, st.Decision.Policy.Name, f.CurrentPhase(), st.Reason, st.Message)
+}
+
+// open refuses a record without an open fence.
+func open(f *api.NodeFence, verb string) error {
+	if !f.Open() {
+		return nothingToDo(f.Name, fmt.Sprintf("no fence is open, so there is nothing to %s", verb))
+	}
+	return nil
+}
+
+// Approve lets a fence begin that its policy holds for a person.
+func Approve(f *api.NodeFence, p Person) (Change, error) {
+	if err := open(f, "approve"); err != nil {
+		return Change{}, err
+	}
+	st := &f.Status
+	if st.Decision.Settings.Mode != api.ModeRequireApproval && st.Reason != api.WaitingForApproval {
+		return Change{}, nothingToDo(f.Name, fmt.Sprintf("its fence waits for no approval: policy %s is in mode %s", st.Decision.Policy.Name, st.Decision.Settings.Mode))
+	}
+	c := request(f, p, api.AskedApprove, nil)
+	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, follows(&st.Decision)...)
+	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
+	return c, nil
+}
+
+// follows says what a fence by this decision does.
+func follows(d *api.Decision) []string {
+	out := []string{"- the node is tainted and cordoned"}
+	switch d.Settings.Action {
+	case api.ActionReboot, api.ActionOff:
+		var by []string
+		for i := range d.Devices {
+			by = append(by, d.Devices[i].Words())
+		}
+		if len(by) == 0 {
+			by = []string{d.DevicesError}
+		}
+		out = append(out, "- its machine is switched off, and read off twice, by "+strings.Join(by, ", then "))
+	case api.ActionIsolate:
+		return append(out, "- no device is touched, and nothing is released before a person confirms that the machine is off")
+	case api.ActionWaitForOff:
+		out = []string{"- no device switches anything: the machine is read until it is off, or a person confirms that"}
+	}
+	if d.Settings.Release.Strategy != api.ReleaseNone {
+		out = append(out, "- its pods and volumes are released to start elsewhere")
+	}
+	if d.Settings.Action == api.ActionReboot {
+		return append(out, "- its machine is switched on again, and the node is given back once it is healthy")
+	}
+	return append(out, "- the machine stays off until a person switches it on")
+}
+
+// Abort ends a fence that has not cut power, and stops further Offs of one that has.
+func Abort(f *api.NodeFence, p Person) (Change, error) {
+	if err := open(f, "abort"); err != nil {
+		return Change{}, err
+	}
+	st := &f.Status
+	c := request(f, p, api.AskedAbort, nil)
+	c.Says = []string{stands(f), "No power was cut: the fence ends, its marks are removed from the node, and this failure opens no other fence."}
+	if st.CutOrReleased || st.Power.OffCalls > 0 {
+		c.Says[1] = "Power was cut, or work released: no further Off is sent, and what was begun is proven, released and recovered. The machine is not left half fenced."
+	}
+	c.Done = fmt.Sprintf("fence %d of node %s: abort asked for by %s", st.FenceNumber, f.Name, p.Name)
+	return c, nil
+}
+
+// waiting are the reasons for which a retry reads the device now.
+var waiting = map[api.Reason]bool{api.WaitingForDevice: true, api.DeviceDenied: true}
+
+// Retry starts a fence once more that was given up, or reads a device now that is awaited.
+func Retry(f *api.NodeFence, p Person) (Change, error) {
+	if err := open(f, "retry"); err != nil {
+		return Change{}, err
+	}
+	st := &f.Status
+	c := request(f, p, api.AskedRetry, nil)
+	c.Says = []string{stands(f), "The fence starts once more, with the policies, ConfigMaps and Secrets of now, and may cut the machine's power again."}
+	switch phase := f.CurrentPhase(); {
+	case st.Awaited != nil || waiting[st.Reason]:
+		c.Says[1] = "Its device is read now, instead of when its turn comes."
+	case phase != api.Failed && phase != api.Fenced:
+		c.Says = append(c.Says[:1], "The fence was not given up: nodefence will answer NotNeeded, and nothing changes.")
+	}
+	c.Done = fmt.Sprintf("fence %d of node %s: retry asked for by %s", st.FenceNumber, f.Name, p.Name)
+	return c, nil
+}
+
+// Lift gives a node back that its policy keeps isolated.
+func Lift(f *api.NodeFence, p Person) (Change, error) {
+	if err := open(f, "lift"); err != nil {
+		return Change{}, err
+	}
+	st := &f.Status
+	if st.Decision.Settings.Recovery.Uncordon != api.UncordonManual {
+		return Change{}, nothingToDo(f.Name, fmt.Sprintf("policy %s gives it back by itself (recovery.uncordon: Automatic), once it has been healthy for %s", st.Decision.Policy.Name, st.Decision.Settings.Recovery.ReadyDuration.Duration))
+	}
+	c := request(f, p, api.AskedUncordon, nil)
+	c.Says = []string{stands(f), "The node gets its taint and cordon removed once it is healthy, and takes new pods."}
+	c.Done = fmt.Sprintf("node %s is given back by %s", f.Name, p.Name)
+	return c, nil
+}
+
+// ConfirmOff is a person's word that the machine is off.
+func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, error) {
+	if err := open(f, "confirm"); err != nil {
+		return Change{}, err
+	}
+	st := &f.Status
+	extra := map[string]any{}
+	if as != "" {
+		extra["outOfServiceValue"] = as
+	}
+	c := request(f, p, api.AskedConfirmOff, extra)
+	c.Says = []string{
+		stands(f),
+		"You say that the machine of this node is off. nodefence can't check that: it only refuses while the node's Lease moves.",
+		"Its pods and volumes are then released, and start elsewhere. IF THE MACHINE IS ON, DATA IS LOST.",
+	}
+	c.Done = fmt.Sprintf("%s confirmed that the machine of node %s is off (fence %d)", p.Name, f.Name, st.FenceNumber)
+	return c, nil
+}

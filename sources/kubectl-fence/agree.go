@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+)
+
+// acting are the flags of a command that changes something.
+type acting struct {
+	*program
+	yes    bool
+	dry    string
+	reason string
+	wait   time.Duration
+	// again is the name of the node, given a second time; for what a slip must not do.
+	again string
+}
+
+// actingFlags adds them. Where the name must be typed, there is no --yes.
+func (p *program) actingFlags(cmd *cobra.Command, typed bool) *acting {
+	a := &acting{program: p}
+	f := cmd.Flags()
+	f.StringVar(&a.dry, "dry-run", "none", `"none", "client" (only say what would be done) or "server" (have the API server check it, and change nothing)`)
+	if typed {
+		f.StringVar(&a.again, "confirm", "", "The node's name once more, instead of typing it when asked")
+		return a
+	}
+	f.BoolVarP(&a.yes, "yes", "y", false, "Do not ask")
+	return a
+}
+
+// reasonFlag adds --reason.
+func (a *acting) reasonFlag(cmd *cobra.Command) *acting {
+	cmd.Flags().StringVar(&a.reason, "reason", "", "Why, for those who read it later: at most 256 letters")
+	return a
+}
+
+// waitFlag adds --wait.
+func (a *acting) waitFlag(cmd *cobra.Command) *acting {
+	cmd.Flags().DurationVar(&a.wait, "wait", 30*time.Second, "How long to wait for nodefence's answer; 0s does not wait")
+	return a
+}
+
+// person is who acts, and when.
+func (a *acting) person(ctx context.Context, c *cluster.Client) (act.Person, error) {
+	who, err := c.Whoami(ctx)
+	return act.Person{Name: who, At: metav1.Now().Rfc3339Copy(), Reason: a.reason}, err
+}
+
+// agree says what will be done, and asks. typed is what must be typed; empty asks for yes or no.
+func (a *acting) agree(says, typed string) error {
+	switch cluster.DryRun(a.dry) {
+	case cluster.DryRunNone:
+	case cluster.DryRunClient, cluster.DryRunServer:
+		fmt.Fprint(a.ErrOut, says)
+		return nil
+	default:
+		return fmt.Errorf("--dry-run %s: it takes none, client or server", a.dry)
+	}
+	fmt.Fprint(a.ErrOut, says)
+	switch {
+	case a.yes || typed != "" && a.again == typed:
+		return nil
+	case a.again != "":
+		return fmt.Errorf("--confirm %s is not the node's name, %s: nothing was done", a.again, typed)
+	case !a.terminal() && typed != "":
+		return fmt.Errorf("nothing was done, because nobody can be asked here: add --confirm %s, or --dry-run=server to try it", typed)
+	case !a.terminal():
+		return errors.New("nothing was done, because nobody can be asked here: add --yes, or --dry-run=server to try it")
+	}
+	question, want := "Go on? (yes/no) ", "yes"
+	if typed != "" {
+		question, want = "Type the node's name to go on: ", typed
+	}
+	fmt.Fprint(a.ErrOut, question)
+	line, err := bufio.NewReader(a.In).ReadString('\n')
+	if got := strings.TrimSpace(line); got != want && (typed != "" || got != "y") {
+		return errors.Join(errors.New("nothing was done"), err)
+	}
+	return nil
+}
+
+// change shows a change, asks, writes it, and says what became of it.
+func (a *acting) change(ctx context.Context, c *cluster.Client, ch act.Change, typed string, anew func(context.Context) (act.Change, error)) error {
+	if err := a.agree(ch.Words(), typed); err != nil {
+		return err
+	}
+	dry := cluster.DryRun(a.dry)
+	if dry != cluster.DryRunClient {
+		if err := a.write(ctx, c, ch, dry, anew); err != nil {
+			return err
+		}
+	}
+	if dry != cluster.DryRunNone {
+		fmt.Fprintf(a.Out, "%s (%s dry run)\n", ch.Done, dry)
+		return nil
+	}
+	fmt.Fprintln(a.Out, ch.Done)
+	return a.answered(ctx, c, ch)
+}
+
+// tries bounds how often a change is built anew because the object was written meanwhile.
+const tries = 8
+
+// write writes a change. nodefence writes its records all the time: where one was written since it
+// was read, the change is built anew, and is written only if it is still about what was shown.
+func (a *acting) write(ctx context.Context, c *cluster.Client, ch act.Change, dry cluster.DryRun, anew func(context.Context) (act.Change, error)) error {
+	err := c.Patch(ctx, ch.Resource, ch.Name, ch.Patch, dry)
+	for range tries {
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		now, failed := anew(ctx)
+		if failed != nil {
+			return failed
+		}
+		if !ch.Same(now) {
+			return fmt.Errorf("nothing was done, because %s %s has changed since it was shown: look again, and repeat the command", ch.Resource, ch.Name)
+		}
+		err = c.Patch(ctx, now.Resource, now.Name, now.Patch, dry)
+	}
+	return err
+}
+
+// answered waits for what nodefence says to a request.
+func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change) error {
+	if ch.Asks == "" || a.wait <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.wait)
+	defer cancel()
+	for {
+		f, err := c.Fence(ctx, ch.Name)
+		if cluster.Unfenced(err) {
+			return nil
+		}
+		if err == nil {
+			if r := f.Status.Answer(ch.Asks); r != nil && r.At.Equal(&ch.At) {
+				return a.tellAnswer(r)
+			}
+		}
+		if ctx.Err() != nil || a.pause(ctx) != nil {
+			fmt.Fprintf(a.ErrOut, "nodefence has not answered within %s: kubectl fence why %s\n", a.wait, ch.Name)
+			return nil
+		}
+	}
+}
+
+// between is the time between two looks.
+const between = 500 * time.Millisecond
+
+// pause waits for the next look.
+func (p *program) pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(between):
+		return nil
+	}
+}
+
+func (a *acting) tellAnswer(r *api.RequestAnswer) error {
+	words := fmt.Sprintf("nodefence's answer: %s", r.Result)
+	if r.Message != "" {
+		words += ": " + r.Message
+	}
+	if r.Result == api.Refused {
+		return errors.New(words)
+	}
+	fmt.Fprintln(a.Out, words)
+	return nil
+}

@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// FieldManager is the name under which people's writes stand in metadata.managedFields.
+const FieldManager = "kubectl-fence"
+
+// Client reads and writes as one person.
+type Client struct {
+	// Kube reads Kubernetes' own kinds.
+	Kube kubernetes.Interface
+	own  rest.Interface
+}
+
+// New connects to the cluster that the configuration names. It sends no request.
+func New(cfg *rest.Config) (*Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.UserAgent = FieldManager
+	core, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	if err := api.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	gv := api.GroupVersion
+	cfg.GroupVersion, cfg.APIPath = &gv, "/apis"
+	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	own, err := rest.RESTClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Kube: core, own: own}, nil
+}
+
+// Whoami is the person's name, as the API server knows it.
+func (c *Client) Whoami(ctx context.Context) (string, error) {
+	r, err := c.Kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return r.Status.UserInfo.Username, nil
+}
+
+// listed is a list of one of nodefence's kinds, with its items.
+type listed[T any] interface {
+	runtime.Object
+	*T
+}
+
+// all reads a whole collection.
+func all[L any, P listed[L]](ctx context.Context, c *Client, resource, namespace string) (*L, error) {
+	out := P(new(L))
+	r := c.own.Get().Resource(resource)
+	if namespace != "" {
+		r = r.Namespace(namespace)
+	}
+	return (*L)(out), r.Do(ctx).Into(out)
+}
+
+// one reads one object; the API server's error says that there is none.
+func one[T any, P listed[T]](ctx context.Context, c *Client, resource, namespace, name string) (*T, error) {
+	out := P(new(T))
+	r := c.own.Get().Resource(resource).Name(name)
+	if namespace != "" {
+		r = r.Namespace(namespace)
+	}
+	return (*T)(out), r.Do(ctx).Into(out)
+}
+
+// Fence reads the NodeFence of a node.
+func (c *Client) Fence(ctx context.Context, node string) (*api.NodeFence, error) {
+	return one[api.NodeFence](ctx, c, "nodefences", "", node)
+}
+
+// Policy reads a FencePolicy.
+func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, error) {
+	return one[api.FencePolicy](ctx, c, "fencepolicies", "", name)
+}
+
+// Ledger reads the FenceLedger.
+func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
+	return one[api.FenceLedger](ctx, c, "fenceledgers", "", api.LedgerName)
+}
+
+// Request reads a FenceRequest.
+func (c *Client) Request(ctx context.Context, namespace, name string) (*api.FenceRequest, error) {
+	return one[api.FenceRequest](ctx, c, "fencerequests", namespace, name)
+}
+
+// Watch follows the changes of one of nodefence's cluster-wide kinds. Unless name is empty, it
+// follows that object alone.
+func (c *Client) Watch(ctx context.Context, resource, name string) (watch.Interface, error) {
+	r := c.own.Get().Resource(resource).Param("watch", "true")
+	if name != "" {
+		r = r.Param("fieldSelector", "metadata.name="+name)
+	}
+	return r.Watch(ctx)
+}
+
+// DryRun says what of a write is carried out.
+type DryRun string
+
+// What of a write is carried out: all, the API server's checks alone, or nothing.
+const (
+	DryRunNone   DryRun = "none"
+	DryRunServer DryRun = "server"
+	DryRunClient DryRun = "client"
+)
+
+// Patch carries out a merge patch of one of nodefence's cluster-wide objects. A field that the
+// API server does not know is an error.
+func (c *Client) Patch(ctx context.Context, resource, name string, patch any, dry DryRun) error {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode the patch of %s %s: %w", resource, name, err)
+	}
+	r := c.own.Patch(types.MergePatchType).Resource(resource).Name(name).Body(body)
+	return written(r, dry).Do(ctx).Error()
+}
+
+// Ask creates a FenceRequest, and returns it as it was created.
+func (c *Client) Ask(ctx context.Context, q *api.FenceRequest, dry DryRun) (*api.FenceRequest, error) {
+	out := &api.FenceRequest{}
+	r := c.own.Post().Resource("fencerequests").Namespace(q.Namespace).Body(q)
+	return out, written(r, dry).Do(ctx).Into(out)
+}
+
+// Withdraw deletes a FenceRequest.
+func (c *Client) Withdraw(ctx context.Context, q *api.FenceRequest) error {
+	return c.own.Delete().Resource("fencerequests").Namespace(q.Namespace).Name(q.Name).
+		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(q.UID))}).Do(ctx).Error()
+}
+
+func written(r *rest.Request, dry DryRun) *rest.Request {
+	if dry == DryRunServer {
+		r = r.Param("dryRun", metav1.DryRunAll)
+	}
+	return r.Param("fieldManager", FieldManager).Param("fieldValidation", metav1.FieldValidationStrict)
+}

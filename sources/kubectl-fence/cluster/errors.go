@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ErrNoCluster is that no configuration names a cluster.
+var ErrNoCluster = errors.New("no cluster is named: set --kubeconfig, --context or KUBECONFIG")
+
+const install = "kubectl apply --server-side -k infra/crd"
+
+// Explain says in one sentence what is wrong, and what to do about it.
+func Explain(err error) error {
+	var refused apierrors.APIStatus
+	var unreached *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case clientcmd.IsEmptyConfig(err):
+		return ErrNoCluster
+	case errors.As(err, &refused):
+		return answered(refused, err)
+	case errors.As(err, &unreached):
+		return fmt.Errorf("the API server does not answer at %s: check --context, and that the cluster runs: %w", host(unreached.URL), unreached.Err)
+	}
+	return err
+}
+
+// answered says what the API server's refusal means.
+func answered(refused apierrors.APIStatus, err error) error {
+	st := refused.Status()
+	switch {
+	case apierrors.IsNotFound(err) && (st.Details == nil || st.Details.Name == ""):
+		return fmt.Errorf("nodefence's kinds are not installed in this cluster: %s", install)
+	case apierrors.IsUnauthorized(err):
+		return errors.New("the API server does not know who you are: log in again, or choose another --context")
+	case apierrors.IsForbidden(err):
+		return forbidden(st.Message)
+	case strings.Contains(st.Message, "unknown field") || strings.Contains(st.Message, "Unsupported value"):
+		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", install, oneLine(st.Message))
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return fmt.Errorf("the API server refuses this: %s", oneLine(st.Message))
+	}
+	return err
+}
+
+// forbidden names the role that has the right. The admission policies of infra/crd name the
+// right themselves.
+func forbidden(message string) error {
+	if i := strings.Index(message, "denied request: "); i >= 0 {
+		return fmt.Errorf("%s; have an administrator bind you ClusterRole nodefence-operate, or nodefence-administer to confirm", oneLine(message[i+len("denied request: "):]))
+	}
+	role := "nodefence-view"
+	switch {
+	case strings.Contains(message, `"nodes"`):
+		role = "one with get, list and watch of nodes"
+	case strings.Contains(message, "cannot patch") && strings.Contains(message, "nodefences"):
+		role = "nodefence-operate"
+	case strings.Contains(message, "cannot patch"):
+		role = "nodefence-administer"
+	case strings.Contains(message, "cannot create"), strings.Contains(message, "cannot delete"):
+		role = "nodefence-ask and nodefence-operate"
+	}
+	return fmt.Errorf("you may not do that: %s; have an administrator bind you a role: %s", oneLine(strings.TrimSuffix(message, ".")), role)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func host(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return u.Host
+	}
+	return raw
+}
+
+// absent: the named object does not exist, although its kind does.
+func absent(err error) bool {
+	var refused apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &refused) && refused.Status().Details != nil && refused.Status().Details.Name != ""
+}
+
+// NoSuch says which object does not exist, and leaves every other error as it is.
+func NoSuch(err error, kind, name, remedy string) error {
+	if absent(err) {
+		return fmt.Errorf("there is no %s %s: %s", kind, name, remedy)
+	}
+	return err
+}
+
+// Unfenced: the node has no record of a fence.
+func Unfenced(err error) bool { return absent(err) }

@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+// Look reads everything that is told about nodes and their fences.
+func (c *Client) Look(ctx context.Context) (view.Seen, error) {
+	var s view.Seen
+	policies, err := all[api.FencePolicyList](ctx, c, "fencepolicies", "")
+	if err != nil {
+		return s, err
+	}
+	fences, err := all[api.NodeFenceList](ctx, c, "nodefences", "")
+	if err != nil {
+		return s, err
+	}
+	targets, err := all[api.FenceTargetList](ctx, c, "fencetargets", "")
+	if err != nil {
+		return s, err
+	}
+	nodes, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return s, err
+	}
+	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: time.Now()}
+	s.Ledger, err = c.Ledger(ctx)
+	if apierrors.IsNotFound(err) { // nodefence creates it when it first counts
+		s.Ledger, err = &api.FenceLedger{}, nil
+	}
+	return s, err
+}
+
+// Targets are all FenceTargets.
+func (c *Client) Targets(ctx context.Context) ([]api.FenceTarget, error) {
+	l, err := all[api.FenceTargetList](ctx, c, "fencetargets", "")
+	return l.Items, err
+}
+
+// Fences are all NodeFences.
+func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
+	l, err := all[api.NodeFenceList](ctx, c, "nodefences", "")
+	return l.Items, err
+}
+
+// Policies are all FencePolicies.
+func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	l, err := all[api.FencePolicyList](ctx, c, "fencepolicies", "")
+	return l.Items, err
+}
+
+// Budgets are all FenceBudgets.
+func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
+	l, err := all[api.FenceBudgetList](ctx, c, "fencebudgets", "")
+	return l.Items, err
+}
+
+// ProblemPolicies are all NodeProblemPolicies.
+func (c *Client) ProblemPolicies(ctx context.Context) ([]api.NodeProblemPolicy, error) {
+	l, err := all[api.NodeProblemPolicyList](ctx, c, "nodeproblempolicies", "")
+	return l.Items, err
+}
+
+// Requests are all FenceRequests of a namespace; of all namespaces where it is empty.
+func (c *Client) Requests(ctx context.Context, namespace string) ([]api.FenceRequest, error) {
+	l, err := all[api.FenceRequestList](ctx, c, "fencerequests", namespace)
+	return l.Items, err
+}
+
+// NodeNames are the names of all nodes.
+func (c *Client) NodeNames(ctx context.Context) ([]string, error) {
+	l, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range l.Items {
+		out = append(out, l.Items[i].Name)
+	}
+	return out, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+)
+
+// program is one run of the plugin.
+type program struct {
+	genericiooptions.IOStreams
+	// terminal tells whether a person can answer at In.
+	terminal func() bool
+	config   *genericclioptions.ConfigFlags
+}
+
+// ownNamespace is where nodefence, its ConfigMaps and FenceRequests are unless -n says otherwise.
+const ownNamespace = "nodefence-system"
+
+// root is the command with all others below it.
+func (p *program) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kubectl-fence",
+		Short: "See and steer how nodefence fences nodes",
+		Long: `kubectl fence shows why a node is fenced or not, and lets you act on it. It acts with your own
+credentials. What changes anything says first what it will do, and asks.`,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fence"},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	p.config = genericclioptions.NewConfigFlags(true)
+	p.config.AddFlags(cmd.PersistentFlags())
+	cmd.PersistentFlags().Lookup("namespace").Usage = "The namespace of nodefence, of its ConfigMaps and of FenceRequests (" + ownNamespace + ")"
+	cmd.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act on a fence:"},
+		&cobra.Group{ID: "brake", Title: "Stop and start:"}, &cobra.Group{ID: "prepare", Title: "Prepare:"})
+	for group, commands := range map[string][]*cobra.Command{
+		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand()},
+		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
+		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand()},
+		"prepare": {},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			cmd.AddCommand(c)
+		}
+	}
+	return cmd
+}
+
+// connection is how the cluster is reached. Where nothing names a cluster, client-go would try this
+// machine.
+func (p *program) connection() (*rest.Config, error) {
+	cfg, err := p.config.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	if err == nil && len(raw.Clusters) == 0 && *p.config.APIServer == "" && cfg.BearerTokenFile == "" {
+		return nil, cluster.ErrNoCluster
+	}
+	return cfg, nil
+}
+
+// client connects to the cluster.
+func (p *program) client() (*cluster.Client, error) {
+	cfg, err := p.connection()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(cfg)
+}
+
+// namespace is that of nodefence.
+func (p *program) namespace() string {
+	if n := *p.config.Namespace; n != "" {
+		return n
+	}
+	return ownNamespace
+}
+
+// complete offers the names that list returns and that begin as the word does, for the first
+// argument alone.
+func (p *program) complete(list func(context.Context, *cluster.Client) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := p.client()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []string
+		all, err := list(cmd.Context(), c)
+		for _, name := range all {
+			if err == nil && strings.HasPrefix(name, word) {
+				out = append(out, name)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// nodes completes the name of a node.
+func (p *program) nodes() cobra.CompletionFunc {
+	return p.complete(func(ctx context.Context, c *cluster.Client) ([]string, error) { return c.NodeNames(ctx) })
+}
+
+// fenced completes the name of a node with an open fence.
+func (p *program) fenced() cobra.CompletionFunc {
+	return p.complete(func(ctx context.Context, c *cluster.Client) ([]string, error) {
+		all, err := c.Fences(ctx)
+		var out []string
+		for i := range all {
+			if all[i].Open() {
+				out = append(out, all[i].Name)
+			}
+		}
+		return out, err
+	})
+}
+
+// policies completes the name of a policy.
+func (p *program) policies() cobra.CompletionFunc {
+	return p.complete(func(ctx context.Context, c *cluster.Client) ([]string, error) {
+		all, err := c.Policies(ctx)
+		var out []string
+		for i := range all {
+			out = append(out, all[i].Name)
+		}
+		return out, err
+	})
+}

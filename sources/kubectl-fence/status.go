@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+func (p *program) statusCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show every node under a policy, one line each",
+		Long: `Show every node under a policy, one line each. STATE is the phase of its open fence; or Held, if
+something is wrong with the node and it is not fenced; or NotFenceable, if its devices could not
+fence it; or Watched. REASON is explained by "kubectl fence why NODE".`,
+		Example: `  kubectl fence status
+  kubectl fence status -w
+  kubectl fence status -o wide`,
+		Args: cobra.NoArgs,
+	}
+	o := outputFlag(cmd, "wide", "json", "yaml", "name").headersFlag(cmd)
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.ready(o)
+		if err != nil {
+			return err
+		}
+		s, err := c.Look(cmd.Context())
+		if err != nil {
+			return err
+		}
+		for _, n := range s.Notes() {
+			fmt.Fprintf(p.ErrOut, "note: %s\n", n)
+		}
+		rows := s.Rows()
+		if err := p.showRows(o, rows, s.Now); err != nil || !follow {
+			return err
+		}
+		return p.follow(cmd.Context(), c, o, rows)
+	}
+	return cmd
+}
+
+// ready connects, once the form of the output is one that the command has.
+func (p *program) ready(o *output) (*cluster.Client, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return p.client()
+}
+
+func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
+	if did, err := o.items(p.Out, rows); did {
+		return err
+	}
+	if o.form == "name" {
+		for _, r := range rows {
+			fmt.Fprintln(p.Out, "node/"+r.Node)
+		}
+		return nil
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p.ErrOut, "no FencePolicy selects a node: kubectl fence init writes one")
+		return nil
+	}
+	return o.table(p.Out, view.StatusTable(rows, now))
+}
+
+// quiet is how long a burst of changes is waited for.
+const quiet = 200 * time.Millisecond
+
+// follow prints each line that changes, until ctx ends.
+func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows []view.Row) error {
+	o.noHeaders = true
+	was := map[string]view.Row{}
+	for _, r := range rows {
+		was[r.Node] = r
+	}
+	changes, err := changes(ctx, c)
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-changes:
+			if err != nil {
+				return err
+			}
+		}
+		time.Sleep(quiet)
+		s, err := c.Look(ctx)
+		if ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		var changed []view.Row
+		for _, r := range s.Rows() {
+			if w := was[r.Node]; w.State != r.State || w.Reason != r.Reason || w.Ready != r.Ready || w.Message != r.Message {
+				changed = append(changed, r)
+			}
+			was[r.Node] = r
+		}
+		if len(changed) > 0 {
+			if err := p.showRows(o, changed, s.Now); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// changes tells of each change of what the lines are made of. An error ends it.
+func changes(ctx context.Context, c *cluster.Client) (<-chan error, error) {
+	out := make(chan error, 1)
+	for _, resource := range []string{"nodefences", "fencepolicies", "fencetargets"} {
+		w, err := c.Watch(ctx, resource, "")
+		if err != nil {
+			return nil, err
+		}
+		go tell(ctx, c, resource, w, out)
+	}
+	return out, nil
+}
+
+// tell passes on that something has changed; what is told already is not told twice. A watch that
+// the API server ends is opened again.
+func tell(ctx context.Context, c *cluster.Client, resource string, w watch.Interface, out chan<- error) {
+	for {
+		for range w.ResultChan() {
+			select {
+			case out <- nil:
+			default:
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		var err error
+		if w, err = c.Watch(ctx, resource, ""); err != nil {
+			select {
+			case out <- err:
+			case <-ctx.Done():
+			}
+			return
+		}
+	}
+}

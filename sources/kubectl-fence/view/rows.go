@@ -1,0 +1,96 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// The states of a row that are no phase.
+const (
+	// Watched is a node that nothing is wrong with.
+	Watched = "Watched"
+	// Held is a node that is not fenced although something is wrong with it.
+	Held = "Held"
+	// NotFenceable is a node whose devices could not fence it.
+	NotFenceable = "NotFenceable"
+)
+
+// Row is one node under a policy.
+type Row struct {
+	Node string `json:"node"`
+	// Ready is the status of its Ready condition: True, False, Unknown; or NoNode.
+	Ready  string `json:"ready"`
+	Policy string `json:"policy,omitempty"`
+	// State is the phase of its open fence, or Held, NotFenceable or Watched.
+	State   string     `json:"state"`
+	Reason  api.Reason `json:"reason,omitempty"`
+	Message string     `json:"message,omitempty"`
+	// FenceNumber is that of the open fence.
+	FenceNumber int64      `json:"fenceNumber,omitempty"`
+	Since       *time.Time `json:"since,omitempty"`
+}
+
+// Rows are all nodes under a policy, and those with an open fence, by name.
+func (s *Seen) Rows() []Row {
+	var out []Row
+	for _, name := range s.Names() {
+		f := s.Fence(name)
+		p, _ := s.Deciding(name)
+		if p == nil && (f == nil || !f.Open()) {
+			continue
+		}
+		r := Row{Node: name, Ready: readyWord(s.Node(name)), State: Watched}
+		if p != nil {
+			r.Policy = p.Name
+		}
+		s.stand(&r, f)
+		out = append(out, r)
+	}
+	return out
+}
+
+// stand says how the node stands.
+func (s *Seen) stand(r *Row, f *api.NodeFence) {
+	if f != nil && f.Open() {
+		st := &f.Status
+		r.State, r.Reason, r.Message, r.FenceNumber = string(f.CurrentPhase()), st.Reason, st.Message, st.FenceNumber
+		if st.PhaseSince != nil {
+			r.Since = &st.PhaseSince.Time
+		}
+		if r.Policy == "" {
+			r.Policy = st.Decision.Policy.Name
+		}
+		return
+	}
+	if h := s.held(r.Node); h != nil {
+		r.State, r.Reason, r.Message = Held, h.Reason, h.Message
+		return
+	}
+	if c := unfenceable(s.Target(r.Node)); c != nil {
+		r.State, r.Reason, r.Message, r.Since = NotFenceable, api.Reason(c.Reason), c.Message, &c.LastTransitionTime.Time
+	}
+}
+
+// Notes say what holds all fences.
+func (s *Seen) Notes() []string {
+	if s.Ledger == nil {
+		return nil
+	}
+	var out []string
+	if s.Ledger.Spec.Stop {
+		words := "FenceLedger cluster is stopped: no fence begins, and no further power-off is sent"
+		if why := s.Ledger.Spec.StopReason; why != "" {
+			words += " (" + why + ")"
+		}
+		return append(out, words+"; kubectl fence start lets them begin again")
+	}
+	if c := meta.FindStatusCondition(s.Ledger.Status.Conditions, "AcceptingFences"); c != nil && c.Status == metav1.ConditionFalse {
+		out = append(out, fmt.Sprintf("no fence begins: %s: %s", c.Reason, c.Message))
+	}
+	return out
+}

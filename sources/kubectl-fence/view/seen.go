@@ -1,0 +1,136 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/spelling"
+)
+
+// Seen is what was read of a cluster.
+type Seen struct {
+	Nodes    []corev1.Node
+	Policies []api.FencePolicy
+	Fences   []api.NodeFence
+	Targets  []api.FenceTarget
+	Ledger   *api.FenceLedger
+	// Now is when it was read.
+	Now time.Time
+}
+
+// named is the object of that name, nil if there is none.
+func named[T any](all []T, name string, of func(*T) string) *T {
+	i := slices.IndexFunc(all, func(x T) bool { return of(&x) == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// Node is the Node of that name, nil if there is none.
+func (s *Seen) Node(name string) *corev1.Node {
+	return named(s.Nodes, name, func(n *corev1.Node) string { return n.Name })
+}
+
+// Fence is the record of that node, nil if there is none.
+func (s *Seen) Fence(node string) *api.NodeFence {
+	return named(s.Fences, node, func(f *api.NodeFence) string { return f.Name })
+}
+
+// Target is the FenceTarget of that node, nil if there is none.
+func (s *Seen) Target(node string) *api.FenceTarget {
+	return named(s.Targets, node, func(t *api.FenceTarget) string { return t.Name })
+}
+
+func (s *Seen) policy(name string) *api.FencePolicy {
+	return named(s.Policies, name, func(p *api.FencePolicy) string { return p.Name })
+}
+
+// Deciding is the policy that decides about a node now, and what all policies that select it come
+// to; nil if none does.
+func (s *Seen) Deciding(node string) (*api.FencePolicy, *api.ResolvedPolicy) {
+	n := s.Node(node)
+	if n == nil {
+		if f := s.Fence(node); f != nil && f.Open() {
+			return s.policy(f.Status.Decision.Policy.Name), &f.Status.Decision.ResolvedPolicy
+		}
+		return nil, nil
+	}
+	r, ok := policy.ResolvePolicy(s.Policies, n.Name, n.Labels)
+	if !ok {
+		return nil, nil
+	}
+	return s.policy(r.Policy.Name), &r
+}
+
+// held is what a policy's status says of a node that is not fenced.
+func (s *Seen) held(node string) *api.HeldNode {
+	for i := range s.Policies {
+		for j := range s.Policies[i].Status.Held {
+			if h := &s.Policies[i].Status.Held[j]; h.NodeName == node {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+// unfenceable is the condition by which a node could not be fenced; nil if it could, or if
+// nothing is known.
+func unfenceable(t *api.FenceTarget) *metav1.Condition {
+	if t == nil {
+		return nil
+	}
+	if c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable); c != nil && c.Status == metav1.ConditionFalse {
+		return c
+	}
+	return nil
+}
+
+// readyWord is how a node's Ready condition reads.
+func readyWord(n *corev1.Node) string {
+	if n == nil {
+		return "NoNode"
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return string(c.Status)
+		}
+	}
+	return "Unknown"
+}
+
+// NoSuchNode names the nodes that exist, those with a similar name first.
+func NoSuchNode(name string, all []string) error {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(spelling.Apart(name, a), spelling.Apart(name, b)), strings.Compare(a, b))
+	})
+	there := strings.Join(all[:min(len(all), 10)], ", ")
+	if more := len(all) - 10; more > 0 {
+		there += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("node %s does not exist; there are %s", name, cmp.Or(there, "none"))
+}
+
+// Names are the names of all nodes that exist or have a record.
+func (s *Seen) Names() []string {
+	var out []string
+	for i := range s.Nodes {
+		out = append(out, s.Nodes[i].Name)
+	}
+	for i := range s.Fences {
+		out = append(out, s.Fences[i].Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,183 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) *api.Time {
+	t := metav1.NewMicroTime(start.Add(d))
+	return &t
+}
+
+func node(name string, ready corev1.ConditionStatus) corev1.Node {
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": name[:1]}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
+	return n
+}
+
+func policyOf(name, pool string) api.FencePolicy {
+	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2}}
+	p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": pool}}
+	p.Spec.Mode, p.Spec.Action = api.ModeEnforce, api.ActionReboot
+	p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = 4, 2, 1
+	return p
+}
+
+// fenceOf is an open fence.
+func fenceOf(name string, phase api.Phase, reason api.Reason, message string) api.NodeFence {
+	f := api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.NodeFenceSpec{NodeName: name}}
+	st := &f.Status
+	st.FenceNumber, st.Phase, st.Reason, st.Message = 3, phase, reason, message
+	st.OpenedAt, st.PhaseSince, st.NextLook = at(-2*time.Minute), at(-time.Minute), at(12*time.Second)
+	st.Decision.Policy.Name = "workers"
+	st.Decision.Trigger = api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}}
+	return f
+}
+
+// seen is a cluster in which every kind of row occurs.
+func seen() Seen {
+	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
+	for _, n := range []string{"a1", "a2", "a3", "b1"} {
+		s.Nodes = append(s.Nodes, node(n, corev1.ConditionTrue))
+	}
+	s.Nodes = append(s.Nodes, node("a4", corev1.ConditionUnknown), node("a5", corev1.ConditionUnknown))
+	s.Policies[0].Status.Held = []api.HeldNode{{NodeName: "a5", Reason: api.TooManyUnhealthy, Message: "2 of 4"}}
+	s.Fences = []api.NodeFence{fenceOf("a4", api.Fencing, api.PowerOffSent, "off sent"), fenceOf("gone", api.Releasing, api.WaitingForRelease, "1 pod"), fenceOf("a2", api.Finished, api.Recovered, "back")}
+	s.Nodes = append(s.Nodes, node("c1", corev1.ConditionFalse))
+	s.Fences = append(s.Fences, fenceOf("c1", api.Recovering, api.SeenOn, "on"))
+	s.Fences[3].Status.Decision.Policy.Name = "deleted"
+	s.Fences[2].Status.Outcome = api.Recovered
+	s.Targets = []api.FenceTarget{{ObjectMeta: metav1.ObjectMeta{Name: "a3"}}}
+	s.Targets[0].Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionFalse, Reason: string(api.DeviceUnreachable), Message: "no answer"}}
+	return s
+}
+
+// TestRows: every node under a policy has one line, and one without a policy has none unless it
+// has a fence.
+func TestRows(t *testing.T) {
+	s := seen()
+	var got []string
+	for _, r := range s.Rows() {
+		got = append(got, strings.Join([]string{r.Node, r.Ready, r.Policy, r.State, string(r.Reason), ago(s.Now, r.Since)}, " "))
+	}
+	want := []string{
+		"a1 True workers Watched  ", "a2 True workers Watched  ", "a3 True workers NotFenceable DeviceUnreachable ",
+		"a4 Unknown workers Fencing PowerOffSent 60s", "a5 Unknown workers Held TooManyUnhealthy ",
+		"c1 False deleted Recovering SeenOn 60s", "gone NoNode workers Releasing WaitingForRelease 60s",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAnyPhaseIsAState: a phase that is added later is shown by its name.
+func TestAnyPhaseIsAState(t *testing.T) {
+	for _, p := range append(api.Phases, "FromTheFuture") {
+		s := seen()
+		s.Fences = []api.NodeFence{fenceOf("a1", p, api.Admitted, "")}
+		want := string(p)
+		if p == api.Finished {
+			want = Watched
+		}
+		if got := s.Rows()[0].State; got != want {
+			t.Errorf("phase %s is shown as %s", p, got)
+		}
+	}
+}
+
+// TestWhy is three sentences and what to do.
+func TestWhy(t *testing.T) {
+	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 2 of its 4 nodes are unhealthy, 1 fences are open, and 0 more may begin now; workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
+	calm := "Nodefence looks at the node at each change of it, and at the latest 30s after that.\n\n"
+	s := seen()
+	for name, want := range map[string]string{
+		"a1": "Nothing is wrong with node a1 that its policy looks for: Ready is True, and no fence is open.\n" + rule + calm +
+			"What you can do: nothing; see what a fence would do.\n    kubectl fence plan a1\n",
+		"a2": "Nothing is wrong with node a2 that its policy looks for: Ready is True, and no fence is open; its last fence ended: fence 3, Recovered: back.\n" + rule + calm +
+			"What you can do: nothing; see what a fence would do.\n    kubectl fence plan a2\n",
+		"a3": "Nothing is wrong with node a3 that its policy looks for, but it could not be fenced (DeviceUnreachable: no answer).\n" + rule + calm +
+			"What you can do: mend the device's network, or its address; then have it read again.\n    kubectl fence plan --read a3\n",
+		"a4": "Fence 3 of node a4 stands in phase Fencing for 60s (PowerOffSent: off sent).\n" + rule +
+			"Nodefence looks at it at 2026-01-01T12:00:12Z (in 12s), or earlier if something changes.\n\nWhat you can do: nothing: nodefence goes on by itself.\n    kubectl fence status -w\n",
+		"a5": "Node a5 is not being fenced (TooManyUnhealthy: 2 of 4).\n" + rule + calm +
+			"What you can do: mend what the unhealthy nodes have in common; raise maxUnhealthy only if so many may really be fenced.\n    kubectl fence status\n",
+		"b1": "Node b1 is not being fenced (NoPolicy: no FencePolicy selects it).\nNone of 1 FencePolicies selects it.\n" + calm +
+			"What you can do: apply a FencePolicy whose spec.selector selects the node, if it is to be fenced.\n    kubectl fence init --for metal\n",
+	} {
+		a, err := s.Why(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, a.Words()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	const there = "node a6 does not exist; there are a1, a2, a3, a4, a5, b1, c1, gone"
+	if _, err := s.Why("a6"); err == nil || err.Error() != there {
+		t.Errorf("%v, want %s", err, there)
+	}
+}
+
+// TestNotes: what holds all fences is said, and who can end it.
+func TestNotes(t *testing.T) {
+	s := seen()
+	if n := s.Notes(); len(n) > 0 {
+		t.Error(n)
+	}
+	s.Ledger.Status.Conditions = []metav1.Condition{{Type: "AcceptingFences", Status: metav1.ConditionFalse, Reason: string(api.LeasePictureOld), Message: "nobody watches"}}
+	if d := cmp.Diff([]string{"no fence begins: LeasePictureOld: nobody watches"}, s.Notes()); d != "" {
+		t.Error(d)
+	}
+	s.Ledger.Spec.Stop, s.Ledger.Spec.StopReason = true, "switches"
+	if d := cmp.Diff([]string{"FenceLedger cluster is stopped: no fence begins, and no further power-off is sent (switches); kubectl fence start lets them begin again"}, s.Notes()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestHistory: who, why, evidence, proof and times of the latest fence, and what is kept of those
+// before.
+func TestHistory(t *testing.T) {
+	f := fenceOf("a1", api.Finished, api.Recovered, "back")
+	st := &f.Status
+	st.Outcome, st.Power.Cuts = api.Recovered, 1
+	st.Decision.AskedBy = []api.AskedBy{{Source: "/s", User: "ann", Reason: "fan"}}
+	st.Answers = []api.RequestAnswer{{Request: api.AskedApprove, By: "bob", Result: api.Done}}
+	st.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: *at(-3 * time.Minute)}}
+	st.Proof = &api.Proof{Type: api.ProofSeenOff, At: *at(0), Reads: []api.Read{{State: api.PoweredOff, At: *at(-time.Second)}, {State: api.PoweredOff, At: *at(0)}}}
+	st.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: "off"}}
+	st.Past = []api.PastFence{
+		{FenceNumber: 2, OpenedAt: *at(-time.Hour), ClosedAt: *at(-50 * time.Minute), Outcome: api.HealedBeforeFence},
+		{FenceNumber: 3, OpenedAt: *st.OpenedAt, ClosedAt: *st.PhaseSince, Outcome: api.Recovered},
+	}
+	past := History([]api.NodeFence{f}, "")
+	if len(past) != 2 || past[0].FenceNumber != 3 || past[1].FenceNumber != 2 || past[1].Outcome != api.HealedBeforeFence {
+		t.Fatalf("%+v", past)
+	}
+	want := `fence 3 of node a1, under policy workers, for Ready=Unknown
+  by        ann (fan)
+  by        bob (Approve: Done)
+  evidence  Ready=Unknown since 2026-01-01T11:57:00Z
+  2026-01-01T12:00:00Z  Fencing  SeenOff: off
+  proof     SeenOff at 2026-01-01T12:00:00Z, read PoweredOff at 2026-01-01T11:59:59Z, read PoweredOff at 2026-01-01T12:00:00Z
+`
+	if d := cmp.Diff(want, Story(past[0])); d != "" {
+		t.Error(d)
+	}
+	if got := History([]api.NodeFence{f}, "other"); len(got) > 0 {
+		t.Error("of another node:", got)
+	}
+	row := HistoryTable(past, start).Rows[0].Cells
+	if d := cmp.Diff([]any{"a1", "3", "2m ago", "60s ago", "Recovered", "Ready=Unknown", "ann (fan), bob (Approve: Done)", "SeenOff", "1", "workers", "Ready=Unknown since 2026-01-01T11:57:00Z", "back"}, row); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,160 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+)
+
+// Answer is why a node stands where it stands.
+type Answer struct {
+	Node   string     `json:"node"`
+	Reason api.Reason `json:"reason,omitempty"`
+	// What says where it stands, and what holds it.
+	What string `json:"what"`
+	// Rule says which rule that is, with its numbers.
+	Rule string `json:"rule"`
+	// Next says when nodefence looks at it next.
+	Next string `json:"next"`
+	// Do says what a person can do, and Run is the command for it, if there is one.
+	Do  string `json:"do"`
+	Run string `json:"run,omitempty"`
+}
+
+// Why answers for one node. An error says that there is no such node.
+func (s *Seen) Why(node string) (Answer, error) {
+	f := s.Fence(node)
+	if s.Node(node) == nil && f == nil {
+		return Answer{}, NoSuchNode(node, s.Names())
+	}
+	p, resolved := s.Deciding(node)
+	a := Answer{Node: node, Rule: s.rule(p, resolved)}
+	s.what(&a, f, p)
+	a.Next = s.next(f)
+	if a.Reason == "" { // nothing holds it, and what says so has the advice
+		return a, nil
+	}
+	r := RemedyFor(a.Reason)
+	a.Do, a.Run = r.Do, r.Run
+	name := "POLICY"
+	if p != nil {
+		name = p.Name
+	}
+	a.Run = strings.NewReplacer("NODE", node, "POLICY", name).Replace(a.Run)
+	return a, nil
+}
+
+// what says where the node stands.
+func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
+	n := s.Node(a.Node)
+	switch h := s.held(a.Node); {
+	case f != nil && f.Open():
+		st := &f.Status
+		a.Reason = st.Reason
+		a.What = fmt.Sprintf("Fence %d of node %s stands in phase %s for %s (%s)", st.FenceNumber, a.Node, f.CurrentPhase(), s.since(st.PhaseSince), said(st.Reason, st.Message))
+	case h != nil:
+		a.Reason = h.Reason
+		a.What = fmt.Sprintf("Node %s is not being fenced (%s)", a.Node, said(h.Reason, h.Message))
+	case n == nil:
+		a.What = fmt.Sprintf("Node %s does not exist any more, and its last fence ended: %s", a.Node, ended(f))
+		a.Do = "nothing"
+	case p == nil:
+		a.Reason = api.NoPolicy
+		a.What = fmt.Sprintf("Node %s is not being fenced (NoPolicy: no FencePolicy selects it)", a.Node)
+	case unfenceable(s.Target(a.Node)) != nil:
+		c := unfenceable(s.Target(a.Node))
+		a.Reason = api.Reason(c.Reason)
+		a.What = fmt.Sprintf("Nothing is wrong with node %s that its policy looks for, but it could not be fenced (%s)", a.Node, said(a.Reason, c.Message))
+	default:
+		a.What = fmt.Sprintf("Nothing is wrong with node %s that its policy looks for: Ready is %s, and no fence is open", a.Node, readyWord(n))
+		if f != nil && f.Status.FenceNumber > 0 {
+			a.What += "; its last fence ended: " + ended(f)
+		}
+		a.Do, a.Run = "nothing; see what a fence would do", "kubectl fence plan "+a.Node
+	}
+}
+
+// said is a reason with what nodefence says of it.
+func said(r api.Reason, message string) string {
+	if message == "" {
+		return string(r)
+	}
+	return string(r) + ": " + message
+}
+
+func ended(f *api.NodeFence) string {
+	return fmt.Sprintf("fence %d, %s", f.Status.FenceNumber, said(f.Status.Outcome, f.Status.Message))
+}
+
+func (s *Seen) since(t *api.Time) string {
+	if t == nil {
+		return "some time"
+	}
+	return duration.HumanDuration(max(0, s.Now.Sub(t.Time)))
+}
+
+// rule names the policy that decides, and its numbers.
+func (s *Seen) rule(p *api.FencePolicy, r *api.ResolvedPolicy) string {
+	if p == nil || r == nil {
+		return fmt.Sprintf("None of %d FencePolicies selects it", len(s.Policies))
+	}
+	words := fmt.Sprintf("Policy %s decides (generation %d, mode %s, action %s, precedence %s)", p.Name, p.Generation, r.Settings.Mode, r.Settings.Action, precedence(p))
+	st := &p.Status
+	words += fmt.Sprintf(": %d of its %d nodes are unhealthy, %d fences are open, and %d more may begin now", st.UnhealthyNodes, st.SelectedNodes, st.OpenFences, st.FencesAllowed)
+	for _, l := range r.Limits {
+		words += "; " + limitWords(l)
+	}
+	return words
+}
+
+func precedence(p *api.FencePolicy) string {
+	if p.Spec.Precedence == nil {
+		return "100"
+	}
+	return fmt.Sprint(*p.Spec.Precedence)
+}
+
+// limitWords are the limits of one policy, or of ConfigMap fence-policy-fence-limit.
+func limitWords(l api.ScopedLimits) string {
+	if l.SkipFrom > 0 {
+		return fmt.Sprintf("%s allows none from %d%% unhealthy nodes on", l.Policy, l.SkipFrom)
+	}
+	words := fmt.Sprintf("%s allows maxUnhealthy %s and maxConcurrent %d", l.Policy, l.MaxUnhealthy.String(), max(1, l.MaxConcurrent))
+	if l.MaxRate != nil {
+		words += fmt.Sprintf(", %d within %s", l.MaxRate.Count, l.MaxRate.Period.Duration)
+	}
+	if d := l.PerDomain; d != nil {
+		words += fmt.Sprintf(", by %s maxUnhealthy %s and maxConcurrent %d", d.TopologyKey, d.MaxUnhealthy.String(), max(1, d.MaxConcurrent))
+	}
+	return words
+}
+
+// next says when nodefence looks at the node again.
+func (s *Seen) next(f *api.NodeFence) string {
+	every := fmt.Sprintf("%s after that", facts.Resync)
+	switch {
+	case f == nil || !f.Open():
+		return "nodefence looks at the node at each change of it, and at the latest " + every
+	case f.Status.NextLook == nil:
+		return "nodefence looks at it now"
+	case !f.Status.NextLook.After(s.Now):
+		return "nodefence should have looked at it at " + stamp(f.Status.NextLook.Time) + ", and does so " + every
+	}
+	return fmt.Sprintf("nodefence looks at it at %s (in %s), or earlier if something changes", stamp(f.Status.NextLook.Time), f.Status.NextLook.Sub(s.Now).Round(time.Second))
+}
+
+// Words are the answer in three sentences, and then what can be done.
+func (a Answer) Words() string {
+	words := fmt.Sprintf("%s.\n%s.\n%s.\n\nWhat you can do: %s.\n", a.What, a.Rule, capital(a.Next), a.Do)
+	if a.Run != "" {
+		words += "    " + a.Run + "\n"
+	}
+	return words
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) whyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why NODE",
+		Short: "Say why a node is fenced or not, and what you can do",
+		Long: `Say in three sentences what holds a node or its fence, by which rule and numbers, and when
+nodefence looks at it next; and then what you can do.`,
+		Example:           `  kubectl fence why worker-7`,
+		Args:              oneName("node"),
+		ValidArgsFunction: p.nodes(),
+	}
+	o := outputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.ready(o)
+		if err != nil {
+			return err
+		}
+		s, err := c.Look(cmd.Context())
+		if err != nil {
+			return err
+		}
+		a, err := s.Why(args[0])
+		if err != nil {
+			return err
+		}
+		if did, err := o.value(p.Out, a); did {
+			return err
+		}
+		for _, n := range s.Notes() {
+			fmt.Fprintf(p.ErrOut, "note: %s\n", n)
+		}
+		_, err = fmt.Fprint(p.Out, a.Words())
+		return err
+	}
+	return cmd
+}
+
+// oneName refuses anything but the name of one object of that kind.
+func oneName(kind string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("name one %s: %s", kind, cmd.UseLine())
+		}
+		return nil
+	}
+}
