@@ -28,12 +28,12 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/nodefence bin/nodefence-plan bin/nodefence-local bin/nodefence-source bin/nodefence-kdump bin/nodefence-lab ## Build all programs into bin/
+build: bin/nodefence bin/kubectl-fence bin/nodefence-local bin/nodefence-source bin/nodefence-kdump bin/nodefence-lab ## Build all programs into bin/
 
 bin/nodefence: $(GOFILES) go.mod go.sum
 	@echo "building nodefence"; go build -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
-bin/nodefence-plan: $(GOFILES) go.mod go.sum
-	@echo "building nodefence-plan"; go build -ldflags '-s -w' -o $@ ./functions/cmd/nodefence-plan
+bin/kubectl-fence: $(GOFILES) $(wildcard sources/kubectl-fence/*/*.yaml) go.mod go.sum
+	@echo "building kubectl-fence"; go build -ldflags '-s -w' -o $@ ./sources/kubectl-fence
 bin/nodefence-local: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-local (the first time takes some minutes)"; go build -o $@ ./infra/local/cmd/nodefence-local
 bin/nodefence-source: $(GOFILES) go.mod go.sum
@@ -98,7 +98,7 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 .PHONY: release
 release: build ## Into dist/: all that a release holds, with checksums (VERSION=v0.1.0 REGISTRY=registry.example.com/nodefence BASE=<image>@sha256:<digest>)
 	@rm -rf dist && mkdir -p dist
-	@for p in nodefence nodefence-plan nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json" || exit 1; done
+	@for p in nodefence kubectl-fence nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json" || exit 1; done
 	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags lambda.norpc -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
 	@cd infra/release && go run . -version "$(VERSION)" -registry "$(REGISTRY)" -lambda-arm64 ../../bin/lambda/arm64 -lambda-x86_64 ../../bin/lambda/x86_64
 	@cd infra/release && go run ./images -version "$(VERSION)" -registry "$(REGISTRY)" -base "$(BASE)"

@@ -13,7 +13,7 @@ import (
 )
 
 // Picture is the picture on which one reservation is decided. NewPicture alone makes one,
-// so that the gate, nodefence-plan, the statuses and resync count one cluster in
+// so that the gate, kubectl fence plan, the statuses and resync count one cluster in
 // one way.
 type Picture struct {
 	Nodes   []Node

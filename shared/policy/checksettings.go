@@ -8,7 +8,7 @@ import (
 
 // The checks that a policy asks for before anything is touched, with the schema's defaults
 // filled in: an object may not have passed the API server, for example a file that
-// nodefence-plan reads.
+// kubectl fence plan reads.
 
 // or returns the value if it is set, and else the default.
 func or[T any](set *T, unset T) T {

@@ -44,7 +44,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
 		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand()},
-		"prepare": {},
+		"prepare": {p.planCommand()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group
@@ -61,9 +61,10 @@ func (p *program) connection() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	loader := p.config.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
 	if err == nil && len(raw.Clusters) == 0 && *p.config.APIServer == "" && cfg.BearerTokenFile == "" {
-		return nil, cluster.ErrNoCluster
+		return nil, cluster.NoCluster(loader.ConfigAccess().GetLoadingPrecedence())
 	}
 	return cfg, nil
 }

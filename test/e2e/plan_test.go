@@ -10,7 +10,7 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestPlanAndADeadOutlet: the fence of a machine with two supplies does what nodefence-plan says.
+// TestPlanAndADeadOutlet: the fence of a machine with two supplies does what kubectl fence plan says.
 // If one outlet does not answer, the machine can't be proven off, and the other outlet is cut
 // nevertheless.
 func TestPlanAndADeadOutlet(t *testing.T) {
@@ -53,9 +53,9 @@ func TestPlanAndADeadOutlet(t *testing.T) {
 // plan runs the program, and checks its exit code and that its output has these texts.
 func (w *world) plan(code int, node string, pieces ...string) {
 	w.t.Helper()
-	bin, err := rig.Bin("nodefence-plan")
+	bin, err := rig.Bin("kubectl-fence")
 	must(w.t, err)
-	out, err := exec.CommandContext(w.ctx, bin, "--kubeconfig", w.Lab.Kubeconfig, node).CombinedOutput()
+	out, err := exec.CommandContext(w.ctx, bin, "plan", "--kubeconfig", w.Lab.Kubeconfig, node).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		w.t.Fatal(err)
@@ -66,11 +66,11 @@ func (w *world) plan(code int, node string, pieces ...string) {
 	}
 	text := strings.Join(strings.Fields(string(out)), " ")
 	if got != code {
-		w.t.Errorf("nodefence-plan %s exits with %d, want %d: %s", node, got, code, out)
+		w.t.Errorf("kubectl fence plan %s exits with %d, want %d: %s", node, got, code, out)
 	}
 	for _, p := range pieces {
 		if !strings.Contains(text, p) {
-			w.t.Errorf("nodefence-plan %s does not say %q:\n%s", node, p, out)
+			w.t.Errorf("kubectl fence plan %s does not say %q:\n%s", node, p, out)
 		}
 	}
 }

@@ -4,14 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ErrNoCluster is that no configuration names a cluster.
-var ErrNoCluster = errors.New("no cluster is named: set --kubeconfig, --context or KUBECONFIG")
+// NoCluster says that none of these files names a cluster, and which of those that KUBECONFIG names
+// do not exist: client-go skips a missing file.
+func NoCluster(files []string) error {
+	var gone []string
+	for _, f := range files {
+		if _, err := os.Stat(f); f != "" && errors.Is(err, os.ErrNotExist) {
+			gone = append(gone, f)
+		}
+	}
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" && len(gone) > 0 {
+		return fmt.Errorf("no cluster is named: %s names %s, and there is no such file; correct %[1]s, or set --kubeconfig", clientcmd.RecommendedConfigPathEnvVar, strings.Join(gone, ", "))
+	}
+	return errors.New("no cluster is named: set --kubeconfig, --context or KUBECONFIG")
+}
 
 const install = "kubectl apply --server-side -k infra/crd"
 
@@ -23,7 +36,7 @@ func Explain(err error) error {
 	case err == nil:
 		return nil
 	case clientcmd.IsEmptyConfig(err):
-		return ErrNoCluster
+		return NoCluster(nil)
 	case errors.As(err, &refused):
 		return answered(refused, err)
 	case errors.As(err, &unreached):
@@ -60,6 +73,8 @@ func forbidden(message string) error {
 	switch {
 	case strings.Contains(message, `"nodes"`):
 		role = "one with get, list and watch of nodes"
+	case strings.Contains(message, "fencetargets") && strings.Contains(message, "cannot patch"):
+		role = "one with patch of fencetargets.nodefence.io"
 	case strings.Contains(message, "cannot patch") && strings.Contains(message, "nodefences"):
 		role = "nodefence-operate"
 	case strings.Contains(message, "cannot patch"):

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"cmp"
@@ -14,13 +14,14 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 )
 
-// show writes the reports in the requested form.
-func show(out io.Writer, o options, all []Report) error {
+// Show writes reports as json or yaml, or as text in any other form: one node in full, or many with
+// a line each.
+func Show(out io.Writer, form string, many bool, all []Report) error {
 	var what any = all
-	if !o.all {
+	if !many {
 		what = all[0]
 	}
-	switch o.output {
+	switch form {
 	case "json":
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
@@ -34,7 +35,7 @@ func show(out io.Writer, o options, all []Report) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	if o.all {
+	if many {
 		table(w, all)
 	} else {
 		one(w, all[0])

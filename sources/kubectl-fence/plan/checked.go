@@ -1,18 +1,16 @@
-package main
+package plan
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/spelling"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Checked is the FenceTarget's statement about one device.
@@ -83,15 +81,5 @@ func (w *world) noNode(name string) error {
 	for i := range w.lists.Nodes {
 		all = append(all, w.lists.Nodes[i].Name)
 	}
-	slices.SortFunc(all, func(a, b string) int {
-		return cmp.Or(cmp.Compare(spelling.Apart(name, a), spelling.Apart(name, b)), strings.Compare(a, b))
-	})
-	there := strings.Join(all[:min(len(all), 10)], ", ")
-	if more := len(all) - 10; more > 0 {
-		there += fmt.Sprintf(" and %d more", more)
-	}
-	if there == "" {
-		there = "none"
-	}
-	return fmt.Errorf("node %s does not exist; there are %s", name, there)
+	return view.NoSuchNode(name, all)
 }

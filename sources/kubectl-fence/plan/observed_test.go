@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -149,7 +149,7 @@ func (w *observedWorld) counted() {
 	w.ledger.Status.Census = admission.TakeCensus(c, time.Now())
 }
 
-// cluster is the world as nodefence-plan is served it.
+// cluster is the world as kubectl fence plan is served it.
 func (w *observedWorld) cluster() cluster {
 	c := running(own(bmc))
 	for path, object := range map[string]any{

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ import (
 // unread is the gate's answer where it could not read all: it tries again.
 const unread = "could not be read"
 
-// TestOnePicture: the gate, by lists and by the census, nodefence-plan and policystatus count
+// TestOnePicture: the gate, by lists and by the census, kubectl fence plan and policystatus count
 // one cluster in one way (S13, S14, S15). In each world the node a has failed, and a storm
 // is on record whose cool-down is over: policystatus ends it where the gate would begin
 // under the policy's limits.
@@ -150,7 +150,7 @@ func (w *observedWorld) write(t *testing.T, client *kube.Client) {
 	}
 }
 
-// planned is why nodefence-plan says that a fence of a would not begin.
+// planned is why kubectl fence plan says that a fence of a would not begin.
 func (w *observedWorld) planned(t *testing.T) api.Reason {
 	t.Helper()
 	_, out, problems := w.cluster().plan(t, "-o", "json", "a")

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ func TestSet(t *testing.T) {
 		return "agent_name=fence_pdu\naction=reboot\nip=" + ip + "\nplug=7\nsecret=bmc-a"
 	}
 	code, out, problems := running(configMap("fence-config-node-a", "config.properties", "node_name=a\npower_management=one two\nrecovery=uncordon",
-		"fence-method-one", pdu("192.0.2.8"), "fence-method-two", pdu("192.0.2.9"))).plan(t, "a", "-o", "json")
+		"fence-method-one", pdu("192.0.2.8"), "fence-method-two", pdu("192.0.2.9"))).plan(t, "-o", "json", "a")
 	var r Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err, problems)

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -179,8 +179,8 @@ func TestRead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node, want string
 	}{
-		"a node that is not there": {"x", "nodefence-plan: node x does not exist; there are a, b, c\n"},
-		"who may not ask":          {"a", "nodefence-plan: ask for a check of node a: "},
+		"a node that is not there": {"x", "node x does not exist; there are a, b, c\n"},
+		"who may not ask":          {"a", "ask for a check of node a: "},
 	} {
 		code, out, problems := running(own(bmc)).watched().plan(t, "--read", tc.node)
 		if code != failed || out != "" || !strings.HasPrefix(problems, tc.want) {

@@ -1,10 +1,11 @@
-package main
+package plan
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path"
@@ -17,8 +18,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
@@ -119,17 +122,46 @@ func (c cluster) plan(t *testing.T, args ...string) (int, string, string) {
 			kubetest.Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 		}
 	}))
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n", srv.Host)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	var out, problems bytes.Buffer
-	code := run(t.Context(), append([]string{"--kubeconfig", file, "--agents-dir", agents(t)}, args...), &out, &problems)
+	code := run(t, srv, args, &out, &problems)
 	if strings.Contains(out.String()+problems.String(), "hunter") {
 		t.Error("a secret is shown (S29)")
 	}
 	return code, out.String(), problems.String()
+}
+
+// The exit codes of the program.
+const (
+	refused = 1 // or known to be unusable
+	failed  = 2
+)
+
+// run is the program without its flags.
+func run(t *testing.T, cfg *rest.Config, args []string, out, problems io.Writer) int {
+	t.Helper()
+	o := Options{Settings: functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", AgentsDir: agents(t)}}
+	form, many := "text", false
+	fs := flag.NewFlagSet("plan", flag.ContinueOnError)
+	fs.StringVar(&form, "o", form, "")
+	fs.BoolVar(&many, "all", many, "")
+	fs.BoolVar(&o.Read, "read", false, "")
+	fs.Func("job-images", "", func(s string) error { o.JobImages = strings.Split(s, ","); return nil })
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	o.Node = fs.Arg(0)
+	all, err := Make(t.Context(), cfg, o)
+	if err == nil {
+		err = Show(out, form, many, all)
+	}
+	if err != nil {
+		fmt.Fprintln(problems, err)
+		return failed
+	}
+	if slices.ContainsFunc(all, func(r Report) bool { return r.Bad() }) {
+		return refused
+	}
+	return 0
 }
 
 // agents is a folder with one agent, which has outlets.
@@ -252,78 +284,6 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 	var all []Report
 	if err := yaml.Unmarshal([]byte(out), &all); err != nil || len(all) != 3 {
 		t.Error(err, out)
-	}
-}
-
-// TestNotFoundOut: an unknown answer is neither yes nor no.
-func TestNotFoundOut(t *testing.T) {
-	empty, broken := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "broken")
-	if err := errors.Join(os.WriteFile(empty, []byte("apiVersion: v1\nkind: Config\n"), 0o600), os.WriteFile(broken, []byte("clusters: [\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		args []string
-		want string
-	}{
-		"no such node":        {[]string{"x"}, "node x does not exist; there are a, b, c"},
-		"a verb":              {[]string{"get", "a"}, "it takes the name of one node and no verb, and has get, a; see --help"},
-		"a read of all":       {[]string{"--read", "--all"}, "--read takes one node, and not --all; see --help"},
-		"no node":             {nil, "name one node, or --all; see --help"},
-		"a node and all":      {[]string{"--all", "a"}, "name one node, or --all; see --help"},
-		"two nodes":           {[]string{"a", "-o", "json", "b"}, "it takes the name of one node and no verb, and has a, b; see --help"},
-		"no such form":        {[]string{"a", "-o", "xml"}, "-o xml: it takes text, yaml or json"},
-		"no such kubeconfig":  {[]string{"a", "--kubeconfig", "/nowhere"}, "find the cluster (set --kubeconfig): stat /nowhere: no such file or directory"},
-		"an empty kubeconfig": {[]string{"a", "--kubeconfig", empty}, "find the cluster: nothing names one, set --kubeconfig"},
-		"no kubeconfig":       {[]string{"a", "--kubeconfig", broken}, "find the cluster (set --kubeconfig): error loading config file \"" + broken + "\": yaml: line 1: did not find expected node content"},
-		"no such context":     {[]string{"--context", "y", "a"}, `find the cluster (set --kubeconfig): context "y" does not exist`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			code, out, problems := running(own(bmc)).plan(t, tc.args...)
-			if want := "nodefence-plan: " + tc.want + "\n"; code != failed || out != "" || problems != want {
-				t.Errorf("exit code %d: %s%s\nwant %s", code, out, problems, want)
-			}
-		})
-	}
-}
-
-// TestAKubeconfigThatIsMissing is named, and what to do about it.
-func TestAKubeconfigThatIsMissing(t *testing.T) {
-	empty, broken := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "broken")
-	if err := errors.Join(os.WriteFile(empty, []byte("apiVersion: v1\nkind: Config\n"), 0o600), os.WriteFile(broken, []byte("clusters: [\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	list := func(files ...string) string { return strings.Join(files, string(os.PathListSeparator)) }
-	const remedy = "; correct KUBECONFIG, or set --kubeconfig"
-	for name, tc := range map[string]struct {
-		env  string
-		args []string
-		want string
-	}{
-		"one file":            {"/nowhere", nil, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
-		"two files":           {list("/nowhere", "/neither"), nil, "find the cluster: KUBECONFIG names /nowhere, /neither, and there is no such file" + remedy},
-		"one file of two":     {list("/nowhere", empty), nil, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
-		"with a context":      {"/nowhere", []string{"--context", "y"}, "find the cluster: KUBECONFIG names /nowhere, and there is no such file" + remedy},
-		"the other is broken": {list("/nowhere", broken), nil, "find the cluster (set --kubeconfig): error loading config file \"" + broken + "\": yaml: line 1: did not find expected node content"},
-		"none is missing":     {empty, nil, "find the cluster: nothing names one, set --kubeconfig"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("KUBECONFIG", tc.env)
-			var out, problems strings.Builder
-			code := run(t.Context(), append(tc.args, "a"), &out, &problems)
-			if want := "nodefence-plan: " + tc.want + "\n"; code != failed || out.String() != "" || problems.String() != want {
-				t.Errorf("exit code %d: %s%s\nwant %s", code, &out, &problems, want)
-			}
-		})
-	}
-}
-
-// TestAMisspeltFlag is named, followed by the flags that exist.
-func TestAMisspeltFlag(t *testing.T) {
-	code, out, problems := running(own(bmc)).plan(t, "--kubeconfg", "x", "a")
-	for _, says := range []string{"flag provided but not defined: -kubeconfg\n" + usage, "-kubeconfig file", "nodefence-plan: flag provided but not defined: -kubeconfg\n"} {
-		if code != failed || out != "" || !strings.Contains(problems, says) {
-			t.Errorf("exit code %d: %s%s\ndoes not say %q", code, out, problems, says)
-		}
 	}
 }
 

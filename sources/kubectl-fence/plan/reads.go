@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -24,5 +24,5 @@ func (r reads) RoundTrip(q *http.Request) (*http.Response, error) {
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: q.Body, Request: q,
 		}, nil
 	}
-	return nil, fmt.Errorf("%s %s: nodefence-plan only reads", q.Method, q.URL.Path)
+	return nil, fmt.Errorf("%s %s: kubectl fence plan only reads", q.Method, q.URL.Path)
 }

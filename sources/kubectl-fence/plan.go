@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/plan"
+)
+
+// The exit codes of plan.
+const (
+	planRefused = 1 // or known to be unusable
+	planFailed  = 2
+)
+
+const planLong = `Say how a node would be fenced, or why it would be refused, before a fence is needed: policy,
+limits, devices, where each value of their configuration stands, and the calls in order. It reads
+from the API server, speaks with no device, and changes nothing.
+
+With --read it first asks nodefence, as it runs in the cluster, to read the node's devices now, and
+waits for the answer: it writes annotation nodefence.io/check-now of the FenceTarget, for which you
+need the right to patch fencetargets.
+
+Exit codes:
+  0  the node would be fenced so; "now" says whether something holds it this minute
+  1  the node is refused, or one of its devices is known not to answer (with --all: of any)
+  2  it could not be found out: no such node, no answer, wrong flags`
+
+func (p *program) planCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan NODE|--all",
+		Short: "Say how a node would be fenced, or why it would be refused",
+		Long:  planLong,
+		Example: `  kubectl fence plan worker-7
+  kubectl fence plan --all
+  kubectl fence plan --read worker-7`,
+		ValidArgsFunction: p.nodes(),
+	}
+	var o plan.Options
+	all := false
+	f := cmd.Flags()
+	out := outputFlag(cmd, "text", "json", "yaml")
+	f.BoolVar(&all, "all", false, "All nodes, with a line each")
+	f.BoolVar(&o.Read, "read", false, "Have nodefence read the node's devices now, and wait for the answer")
+	f.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "The namespace of the devices' Secrets")
+	f.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "The folder of the ClusterLabs fence agents; they are asked for their metadata only")
+	f.StringSliceVar(&o.JobImages, "job-images", nil, "Images that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		reports, err := p.plans(cmd, &o, args, all, out)
+		if err != nil {
+			return coded{cluster.Explain(err), planFailed}
+		}
+		if slices.ContainsFunc(reports, func(r plan.Report) bool { return r.Bad() }) {
+			return coded{nil, planRefused}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// plans makes the reports, and shows them.
+func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all bool, out *output) ([]plan.Report, error) {
+	switch {
+	case len(args) > 1 || all == (len(args) == 1):
+		return nil, errors.New("name one node, or --all")
+	case all && o.Read:
+		return nil, errors.New("--read takes one node, and not --all")
+	case !all:
+		o.Node = args[0]
+	}
+	if err := out.check(); err != nil {
+		return nil, err
+	}
+	cfg, err := p.connection()
+	if err != nil {
+		return nil, err
+	}
+	cfg.UserAgent = cluster.FieldManager
+	o.Namespace = p.namespace()
+	reports, err := plan.Make(cmd.Context(), cfg, *o)
+	if err != nil {
+		return nil, err
+	}
+	return reports, plan.Show(p.Out, out.form, all, reports)
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/kube"
+)
+
+// Options say what is planned, and where its parts are.
+type Options struct {
+	// Settings are those of the functions that count here: the namespaces, the folder of the fence
+	// agents and the images of Jobs.
+	functions.Settings
+	// Node is the node to plan for; all nodes where it is empty.
+	Node string
+	// Read first has nodefence read the devices of Node now, and waits for the answer.
+	Read bool
+}
+
+// Make returns the reports of one node, or of all. Of cfg it sends nothing but reads, and under
+// Read a patch of the node's FenceTarget.
+func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
+	asks := ""
+	if o.Read {
+		asks = o.Node
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next, asks} })
+	client, err := kube.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client, o.Settings), Log: slog.New(slog.DiscardHandler)}
+	w, err := readWorld(ctx, parts)
+	if err == nil && o.Read {
+		err = w.ask(ctx, o.Node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.reports(ctx, o.Node)
+}
+
+// Bad tells whether the node is refused, or one of its devices is known not to answer.
+func (r *Report) Bad() bool { return r.Refused != "" || r.broken() != "" }
