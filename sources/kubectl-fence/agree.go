@@ -143,7 +143,7 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 	defer cancel()
 	for {
 		f, err := c.Fence(ctx, ch.Name)
-		if cluster.Unfenced(err) {
+		if cluster.Absent(err) {
 			return nil
 		}
 		if err == nil {
@@ -151,7 +151,7 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 				return a.tellAnswer(r)
 			}
 		}
-		if ctx.Err() != nil || a.pause(ctx) != nil {
+		if ctx.Err() != nil || a.sleep(ctx) != nil {
 			fmt.Fprintf(a.ErrOut, "nodefence has not answered within %s: kubectl fence why %s\n", a.wait, ch.Name)
 			return nil
 		}
@@ -161,8 +161,8 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 // between is the time between two looks.
 const between = 500 * time.Millisecond
 
-// pause waits for the next look.
-func (p *program) pause(ctx context.Context) error {
+// sleep waits for the next look.
+func (p *program) sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

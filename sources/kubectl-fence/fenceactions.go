@@ -112,7 +112,7 @@ func (p *program) typedCommand(cmd *cobra.Command, typed bool, build building) *
 // fenceOf is the record of a node. If it has none, the error says whether there is such a node.
 func fenceOf(ctx context.Context, c *cluster.Client, node string) (*api.NodeFence, error) {
 	f, err := c.Fence(ctx, node)
-	if !cluster.Unfenced(err) {
+	if !cluster.Absent(err) {
 		return f, err
 	}
 	names, listed := c.NodeNames(ctx)

@@ -44,7 +44,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
 		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand()},
-		"prepare": {p.planCommand(), p.initCommand()},
+		"prepare": {p.planCommand(), p.initCommand(), p.drillCommand(), p.bundleCommand()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

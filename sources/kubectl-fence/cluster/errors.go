@@ -94,19 +94,16 @@ func host(raw string) string {
 	return raw
 }
 
-// absent: the named object does not exist, although its kind does.
-func absent(err error) bool {
+// Absent tells whether the named object does not exist, although its kind does.
+func Absent(err error) bool {
 	var refused apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &refused) && refused.Status().Details != nil && refused.Status().Details.Name != ""
 }
 
 // NoSuch says which object does not exist, and leaves every other error as it is.
 func NoSuch(err error, kind, name, remedy string) error {
-	if absent(err) {
+	if Absent(err) {
 		return fmt.Errorf("there is no %s %s: %s", kind, name, remedy)
 	}
 	return err
 }
-
-// Unfenced: the node has no record of a fence.
-func Unfenced(err error) bool { return absent(err) }

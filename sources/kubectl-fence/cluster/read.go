@@ -56,22 +56,9 @@ func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	return l.Items, err
 }
 
-// Budgets are all FenceBudgets.
-func (c *Client) Budgets(ctx context.Context) ([]api.FenceBudget, error) {
-	l, err := all[api.FenceBudgetList](ctx, c, "fencebudgets", "")
-	return l.Items, err
-}
-
-// ProblemPolicies are all NodeProblemPolicies.
-func (c *Client) ProblemPolicies(ctx context.Context) ([]api.NodeProblemPolicy, error) {
-	l, err := all[api.NodeProblemPolicyList](ctx, c, "nodeproblempolicies", "")
-	return l.Items, err
-}
-
-// Requests are all FenceRequests of a namespace; of all namespaces where it is empty.
-func (c *Client) Requests(ctx context.Context, namespace string) ([]api.FenceRequest, error) {
-	l, err := all[api.FenceRequestList](ctx, c, "fencerequests", namespace)
-	return l.Items, err
+// Raw is the collection of one of nodefence's kinds as the API server sends it; of all namespaces.
+func (c *Client) Raw(ctx context.Context, resource string) ([]byte, error) {
+	return c.own.Get().Resource(resource).Do(ctx).Raw()
 }
 
 // NodeNames are the names of all nodes.

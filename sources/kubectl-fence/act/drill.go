@@ -1,0 +1,79 @@
+package act
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// DrillReason is the reason of the FenceRequest of a drill.
+const DrillReason = "fire drill"
+
+// Drilled is what a drill is decided on.
+type Drilled struct {
+	Node   *corev1.Node
+	Fence  *api.NodeFence      // its record, nil if it has none
+	Target *api.FenceTarget    // nil if it has none
+	Policy *api.ResolvedPolicy // nil if no policy selects it
+	Ledger *api.FenceLedger
+}
+
+// Drill is the FenceRequest for a fire drill of one healthy node. It is refused where the fence would
+// not run from end to end, or would hit a cluster in which something else is wrong.
+func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, error) {
+	if why := d.unfit(); why != "" {
+		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
+	}
+	p.Reason = DrillReason
+	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	says = append([]string{
+		fmt.Sprintf("A fire drill: healthy node %s is fenced for real. Its pods are killed and start elsewhere, or wait for it.", d.Node.Name),
+	}, says...)
+	return q, append(says, "Before power is cut, Ctrl-C withdraws the request. After that the fence runs to its end by itself."), nil
+}
+
+// unfit says why there can be no drill; empty if there can.
+func (d Drilled) unfit() string {
+	switch {
+	case d.Fence != nil && d.Fence.Open():
+		return fmt.Sprintf("a fence is open (phase %s, %s)", d.Fence.CurrentPhase(), d.Fence.Status.Reason)
+	case !ready(d.Node):
+		return "it is not Ready, and a drill is for a healthy node"
+	case d.Node.Spec.Unschedulable:
+		return "it is cordoned: uncordon it, or choose another node"
+	case d.Policy == nil:
+		return "no FencePolicy selects it"
+	case d.Ledger != nil && d.Ledger.Spec.Stop:
+		return "fencing is stopped in the whole cluster (kubectl fence start)"
+	case d.Policy.Settings.Mode == api.ModeDryRun:
+		return fmt.Sprintf("policy %s is in mode DryRun, and fences nothing", d.Policy.Policy.Name)
+	case d.Policy.Settings.Action != api.ActionReboot:
+		return fmt.Sprintf("policy %s has action %s, and a drill needs Reboot: nothing would switch the machine on again", d.Policy.Policy.Name, d.Policy.Settings.Action)
+	}
+	if d.Target == nil {
+		return "nodefence has not read its devices yet (kubectl fence devices)"
+	}
+	if c := meta.FindStatusCondition(d.Target.Status.Conditions, api.Fenceable); c == nil || c.Status != metav1.ConditionTrue {
+		if c == nil {
+			return "nodefence has not read its devices yet (kubectl fence devices)"
+		}
+		return fmt.Sprintf("its devices could not fence it (%s: %s)", c.Reason, c.Message)
+	}
+	return ""
+}
+
+func ready(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/bundle"
+)
+
+func (p *program) bundleCommand() *cobra.Command {
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "bundle",
+		Short: "Write everything a supporter needs into one archive, without secrets",
+		Long: `Write everything a supporter needs into one archive: nodefence's objects and their Events, the
+nodes, ConfigMaps, logs of nodefence's pods, and why each fence stands where it stands. No Secret is
+read. Of ConfigMaps only values that are known to be harmless are kept, and whatever looks like a
+credential is taken out of every file. Names and addresses of nodes and devices are in it.`,
+		Example: `  kubectl fence bundle
+  kubectl fence bundle -f - | ssh support@example.com 'cat > bundle.tar.gz'`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVarP(&file, "file", "f", "", "Where to write it; - is the standard output (nodefence-bundle-TIME.tar.gz)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.client()
+		if err != nil {
+			return err
+		}
+		if file == "" {
+			file = "nodefence-bundle-" + time.Now().UTC().Format("20060102-150405") + ".tar.gz"
+		}
+		out, done, err := p.target(file)
+		if err != nil {
+			return err
+		}
+		files, missing, err := bundle.Write(cmd.Context(), out, c, p.namespace(), version())
+		if err = errors.Join(err, done()); err != nil {
+			return fmt.Errorf("write %s: %w", file, err)
+		}
+		for _, m := range missing {
+			fmt.Fprintf(p.ErrOut, "missing: %s\n", m)
+		}
+		fmt.Fprintf(p.ErrOut, "%s: %d files\n", file, len(files))
+		return nil
+	}
+	return cmd
+}
+
+// target opens a new file for the user alone, or is the standard output.
+func (p *program) target(file string) (io.Writer, func() error, error) {
+	if file == "-" {
+		return p.Out, func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, f.Close, nil
+}
+
+// version is that of the module, or of the commit that this was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	words := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" && s.Value == "true" {
+			words += " " + s.Value
+		}
+	}
+	return words
+}

@@ -1,0 +1,72 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Kinds are nodefence's own kinds, as the API server names them.
+var Kinds = []string{"nodefences", "fencepolicies", "fencebudgets", "fenceledgers", "fencetargets", "fencerequests", "fencerequesttemplates", "nodeproblempolicies"}
+
+// applied is where kubectl keeps a copy of what was applied.
+const applied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// trimmed is a list as YAML, without what says nothing.
+func trimmed(raw []byte) ([]byte, error) {
+	var list struct {
+		Items []map[string]any `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("read a list: %w", err)
+	}
+	for _, o := range list.Items {
+		meta, _ := o["metadata"].(map[string]any)
+		delete(meta, "managedFields")
+		if notes, is := meta["annotations"].(map[string]any); is {
+			delete(notes, applied)
+		}
+	}
+	return yaml.Marshal(list.Items)
+}
+
+// node is what counts of a Node: its annotations are other programs', and may hold anything.
+func node(n *corev1.Node) map[string]any {
+	notes := map[string]string{}
+	for key, value := range n.Annotations {
+		if strings.HasPrefix(key, "nodefence.io/") {
+			notes[key] = value
+		}
+	}
+	return map[string]any{
+		"metadata": map[string]any{"name": n.Name, "uid": n.UID, "labels": n.Labels, "annotations": notes, "creationTimestamp": n.CreationTimestamp, "deletionTimestamp": n.DeletionTimestamp},
+		"spec":     map[string]any{"taints": n.Spec.Taints, "unschedulable": n.Spec.Unschedulable, "providerID": n.Spec.ProviderID},
+		"status":   map[string]any{"conditions": n.Status.Conditions, "addresses": n.Status.Addresses, "nodeInfo": n.Status.NodeInfo, "volumesAttached": n.Status.VolumesAttached},
+	}
+}
+
+// ours tells whether an Event is nodefence's, or about one of its objects.
+func ours(e *corev1.Event) bool {
+	return strings.HasPrefix(e.InvolvedObject.APIVersion, "nodefence.io/") || strings.HasPrefix(e.ReportingController, "nodefence") ||
+		strings.HasPrefix(e.Source.Component, "nodefence") || e.InvolvedObject.Kind == "Node"
+}
+
+// event is what counts of an Event.
+func event(e *corev1.Event) map[string]any {
+	return map[string]any{
+		"about": e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, "type": e.Type, "reason": e.Reason, "message": e.Message, "count": e.Count,
+		"first": e.FirstTimestamp, "last": e.LastTimestamp, "at": e.EventTime, "by": e.ReportingController + e.Source.Component,
+	}
+}
+
+// pod is what counts of a Pod of nodefence: neither its environment nor its volumes.
+func pod(p *corev1.Pod) map[string]any {
+	images := map[string]string{}
+	for _, c := range p.Spec.Containers {
+		images[c.Name] = c.Image
+	}
+	return map[string]any{"name": p.Name, "labels": p.Labels, "node": p.Spec.NodeName, "images": images, "phase": p.Status.Phase, "conditions": p.Status.Conditions, "containers": p.Status.ContainerStatuses}
+}

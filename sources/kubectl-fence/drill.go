@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+func (p *program) drillCommand() *cobra.Command {
+	timeout := 30 * time.Minute
+	cmd := &cobra.Command{
+		Use:   "drill NODE",
+		Short: "A fire drill: fence one healthy node for real, follow it, and report the times",
+		Long: `Fence one healthy node for real, to see that it works before it is needed: a FenceRequest is
+created, the fence is followed until the node is back, and the time of each step is reported. The
+FenceRequest is deleted at the end. The node's pods are killed, so its name must be typed, or given
+with --confirm. A node that is not Ready, that no policy covers, or whose devices do not answer is
+refused.`,
+		Example:           `  kubectl fence drill worker-7`,
+		Args:              oneName("node"),
+		ValidArgsFunction: p.nodes(),
+	}
+	a := p.actingFlags(cmd, true)
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "How long to follow it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.client()
+		if err != nil {
+			return err
+		}
+		q, says, err := a.drillRequest(cmd.Context(), c, args[0])
+		if err != nil {
+			return err
+		}
+		if err := a.agree(says, args[0]); err != nil {
+			return err
+		}
+		if a.dry != string(cluster.DryRunNone) {
+			return a.send(cmd.Context(), c, q)
+		}
+		if q, err = c.Ask(cmd.Context(), q, cluster.DryRunNone); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+		defer cancel()
+		return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
+	}
+	return cmd
+}
+
+// drillRequest is the FenceRequest of a drill, with words for what it will do.
+func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node string) (*api.FenceRequest, string, error) {
+	s, err := c.Look(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	n := s.Node(node)
+	if n == nil {
+		return nil, "", view.NoSuchNode(node, s.Names())
+	}
+	who, err := a.person(ctx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	_, resolved := s.Deciding(node)
+	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
+	return q, strings.Join(says, "\n") + "\n", err
+}
+
+// drill follows a drill until its end, and reports it.
+func (a *acting) drill(ctx context.Context, c *cluster.Client, q *api.FenceRequest) error {
+	asked := q.CreationTimestamp.Time
+	fmt.Fprintf(a.Out, "asked by fencerequest.nodefence.io/%s at %s\n", q.Name, asked.UTC().Format(time.RFC3339))
+	told := 0
+	for {
+		f, over, err := drilled(ctx, c, q)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			for _, e := range f.Status.History[min(told, len(f.Status.History)):] {
+				fmt.Fprintf(a.Out, "%8s  %-10s  %s: %s\n", e.At.Sub(asked).Round(time.Second), e.Phase, e.Reason, e.Message)
+			}
+			told = max(told, len(f.Status.History))
+		}
+		if over {
+			return a.reportDrill(asked, f)
+		}
+		if a.sleep(ctx) != nil {
+			return fmt.Errorf("the drill of node %s is not over, and is followed no longer: kubectl fence why %[1]s", q.Spec.NodeName)
+		}
+	}
+}
+
+// drilled is the fence that answers the request, nil as long as there is none, and whether it is over.
+// An error says that there will be none.
+func drilled(ctx context.Context, c *cluster.Client, q *api.FenceRequest) (*api.NodeFence, bool, error) {
+	now, err := c.Request(ctx, q.Namespace, q.Name)
+	if err != nil {
+		return nil, false, cluster.NoSuch(err, "FenceRequest", q.Name, "somebody withdrew it")
+	}
+	number := now.Status.NodeFence.FenceNumber
+	if number == 0 {
+		if p := meta.FindStatusCondition(now.Status.Conditions, api.ConditionProcessing); p != nil && p.Status == metav1.ConditionFalse {
+			return nil, false, fmt.Errorf("the drill of node %s was refused: %s: %s", q.Spec.NodeName, p.Reason, p.Message)
+		}
+		return nil, false, nil
+	}
+	f, err := c.Fence(ctx, q.Spec.NodeName)
+	if err != nil || f.Status.FenceNumber != number {
+		return nil, false, err
+	}
+	return f, !f.Open(), nil
+}
+
+// reportDrill tells the times and the verdict.
+func (a *acting) reportDrill(asked time.Time, f *api.NodeFence) error {
+	fmt.Fprintln(a.Out)
+	if err := (&output{}).table(a.Out, view.DrillTable(asked, f)); err != nil {
+		return err
+	}
+	if err := view.DrillFailed(f); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "\nthe drill of node %s has passed\n", f.Spec.NodeName)
+	return nil
+}
+
+// withdrawWithin bounds the clean-up, which is also done after Ctrl-C.
+const withdrawWithin = 10 * time.Second
+
+// withdraw deletes the request of the drill. Where no power was cut, that ends its fence too.
+func (a *acting) withdraw(c *cluster.Client, q *api.FenceRequest) error {
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawWithin)
+	defer cancel()
+	if err := c.Withdraw(ctx, q); err != nil && !cluster.Absent(err) {
+		return fmt.Errorf("the FenceRequest of the drill was not deleted: kubectl delete fencerequest -n %s %s: %w", q.Namespace, q.Name, err)
+	}
+	return nil
+}
