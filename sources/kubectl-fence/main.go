@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"golang.org/x/term"
@@ -52,7 +53,18 @@ func (p *program) run(ctx context.Context, args []string) int {
 		code = 0
 	}
 	if err != nil {
-		fmt.Fprintf(p.ErrOut, "error: %v\n", cluster.Explain(err))
+		fmt.Fprintf(p.ErrOut, "error: %s\n", inOneLine(cluster.Explain(err)))
 	}
 	return code
+}
+
+// inOneLine is an error without its line breaks.
+func inOneLine(err error) string {
+	var parts []string
+	for l := range strings.Lines(err.Error()) {
+		if l = strings.TrimSpace(l); l != "" {
+			parts = append(parts, l)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), "?; ", "? ")
 }

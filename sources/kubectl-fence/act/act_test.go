@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -174,7 +175,7 @@ func TestBrakes(t *testing.T) {
 // TestAsk: what a FenceRequest says, and what it will do.
 func TestAsk(t *testing.T) {
 	r := &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}
-	q, says, err := Ask("a1", "ns", ann, r)
+	q, says, err := Ask("a1", "ns", ann, r, nil)
 	if err != nil || q.GenerateName != "a1-" || q.Namespace != "ns" || q.Spec != (api.FenceRequestSpec{NodeName: "a1", Reason: "seen dark", RequestedBy: "ann"}) {
 		t.Errorf("%v: %+v", err, q)
 	}
@@ -183,18 +184,56 @@ func TestAsk(t *testing.T) {
 	}
 	for mode, want := range map[api.Mode]string{api.ModeDryRun: "nothing is touched", api.ModeRequireApproval: "once somebody has approved it (kubectl fence approve a1)"} {
 		r.Settings.Mode = mode
-		if _, says, _ = Ask("a1", "ns", ann, r); !strings.Contains(says[0], want) {
+		if _, says, _ = Ask("a1", "ns", ann, r, nil); !strings.Contains(says[0], want) {
 			t.Errorf("%s: %s", mode, says[0])
 		}
 	}
+	target := &api.FenceTarget{}
+	target.Status.Devices = []api.TargetDevice{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower}, {Driver: "snmp", Address: "192.0.2.8", Role: api.RoleNetwork}}
+	if _, says, _ = Ask("a1", "ns", ann, r, target); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
+		t.Error(says)
+	}
 	r.Settings.Excluded = "it is excluded"
 	for name, f := range map[string]func() error{
-		"--reason":       func() error { _, _, err := Ask("a1", "ns", Person{Name: "ann"}, r); return err },
-		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil); return err },
-		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r); return err },
+		"--reason":       func() error { _, _, err := Ask("a1", "ns", Person{Name: "ann"}, r, nil); return err },
+		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil, nil); return err },
+		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r, nil); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDrill is refused where the fence would not run from end to end.
+func TestDrill(t *testing.T) {
+	healthy := func() Drilled {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a1"}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		target := &api.FenceTarget{}
+		target.Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionTrue}}
+		return Drilled{Node: n, Target: target, Ledger: &api.FenceLedger{}, Policy: &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}}
+	}
+	q, says, err := Drill(healthy(), "ns", ann)
+	if err != nil || q.Spec.Reason != DrillReason || !strings.Contains(says[0], "fenced for real") {
+		t.Errorf("%v: %+v: %v", err, q, says)
+	}
+	for want, spoil := range map[string]func(*Drilled){
+		"a fence is open":        func(d *Drilled) { d.Fence = fence(api.Pending, api.Paused) },
+		"not Ready":              func(d *Drilled) { d.Node.Status.Conditions[0].Status = corev1.ConditionUnknown },
+		"it is cordoned":         func(d *Drilled) { d.Node.Spec.Unschedulable = true },
+		"no FencePolicy":         func(d *Drilled) { d.Policy = nil },
+		"stopped in the whole":   func(d *Drilled) { d.Ledger.Spec.Stop = true },
+		"mode DryRun":            func(d *Drilled) { d.Policy.Settings.Mode = api.ModeDryRun },
+		"a drill needs Reboot":   func(d *Drilled) { d.Policy.Settings.Action = api.ActionOff },
+		"has not read its":       func(d *Drilled) { d.Target = nil },
+		"could not fence it":     func(d *Drilled) { d.Target.Status.Conditions[0].Status = metav1.ConditionFalse },
+		"would not be fenced: x": func(d *Drilled) { d.Policy.Settings.Excluded = "x" },
+	} {
+		d := healthy()
+		spoil(&d)
+		if _, _, err := Drill(d, "ns", ann); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }

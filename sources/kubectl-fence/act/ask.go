@@ -8,9 +8,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Ask is the FenceRequest for a node, and what it will do. The node's policy is r; nil if none
-// selects it.
-func Ask(node, namespace string, p Person, r *api.ResolvedPolicy) (*api.FenceRequest, []string, error) {
+// Ask is the FenceRequest for a node, and what it will do. The node's policy is r, nil if none
+// selects it; its FenceTarget is t, nil if it has none.
+func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTarget) (*api.FenceRequest, []string, error) {
 	switch {
 	case p.Reason == "":
 		return nil, nil, fmt.Errorf("say why, for those who read it later: --reason")
@@ -32,5 +32,12 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy) (*api.FenceReq
 		says[0] = fmt.Sprintf("Node %s is fenced as policy %s says, once somebody has approved it (kubectl fence approve %[1]s):", node, r.Policy.Name)
 	}
 	d := api.Decision{ResolvedPolicy: *r, DevicesError: "the device that kubectl fence plan " + node + " names"}
+	if t != nil {
+		for _, x := range t.Status.Devices {
+			if x.Role == api.RolePower {
+				d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address})
+			}
+		}
+	}
 	return q, append(says, follows(&d)...), nil
 }

@@ -29,7 +29,7 @@ func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, 
 		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
 	}
 	p.Reason = DrillReason
-	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy)
+	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy, d.Target)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,7 +63,7 @@ func follows(d *api.Decision) []string {
 			by = append(by, d.Devices[i].Words())
 		}
 		if len(by) == 0 {
-			by = []string{d.DevicesError}
+			by = []string{cmp.Or(d.DevicesError, "the device that kubectl fence plan names")}
 		}
 		out = append(out, "- its machine is switched off, and read off twice, by "+strings.Join(by, ", then "))
 	case api.ActionIsolate:

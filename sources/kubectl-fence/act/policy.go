@@ -15,7 +15,7 @@ func Pause(p *api.FencePolicy, name string) (Change, error) {
 	}
 	c := paused(p, append(slices.Clone(p.Spec.PauseRequests), name))
 	c.Says = []string{fmt.Sprintf("No new fence begins under policy %s until %s is taken out of spec.pauseRequests again (kubectl fence resume %[1]s).", p.Name, name),
-		fmt.Sprintf("%d fences are open under it: what was begun runs to its end.", p.Status.OpenFences)}
+		"What was begun runs to its end."}
 	c.Done = fmt.Sprintf("policy %s paused by %s", p.Name, name)
 	return c, nil
 }
@@ -30,7 +30,7 @@ func Resume(p *api.FencePolicy, name string) (Change, error) {
 		return Change{}, fmt.Errorf("policy %s is not paused by %s but by %s: name one of them with --as-name", p.Name, name, strings.Join(left, ", "))
 	}
 	c := paused(p, left)
-	c.Says = []string{fmt.Sprintf("Fences may begin again under policy %s, at once for nodes that are unhealthy now (%d of %d).", p.Name, p.Status.UnhealthyNodes, p.Status.SelectedNodes)}
+	c.Says = []string{fmt.Sprintf("Fences may begin again under policy %s, at once for nodes that are unhealthy now.", p.Name)}
 	if len(left) > 0 {
 		c.Says = []string{fmt.Sprintf("Policy %s stays paused by %s.", p.Name, strings.Join(left, ", "))}
 	}

@@ -1,6 +1,10 @@
 package view
 
-import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+import (
+	"maps"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
 
 // Remedy is what a person can do about a reason.
 type Remedy struct {
@@ -103,13 +107,18 @@ var remedies = map[api.Reason]Remedy{
 	api.EventLost: {"look at the log of the function that the event was for: nodefence goes on", "kubectl fence bundle"},
 }
 
+// Remedies are what a person can do about each reason.
+func Remedies() map[api.Reason]Remedy {
+	all := maps.Clone(remedies)
+	maps.Copy(all, aside)
+	return all
+}
+
 // RemedyFor is what a person can do about a reason. Of a reason that this program does not know
 // it says where to look.
 func RemedyFor(r api.Reason) Remedy {
-	for _, known := range []map[api.Reason]Remedy{remedies, aside} {
-		if out, ok := known[r]; ok {
-			return out
-		}
+	if out, ok := Remedies()[r]; ok {
+		return out
 	}
 	return Remedy{Do: "look " + string(r) + " up in infra/crd/REASONS.md: this kubectl-fence does not know it"}
 }

@@ -29,7 +29,7 @@ func policyOf(name, pool string) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2}}
 	p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": pool}}
 	p.Spec.Mode, p.Spec.Action = api.ModeEnforce, api.ActionReboot
-	p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = 4, 2, 1
+	p.Status.ObservedAt, p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = at(0), 4, 2, 1
 	return p
 }
 

@@ -45,7 +45,8 @@ func (s *Seen) Why(node string) (Answer, error) {
 	if p != nil {
 		name = p.Name
 	}
-	a.Run = strings.NewReplacer("NODE", node, "POLICY", name).Replace(a.Run)
+	names := strings.NewReplacer("NODE", node, "POLICY", name)
+	a.Do, a.Run = names.Replace(a.Do), names.Replace(a.Run)
 	return a, nil
 }
 
@@ -104,8 +105,11 @@ func (s *Seen) rule(p *api.FencePolicy, r *api.ResolvedPolicy) string {
 		return fmt.Sprintf("None of %d FencePolicies selects it", len(s.Policies))
 	}
 	words := fmt.Sprintf("Policy %s decides (generation %d, mode %s, action %s, precedence %s)", p.Name, p.Generation, r.Settings.Mode, r.Settings.Action, precedence(p))
-	st := &p.Status
-	words += fmt.Sprintf(": %d of its %d nodes are unhealthy, %d fences are open, and %d more may begin now", st.UnhealthyNodes, st.SelectedNodes, st.OpenFences, st.FencesAllowed)
+	if st := &p.Status; st.ObservedAt == nil {
+		words += ": nodefence has not counted its nodes yet"
+	} else {
+		words += fmt.Sprintf(": %d of its %d nodes are unhealthy, %d fences are open, and %d more may begin now", st.UnhealthyNodes, st.SelectedNodes, st.OpenFences, st.FencesAllowed)
+	}
 	for _, l := range r.Limits {
 		words += "; " + limitWords(l)
 	}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+const (
+	own     = "/apis/nodefence.io/v1alpha1/"
+	reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+)
+
+// served is what an API server has, by path; an int is a refusal with that code.
+type served map[string]any
+
+// calm is a cluster with node a, policy workers, and a fence of it that waits for approval.
+func calm() served {
+	return served{
+		"/api/v1/nodes":       corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}},
+		own + "fencepolicies": json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicyList","items":[{"metadata":{"name":"workers"},"spec":{"selector":{},"mode":"RequireApproval","action":"Reboot"}}]}`),
+		own + "nodefences":    json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","items":[` + waiting + `]}`),
+		own + "nodefences/a":  json.RawMessage(waiting),
+		own + "fencetargets":  json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceTargetList","items":[]}`),
+		reviews:               json.RawMessage(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview","status":{"userInfo":{"username":"ann"}}}`),
+	}
+}
+
+const waiting = `{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFence","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"spec":{"nodeName":"a"},
+"status":{"fenceNumber":3,"phase":"Pending","reason":"WaitingForApproval","message":"m","decision":{"policy":{"name":"workers"},"settings":{"mode":"RequireApproval","action":"Reboot"}}}}`
+
+// told is what the program was told, and what it said.
+type told struct {
+	code        int
+	out, errors string
+	patches     []string
+}
+
+// run runs a command line against the cluster. typed is what a person types; without it there is no
+// terminal.
+func (s served) run(t *testing.T, typed string, args ...string) told {
+	t.Helper()
+	var got told
+	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPatch {
+			var body json.RawMessage
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			got.patches = append(got.patches, string(body))
+			if code, refused := s["PATCH"].(string); refused {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprint(w, code)
+				return
+			}
+		}
+		switch x := s[r.URL.Path].(type) {
+		case nil:
+			absent(w, r.URL.Path)
+		case int:
+			kubetest.Refuse(w, int32(x), metav1.StatusReasonForbidden)
+		default:
+			kubetest.Answer(w, x)
+		}
+	}))
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n", srv.Host)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, problems := program{}.runWith(t, typed, append(args, "--kubeconfig", file)...)
+	got.code, got.out, got.errors = code, out, problems
+	return got
+}
+
+// absent is the API server's answer about what does not exist: a kind, or an object of one.
+func absent(w http.ResponseWriter, path string) {
+	st := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Details: &metav1.StatusDetails{}}
+	if kind, name, of := strings.Cut(strings.TrimPrefix(path, own), "/"); of {
+		st.Details.Kind, st.Details.Name = kind, name
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_ = json.NewEncoder(w).Encode(st)
+}
+
+func (program) runWith(t *testing.T, typed string, args ...string) (int, string, string) {
+	t.Helper()
+	var out, problems strings.Builder
+	p := &program{terminal: func() bool { return typed != "" }}
+	p.IOStreams = genericiooptions.IOStreams{In: strings.NewReader(typed), Out: &out, ErrOut: &problems}
+	return p.run(t.Context(), args), out.String(), problems.String()
+}
+
+// commands are all commands below the root.
+func commands() []*cobra.Command { return (&program{}).root().Commands() }
+
+// TestEveryCommandSaysHow: in one line and by examples that can be typed.
+func TestEveryCommandSaysHow(t *testing.T) {
+	if n := len(commands()); n < 18 {
+		t.Errorf("only %d commands", n)
+	}
+	for _, c := range commands() {
+		if c.Short == "" || c.Example == "" || c.GroupID == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: short %q, example %q, group %q", c.Name(), c.Short, c.Example, c.GroupID)
+		}
+		for l := range strings.Lines(c.Example) {
+			typeable(t, strings.TrimSpace(l))
+		}
+	}
+}
+
+var words = regexp.MustCompile(`"[^"]*"|\S+`)
+
+// typeable checks that a line is one that the program takes.
+func typeable(t *testing.T, line string) {
+	t.Helper()
+	line, _, _ = strings.Cut(line, " | ")
+	line, _, _ = strings.Cut(line, " > ")
+	args := words.FindAllString(line, -1)
+	if len(args) < 3 || args[0] != "kubectl" || args[1] != "fence" {
+		t.Errorf("%q is no command line of kubectl fence", line)
+		return
+	}
+	c, rest, err := (&program{}).root().Find(args[2:])
+	if err == nil {
+		err = c.ParseFlags(rest)
+	}
+	if err == nil && c.Args != nil {
+		err = c.Args(c, c.Flags().Args())
+	}
+	if err != nil || !c.HasParent() {
+		t.Errorf("%q: %v", line, err)
+	}
+}
+
+// TestEveryAnswerCanBeTyped: what "why" says to run is a command line that exists.
+func TestEveryAnswerCanBeTyped(t *testing.T) {
+	inText := regexp.MustCompile(`\((kubectl fence [^)]*)\)`)
+	for r, a := range view.Remedies() {
+		lines := []string{a.Run}
+		for _, m := range inText.FindAllStringSubmatch(a.Do, -1) {
+			lines = append(lines, m[1])
+		}
+		for _, l := range lines {
+			if strings.HasPrefix(l, "kubectl fence ") {
+				typeable(t, l)
+			} else if l != "" && !strings.HasPrefix(l, "kubectl ") {
+				t.Errorf("%s: %q", r, l)
+			}
+		}
+	}
+}
+
+// TestWhatIsWrong is said in one sentence that says what to do.
+func TestWhatIsWrong(t *testing.T) {
+	none := served{}
+	forbidden := calm()
+	forbidden[own+"fencepolicies"] = http.StatusForbidden
+	older := calm()
+	older["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"NodeFence in version \"v1alpha1\" cannot be handled as a NodeFence: strict decoding error: unknown field \"spec.requests.approve.reason\""}`
+	for name, tc := range map[string]struct {
+		in   served
+		args []string
+		want string
+	}{
+		"no kinds":         {none, []string{"status"}, "nodefence's kinds are not installed in this cluster: kubectl apply --server-side -k infra/crd"},
+		"older kinds":      {older, []string{"approve", "a", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply --server-side -k infra/crd (NodeFence in version"},
+		"no rights":        {forbidden, []string{"why", "a"}, "you may not do that: "},
+		"no such node":     {calm(), []string{"why", "b"}, "node b does not exist; there are a"},
+		"not that node":    {calm(), []string{"abort", "b", "--yes"}, "node b does not exist; there are a"},
+		"no node":          {calm(), []string{"why"}, "name one node: kubectl fence why NODE"},
+		"two nodes":        {calm(), []string{"approve", "a", "b"}, "name one node: kubectl fence approve NODE"},
+		"no such form":     {calm(), []string{"status", "-o", "xml"}, "-o xml: it takes one of [wide json yaml name]"},
+		"no such command":  {calm(), []string{"statsu"}, `unknown command "statsu" for "kubectl fence"; Did you mean this? status`},
+		"no such flag":     {calm(), []string{"status", "--wtach"}, "unknown flag: --wtach"},
+		"no such policy":   {calm(), []string{"pause", "w", "--yes"}, "there is no FencePolicy w: kubectl get fencepolicies lists what there is"},
+		"no such dry run":  {calm(), []string{"approve", "a", "--dry-run", "perhaps"}, "--dry-run perhaps: it takes none, client or server"},
+		"no kind of metal": {calm(), []string{"init"}, "say for which kind of machine: --for cattle|cloud|control-plane|metal"},
+		"nobody to ask":    {calm(), []string{"approve", "a"}, "nothing was done, because nobody can be asked here: add --yes, or --dry-run=server to try it"},
+		"nobody to type":   {calm(), []string{"confirm-off", "a"}, "nothing was done, because nobody can be asked here: add --confirm a, or --dry-run=server to try it"},
+		"another name":     {calm(), []string{"confirm-off", "a", "--confirm", "b"}, "--confirm b is not the node's name, a: nothing was done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tc.in.run(t, "", tc.args...)
+			last := got.errors[strings.LastIndex(strings.TrimSpace(got.errors), "\n")+1:]
+			if got.code != 1 || got.out != "" || !strings.HasPrefix(last, "error: "+tc.want) {
+				t.Errorf("exit code %d: %s%s\nwant %s", got.code, got.out, got.errors, tc.want)
+			}
+			if len(got.patches) > 0 && name != "older kinds" {
+				t.Errorf("written: %s", got.patches)
+			}
+		})
+	}
+}
+
+// TestNoCluster is named, and how to name one.
+func TestNoCluster(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for kubeconfig, want := range map[string]string{
+		"":         "error: no cluster is named: set --kubeconfig, --context or KUBECONFIG\n",
+		"/nowhere": "error: no cluster is named: KUBECONFIG names /nowhere, and there is no such file; correct KUBECONFIG, or set --kubeconfig\n",
+	} {
+		t.Setenv("KUBECONFIG", kubeconfig)
+		for _, args := range [][]string{{"status"}, {"plan", "a"}, {"stop", "--yes"}} {
+			code, out, problems := program{}.runWith(t, "", args...)
+			if code == 0 || out != "" || !strings.HasSuffix(problems, want) {
+				t.Errorf("%v: exit code %d: %s%s\nwant %s", args, code, out, problems, want)
+			}
+		}
+	}
+	code, _, problems := program{}.runWith(t, "", "status", "--server", "http://127.0.0.1:1")
+	if code != 1 || !strings.HasPrefix(problems, "error: the API server does not answer at 127.0.0.1:1: check --context") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestAPersonIsAsked: nothing is written without a yes, or the name.
+func TestAPersonIsAsked(t *testing.T) {
+	for _, tc := range []struct {
+		typed  string
+		args   []string
+		writes int
+	}{
+		{"yes\n", []string{"approve", "a"}, 1}, {"y\n", []string{"approve", "a"}, 1}, {"no\n", []string{"approve", "a"}, 0}, {"\n", []string{"approve", "a"}, 0}, {"a\n", []string{"approve", "a"}, 0},
+		{"a\n", []string{"confirm-off", "a"}, 1}, {"yes\n", []string{"confirm-off", "a"}, 0}, {"b\n", []string{"confirm-off", "a"}, 0},
+		{"no\n", []string{"approve", "a", "--yes"}, 1}, {"no\n", []string{"confirm-off", "a", "--confirm", "a"}, 1}, {"a\n", []string{"confirm-off", "a", "--confirm", "b"}, 0},
+		{"yes\n", []string{"approve", "a", "--dry-run", "client"}, 0}, {"no\n", []string{"approve", "a", "--dry-run", "server"}, 1},
+	} {
+		got := calm().run(t, tc.typed, append(tc.args, "--wait=0s")...)
+		dry := strings.Contains(strings.Join(tc.args, " "), "dry-run")
+		if len(got.patches) != tc.writes || (got.code == 0) != (tc.writes > 0 || dry) || !strings.Contains(got.errors, "Fence 3 of node a, under policy workers") {
+			t.Errorf("%q to %v: exit code %d, written: %s\n%s", tc.typed, tc.args, got.code, got.patches, got.errors)
+		}
+	}
+	got := calm().run(t, "", "approve", "a", "--yes", "--wait=0s")
+	if len(got.patches) != 1 || !strings.Contains(got.patches[0], `"by":"ann","fenceNumber":3`) || !strings.Contains(got.patches[0], `"uid":"u"`) {
+		t.Errorf("written: %s", got.patches)
+	}
+}
