@@ -16,6 +16,11 @@ type output struct {
 	form      string
 	noHeaders bool
 	allowed   []string
+	// columns remembers the widths of the columns between two tables.
+	columns interface {
+		io.Writer
+		Flush() error
+	}
 }
 
 // outputFlag adds -o with these forms besides the default one.
@@ -66,9 +71,11 @@ func (o *output) value(out io.Writer, what any) (bool, error) {
 
 // table prints a table as kubectl does.
 func (o *output) table(out io.Writer, t *metav1.Table) error {
-	w := printers.GetNewTabWriter(out)
-	if err := printers.NewTablePrinter(printers.PrintOptions{Wide: o.form == "wide", NoHeaders: o.noHeaders}).PrintObj(t, w); err != nil {
+	if o.columns == nil {
+		o.columns = printers.GetNewTabWriter(out)
+	}
+	if err := printers.NewTablePrinter(printers.PrintOptions{Wide: o.form == "wide", NoHeaders: o.noHeaders}).PrintObj(t, o.columns); err != nil {
 		return err
 	}
-	return w.Flush()
+	return o.columns.Flush()
 }
