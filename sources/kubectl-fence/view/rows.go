@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,6 +17,9 @@ const (
 	Watched = "Watched"
 	// Held is a node that is not fenced although something is wrong with it.
 	Held = "Held"
+	// Unfenced is a node that is not Ready, has no open fence, and of which nothing says what holds it: its
+	// last fence has ended, or nodefence has not looked at it yet.
+	Unfenced = "Unfenced"
 	// NotFenceable is a node whose devices could not fence it.
 	NotFenceable = "NotFenceable"
 )
@@ -26,7 +30,7 @@ type Row struct {
 	// Ready is the status of its Ready condition: True, False, Unknown; or NoNode.
 	Ready  string `json:"ready"`
 	Policy string `json:"policy,omitempty"`
-	// State is the phase of its open fence, or Held, NotFenceable or Watched.
+	// State is the phase of its open fence, or Held, Unfenced, NotFenceable or Watched.
 	State   string     `json:"state"`
 	Reason  api.Reason `json:"reason,omitempty"`
 	Message string     `json:"message,omitempty"`
@@ -69,6 +73,13 @@ func (s *Seen) stand(r *Row, f *api.NodeFence) {
 	}
 	if h := s.held(r.Node); h != nil {
 		r.State, r.Reason, r.Message = Held, h.Reason, h.Message
+		return
+	}
+	if n := s.Node(r.Node); n != nil && r.Ready != string(corev1.ConditionTrue) {
+		r.State = Unfenced
+		if f != nil && f.Status.FenceNumber > 0 {
+			r.Reason, r.Message = f.Status.Outcome, f.Status.Message
+		}
 		return
 	}
 	if c := unfenceable(s.Target(r.Node)); c != nil {

@@ -53,8 +53,10 @@ func seen() Seen {
 	s.Nodes = append(s.Nodes, node("a4", corev1.ConditionUnknown), node("a5", corev1.ConditionUnknown))
 	s.Policies[0].Status.Held = []api.HeldNode{{NodeName: "a5", Reason: api.TooManyUnhealthy, Message: "2 of 4"}}
 	s.Fences = []api.NodeFence{fenceOf("a4", api.Fencing, api.PowerOffSent, "off sent"), fenceOf("gone", api.Releasing, api.WaitingForRelease, "1 pod"), fenceOf("a2", api.Finished, api.Recovered, "back")}
-	s.Nodes = append(s.Nodes, node("c1", corev1.ConditionFalse))
+	s.Nodes = append(s.Nodes, node("c1", corev1.ConditionFalse), node("a6", corev1.ConditionUnknown), node("a7", corev1.ConditionUnknown))
 	s.Fences = append(s.Fences, fenceOf("c1", api.Recovering, api.SeenOn, "on"))
+	s.Fences = append(s.Fences, fenceOf("a6", api.Finished, api.Aborted, "by ann"))
+	s.Fences[4].Status.Outcome = api.Aborted
 	s.Fences[3].Status.Decision.Policy.Name = "deleted"
 	s.Fences[2].Status.Outcome = api.Recovered
 	s.Targets = []api.FenceTarget{{ObjectMeta: metav1.ObjectMeta{Name: "a3"}}}
@@ -73,6 +75,7 @@ func TestRows(t *testing.T) {
 	want := []string{
 		"a1 True workers Watched  ", "a2 True workers Watched  ", "a3 True workers NotFenceable DeviceUnreachable ",
 		"a4 Unknown workers Fencing PowerOffSent 60s", "a5 Unknown workers Held TooManyUnhealthy ",
+		"a6 Unknown workers Unfenced Aborted ", "a7 Unknown workers Unfenced  ",
 		"c1 False deleted Recovering SeenOn 60s", "gone NoNode workers Releasing WaitingForRelease 60s",
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -111,6 +114,10 @@ func TestWhy(t *testing.T) {
 			"Nodefence looks at it at 2026-01-01T12:00:12Z (in 12s), or earlier if something changes.\n\nWhat you can do: nothing: nodefence goes on by itself.\n    kubectl fence status -w\n",
 		"a5": "Node a5 is not being fenced (TooManyUnhealthy: 2 of 4).\n" + rule + calm +
 			"What you can do: mend what the unhealthy nodes have in common; raise maxUnhealthy only if so many may really be fenced.\n    kubectl fence status\n",
+		"a6": "Node a6 is not being fenced, and its Ready is Unknown; its last fence ended: fence 3, Aborted: by ann.\n" + rule + calm +
+			"What you can do: mend the node; or ask for another fence, because what a person has ended opens no other by itself.\n    kubectl fence ask a6 --reason \"…\"\n",
+		"a7": "Node a7 is not being fenced, and its Ready is Unknown.\n" + rule + calm +
+			"What you can do: wait: its policy may look for something else, or for longer.\n    kubectl fence plan a7\n",
 		"b1": "Node b1 is not being fenced (NoPolicy: no FencePolicy selects it).\nNone of 1 FencePolicies selects it.\n" + calm +
 			"What you can do: apply a FencePolicy whose spec.selector selects the node, if it is to be fenced.\n    kubectl fence init --for metal\n",
 	} {
@@ -122,8 +129,8 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	const there = "node a6 does not exist; there are a1, a2, a3, a4, a5, b1, c1, gone"
-	if _, err := s.Why("a6"); err == nil || err.Error() != there {
+	const there = "node a8 does not exist; there are a1, a2, a3, a4, a5, a6, a7, b1, c1, gone"
+	if _, err := s.Why("a8"); err == nil || err.Error() != there {
 		t.Errorf("%v, want %s", err, there)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -67,6 +68,8 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
 	case p == nil:
 		a.Reason = api.NoPolicy
 		a.What = fmt.Sprintf("Node %s is not being fenced (NoPolicy: no FencePolicy selects it)", a.Node)
+	case readyWord(n) != string(corev1.ConditionTrue):
+		s.unfenced(a, f)
 	case unfenceable(s.Target(a.Node)) != nil:
 		c := unfenceable(s.Target(a.Node))
 		a.Reason = api.Reason(c.Reason)
@@ -77,6 +80,16 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
 			a.What += "; its last fence ended: " + ended(f)
 		}
 		a.Do, a.Run = "nothing; see what a fence would do", "kubectl fence plan "+a.Node
+	}
+}
+
+// unfenced says why a node that is not Ready has no open fence, as far as that is known.
+func (s *Seen) unfenced(a *Answer, f *api.NodeFence) {
+	a.What = fmt.Sprintf("Node %s is not being fenced, and its Ready is %s", a.Node, readyWord(s.Node(a.Node)))
+	a.Do, a.Run = "wait: its policy may look for something else, or for longer", "kubectl fence plan "+a.Node
+	if f != nil && f.Status.FenceNumber > 0 {
+		a.What += "; its last fence ended: " + ended(f)
+		a.Do, a.Run = "mend the node; or ask for another fence, because what a person has ended opens no other by itself", `kubectl fence ask `+a.Node+` --reason "…"`
 	}
 }
 

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/infra/local"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// TestKubectlFence types every command of the plugin, and compares what it says with the transcripts
+// of sources/kubectl-fence/testdata: a look at a healthy cluster, a drill, the brakes, a fence that is
+// approved and one that is ended, a machine that a person confirms off, what users without rights and
+// with older kinds are told, and a bundle in which no password is.
+func TestKubectlFence(t *testing.T) {
+	w := newWorld(t, 4, quick)
+	s := &transcript{world: w}
+	s.types(0, "devices")
+	w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
+	for i := range 4 {
+		w.target(fmt.Sprint("node-", i), "True", api.DeviceAnswers, "")
+	}
+	w.until("nodefence to be ready to fence", func() (bool, error) {
+		code, said := w.plugin("plan", "--all")
+		return code == 0 && strings.Count(said, "would begin") == 4, nil
+	})
+	s.looks()
+	s.kept("look")
+	s.drills()
+	s.kept("drill")
+	s.brakes()
+	s.kept("brake")
+	s.acts()
+	s.kept("act")
+	s.confirms()
+	s.kept("confirm")
+	w.bundled()
+	s.mayNot()
+	s.kept("refused")
+}
+
+// looks: nothing is wrong.
+func (s *transcript) looks() {
+	s.types(0, "status")
+	s.types(0, "devices")
+	s.types(0, "why", "node-0")
+	s.types(0, "plan", "--all")
+	s.types(1, "why", "node-9")
+	s.types(2, "plan", "node-9")
+	s.types(0, "history")
+	for _, kind := range []string{"metal", "cloud", "cattle", "control-plane"} {
+		_, text := s.plugin("init", "--for", kind, "--selector", "none=of-these")
+		must(s.t, s.Apply(s.ctx, text))
+		must(s.t, s.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fencepolicies/"+kind).Do(s.ctx).Error())
+	}
+}
+
+// drills: a healthy node is fenced for real, and the request is gone afterwards.
+func (s *transcript) drills() {
+	s.types(1, "drill", "node-0")
+	s.types(1, "drill", "node-9")
+	follow := s.follows()
+	s.types(0, "drill", "node-0", "--confirm", "node-0")
+	s.words("node-0", "off on")
+	if all, err := s.Fences.FenceRequests(s.ctx, "nodefence-system"); err != nil || len(all) > 0 {
+		s.t.Errorf("left behind: %v, %v", err, all)
+	}
+	follow()
+}
+
+// follows starts status -w. The function that it returns waits for the lines of a whole fence of
+// node-0, and ends it as Ctrl-C does.
+func (s *transcript) follows() func() {
+	bin, err := rig.Bin("kubectl-fence")
+	must(s.t, err)
+	cmd := exec.CommandContext(s.ctx, bin, "status", "-w")
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+s.Lab.Kubeconfig)
+	out, err := cmd.StdoutPipe()
+	must(s.t, err)
+	must(s.t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	next := func(state string) {
+		for lines.Scan() {
+			if f := strings.Fields(lines.Text()); f[0] == "node-0" && f[3] == state {
+				return
+			}
+		}
+		s.t.Errorf("status -w ended before node-0 was %s", state)
+	}
+	next("Watched")
+	return func() {
+		next("Recovering")
+		next("Watched")
+		must(s.t, cmd.Process.Signal(os.Interrupt))
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err != nil {
+			s.t.Errorf("status -w ends with %v", err)
+		}
+	}
+}
+
+// brakes of one policy and of the whole cluster.
+func (s *transcript) brakes() {
+	s.types(1, "stop", "--reason", "switches")
+	s.types(0, "stop", "--reason", "switches", "--yes")
+	s.types(0, "status")
+	s.types(1, "drill", "node-1")
+	s.types(0, "start", "--yes")
+	s.types(0, "pause", "default", "--yes")
+	s.types(1, "pause", "default", "--yes")
+	s.types(1, "resume", "default", "--as-name", "upgrade", "--yes")
+	s.types(0, "resume", "default", "--yes")
+	s.types(1, "pause", "workers", "--yes")
+	s.types(1, "ask", "node-1")
+	s.types(0, "ask", "node-1", "--reason", "its fan screams", "--dry-run", "server")
+}
+
+// acts: a fence waits for a person, is approved, and its node given back; another is ended.
+func (s *transcript) acts() {
+	must(s.t, s.ApplyAs(s.ctx, "rig", rig.Policy("default", quick+"mode: RequireApproval\n")))
+	s.manual()
+	s.node("node-1", "crash")
+	s.reason("node-1", api.WaitingForApproval)
+	s.types(0, "status", "--no-headers")
+	s.types(0, "why", "node-1")
+	s.types(0, "retry", "node-1", "--yes")
+	s.types(1, "approve", "node-1")
+	s.types(0, "approve", "node-1", "--dry-run", "server")
+	s.types(0, "approve", "node-1", "--yes", "--reason", "seen dead on its console")
+	s.reason("node-1", api.WaitingForUncordon)
+	s.types(0, "why", "node-1")
+	s.types(0, "lift", "node-1", "--yes")
+	s.ended("node-1", api.Recovered)
+	s.types(0, "history", "node-1")
+	s.types(1, "abort", "node-1")
+	s.node("node-2", "crash")
+	s.reason("node-2", api.WaitingForApproval)
+	s.types(0, "abort", "node-2", "--yes")
+	s.ended("node-2", api.Aborted)
+	s.types(0, "status")
+	s.types(0, "why", "node-2")
+	s.types(0, "history")
+}
+
+// manual has a person give nodes back.
+func (s *transcript) manual() {
+	s.merge("fencepolicies/default", `{"spec":{"recovery":{"uncordon":"Manual"}}}`)
+}
+
+func (s *transcript) merge(object, patch string) {
+	s.t.Helper()
+	must(s.t, s.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/"+object).Body([]byte(patch)).Do(s.ctx).Error())
+}
+
+// reason waits until a fence stands for that reason.
+func (s *transcript) reason(node string, want api.Reason) {
+	s.t.Helper()
+	s.untilFence(node, "stand for "+string(want), func(f *api.NodeFence) bool { return f.Open() && f.Status.Reason == want })
+}
+
+// confirms: no device is touched, and a person says that the machine is off.
+func (s *transcript) confirms() {
+	s.merge("fencepolicies/default", `{"spec":{"mode":"Enforce","approvalTimeout":null,"action":"Isolate","power":null}}`)
+	s.node("node-3", "power-loss")
+	s.reason("node-3", api.IsolatedOnly)
+	s.types(0, "why", "node-3")
+	s.types(1, "confirm-off", "node-3")
+	s.types(1, "confirm-off", "node-3", "--confirm", "node-2")
+	s.types(0, "confirm-off", "node-3", "--confirm", "node-3", "--reason", "unplugged")
+	s.reason("node-3", api.StaysOff)
+}
+
+// bundled: every password of the lab is looked for in a bundle, and in a ConfigMap that has one by
+// mistake (S29).
+func (w *world) bundled() {
+	w.t.Helper()
+	machines, err := w.Lab.Machines()
+	must(w.t, err)
+	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")
+	own, err := maps.Get(w.ctx, "fence-config-node-node-0", metav1.GetOptions{})
+	must(w.t, err)
+	own.Data["by-mistake"] = "password=" + machines["node-0"].Password + "\nnote=" + machines["node-1"].Password + "\n"
+	_, err = maps.Update(w.ctx, own, metav1.UpdateOptions{})
+	must(w.t, err)
+	file := filepath.Join(w.t.TempDir(), "bundle.tar.gz")
+	if code, said := w.plugin("bundle", "-f", file); code != 0 || strings.Contains(said, "missing") {
+		w.t.Fatalf("exit code %d: %s", code, said)
+	}
+	files := untar(w.t, file)
+	for _, m := range machines {
+		for name, text := range files {
+			if len(m.Password) < 8 || bytes.Contains(text, []byte(m.Password)) {
+				w.t.Errorf("the password of %s is in %s", m.Name, name)
+			}
+		}
+	}
+	for name, has := range map[string]string{"nodefences.yaml": "fenceNumber: 1", "why/node-3.txt": "node-3", "configmaps.yaml": "secret=bmc-node-0", "events.yaml": "about: NodeFence/", "fencetargets.yaml": "ipmi", "status.yaml": "Recovered"} {
+		if !bytes.Contains(files["nodefence-bundle/"+name], []byte(has)) {
+			w.t.Errorf("%s does not have %q", name, has)
+		}
+	}
+}
+
+// untar is the files of an archive.
+func untar(t *testing.T, file string) map[string][]byte {
+	t.Helper()
+	f, err := os.Open(file)
+	must(t, err)
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	must(t, err)
+	all, files := tar.NewReader(zip), map[string][]byte{}
+	for {
+		h, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		must(t, err)
+		files[h.Name], err = io.ReadAll(all)
+		must(t, err)
+	}
+}
+
+// mayNot: users without rights, or with some, and kinds that are older than the program.
+func (s *transcript) mayNot() {
+	root, err := rig.Root()
+	must(s.t, err)
+	must(s.t, s.ApplyFile(s.ctx, filepath.Join(root, "infra/knative/base/people.yaml")))
+	must(s.t, s.Apply(s.ctx, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: bob}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodefence-view}, subjects: [{kind: User, name: bob}]}`))
+	s.types(1, "status", "--as", "ann")
+	s.types(1, "approve", "node-3", "--yes", "--as", "ann")
+	s.types(1, "status", "--as", "bob")
+	s.types(1, "abort", "node-3", "--yes", "--as", "bob")
+	s.types(1, "stop", "--yes", "--as", "bob")
+	s.types(1, "status", "--context", "nowhere")
+	crd := s.Kube.CoreV1().RESTClient().Patch(types.JSONPatchType).AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fencerequests.nodefence.io").
+		Body([]byte(`[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reason"}]`))
+	must(s.t, crd.Do(s.ctx).Error())
+	s.until("the older kind to be served", func() (bool, error) {
+		_, said := s.plugin("ask", "node-0", "--reason", "r", "--dry-run", "server")
+		return strings.Contains(said, "older"), nil
+	})
+	s.types(1, "ask", "node-0", "--reason", "its fan screams", "--yes")
+}
