@@ -80,7 +80,8 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, problems := program{}.runWith(t, typed, append(args, "--kubeconfig", file)...)
+	t.Setenv("KUBECONFIG", file)
+	code, out, problems := program{}.runWith(t, typed, args...)
 	got.code, got.out, got.errors = code, out, problems
 	return got
 }
@@ -249,5 +250,20 @@ func TestAPersonIsAsked(t *testing.T) {
 	got := calm().run(t, "", "approve", "a", "--yes", "--wait=0s")
 	if len(got.patches) != 1 || !strings.Contains(got.patches[0], `"by":"ann","fenceNumber":3`) || !strings.Contains(got.patches[0], `"uid":"u"`) {
 		t.Errorf("written: %s", got.patches)
+	}
+}
+
+// TestCompletion offers the names that a command is about.
+func TestCompletion(t *testing.T) {
+	for want, args := range map[string][]string{
+		"a\n":                                   {"why", ""},
+		"workers\n":                             {"pause", "w"},
+		"":                                      {"pause", "x"},
+		"cattle\ncloud\ncontrol-plane\nmetal\n": {"init", "--for", ""},
+	} {
+		got := calm().run(t, "", append([]string{"__complete"}, args...)...)
+		if names, _, _ := strings.Cut(got.out, ":"); names != want {
+			t.Errorf("%v: %q, want %q", args, got.out, want)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
 }
 
 // quiet is how long a burst of changes is waited for.
-const quiet = 200 * time.Millisecond
+const quiet = 500 * time.Millisecond
 
 // follow prints each line that changes, until ctx ends.
 func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows []view.Row) error {
@@ -118,10 +118,12 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows
 	}
 }
 
-// changes tells of each change of what the lines are made of. An error ends it.
+// changes tells of each change of a fence or of what a policy says of its nodes. Nodes and
+// FenceTargets are written too often for that in a large cluster: they are read anew with these. An
+// error ends it.
 func changes(ctx context.Context, c *cluster.Client) (<-chan error, error) {
 	out := make(chan error, 1)
-	for _, resource := range []string{"nodefences", "fencepolicies", "fencetargets"} {
+	for _, resource := range []string{"nodefences", "fencepolicies"} {
 		w, err := c.Watch(ctx, resource, "")
 		if err != nil {
 			return nil, err

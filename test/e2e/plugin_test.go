@@ -77,9 +77,10 @@ func (s *transcript) drills() {
 	follow := s.follows()
 	s.types(0, "drill", "node-0", "--confirm", "node-0")
 	s.words("node-0", "off on")
-	if all, err := s.Fences.FenceRequests(s.ctx, "nodefence-system"); err != nil || len(all) > 0 {
-		s.t.Errorf("left behind: %v, %v", err, all)
-	}
+	s.until("the request of the drill to be gone", func() (bool, error) {
+		all, err := s.Fences.FenceRequests(s.ctx, "nodefence-system")
+		return len(all) == 0, err
+	})
 	follow()
 }
 

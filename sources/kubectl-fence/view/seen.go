@@ -29,11 +29,12 @@ type Seen struct {
 
 // named is the object of that name, nil if there is none.
 func named[T any](all []T, name string, of func(*T) string) *T {
-	i := slices.IndexFunc(all, func(x T) bool { return of(&x) == name })
-	if i < 0 {
-		return nil
+	for i := range all { // by index: a Node or a NodeFence is large
+		if of(&all[i]) == name {
+			return &all[i]
+		}
 	}
-	return &all[i]
+	return nil
 }
 
 // Node is the Node of that name, nil if there is none.
@@ -72,11 +73,20 @@ func (s *Seen) Deciding(node string) (*api.FencePolicy, *api.ResolvedPolicy) {
 	return s.policy(r.Policy.Name), &r
 }
 
-// held is what a policy's status says of a node that is not fenced.
+// held is what a policy's status says of a node that is not fenced. A status is written now and then:
+// one that is older than the end of the node's last fence may be about that fence.
 func (s *Seen) held(node string) *api.HeldNode {
+	var ended *api.Time
+	if f := s.Fence(node); f != nil {
+		ended = f.LastEnd()
+	}
 	for i := range s.Policies {
-		for j := range s.Policies[i].Status.Held {
-			if h := &s.Policies[i].Status.Held[j]; h.NodeName == node {
+		st := &s.Policies[i].Status
+		if ended != nil && st.ObservedAt != nil && st.ObservedAt.Before(ended) {
+			continue
+		}
+		for j := range st.Held {
+			if h := &st.Held[j]; h.NodeName == node {
 				return h
 			}
 		}

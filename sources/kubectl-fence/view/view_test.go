@@ -83,6 +83,18 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestAnOldStatusHoldsNobody: what a policy said before the node's last fence ended is about that fence.
+func TestAnOldStatusHoldsNobody(t *testing.T) {
+	for since, want := range map[time.Duration]string{-time.Second: Held, time.Second: Watched} {
+		s := seen()
+		s.Policies[0].Status.Held = []api.HeldNode{{NodeName: "a2", Reason: api.WaitingForApproval}}
+		s.Fences[2].Status.PhaseSince = at(since)
+		if r := s.Rows()[1]; r.Node != "a2" || r.State != want {
+			t.Errorf("its fence ended %s after the policy was looked at, and it is %+v", since, r)
+		}
+	}
+}
+
 // TestAnyPhaseIsAState: a phase that is added later is shown by its name.
 func TestAnyPhaseIsAState(t *testing.T) {
 	for _, p := range append(api.Phases, "FromTheFuture") {
