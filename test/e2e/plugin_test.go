@@ -241,7 +241,7 @@ func untar(t *testing.T, file string) map[string][]byte {
 func (s *transcript) mayNot() {
 	root, err := rig.Root()
 	must(s.t, err)
-	must(s.t, s.ApplyFile(s.ctx, filepath.Join(root, "infra/knative/base/people.yaml")))
+	must(s.t, s.ApplyFile(s.ctx, filepath.Join(root, "infra/people/people.yaml")))
 	must(s.t, s.Apply(s.ctx, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: bob}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodefence-view}, subjects: [{kind: User, name: bob}]}`))
 	s.types(1, "status", "--as", "ann")
 	s.types(1, "approve", "node-3", "--yes", "--as", "ann")
