@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -99,7 +98,7 @@ func (a *acting) change(ctx context.Context, c *cluster.Client, ch act.Change, t
 	}
 	dry := cluster.DryRun(a.dry)
 	if dry != cluster.DryRunClient {
-		if err := a.write(ctx, c, ch, dry, anew); err != nil {
+		if err := c.Carry(ctx, ch, dry, anew); err != nil {
 			return err
 		}
 	}
@@ -109,29 +108,6 @@ func (a *acting) change(ctx context.Context, c *cluster.Client, ch act.Change, t
 	}
 	fmt.Fprintln(a.Out, ch.Done)
 	return a.answered(ctx, c, ch)
-}
-
-// tries bounds how often a change is built anew because the object was written meanwhile.
-const tries = 8
-
-// write writes a change. nodefence writes its records all the time: where one was written since it
-// was read, the change is built anew, and is written only if it is still about what was shown.
-func (a *acting) write(ctx context.Context, c *cluster.Client, ch act.Change, dry cluster.DryRun, anew func(context.Context) (act.Change, error)) error {
-	err := c.Patch(ctx, ch.Resource, ch.Name, ch.Patch, dry)
-	for range tries {
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		now, failed := anew(ctx)
-		if failed != nil {
-			return failed
-		}
-		if !ch.Same(now) {
-			return fmt.Errorf("nothing was done, because %s %s has changed since it was shown: look again, and repeat the command", ch.Resource, ch.Name)
-		}
-		err = c.Patch(ctx, now.Resource, now.Name, now.Patch, dry)
-	}
-	return err
 }
 
 // answered waits for what nodefence says to a request.

@@ -39,5 +39,5 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTa
 			}
 		}
 	}
-	return q, append(says, follows(&d)...), nil
+	return q, append(says, Follows(&d)...), nil
 }

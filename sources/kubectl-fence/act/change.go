@@ -1,6 +1,9 @@
 package act
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -25,6 +28,9 @@ type Change struct {
 	Asks api.RequestName
 	// At is that request's time, by which its answer is found.
 	At metav1.Time
+
+	// brake: it only stops something, and is no request to a fence.
+	brake bool
 }
 
 // Words are what the change will do, in lines.
@@ -59,3 +65,31 @@ func (c Change) essence() any {
 	meta, _ := c.Patch["metadata"].(map[string]any)
 	return []any{meta["uid"], c.Patch["spec"]}
 }
+
+// Shown identifies what a person was shown: the object, the fence and what is asked of it, and what
+// it will do. Where the fence stands may change meanwhile. What a brake will do may change too: it
+// is never held up for that.
+func (c Change) Shown() string {
+	var says []string
+	switch {
+	case c.brakes():
+	case c.Asks != "":
+		says = c.Says[1:]
+	default:
+		says = c.Says
+	}
+	return Digest(c.Resource, c.Name, c.essence(), says)
+}
+
+// Digest tells one thing that was shown from another.
+func Digest(what ...any) string {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return "" // patches and sentences are always JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// brakes tells whether the change only stops something.
+func (c Change) brakes() bool { return c.Asks == api.AskedAbort || c.brake }

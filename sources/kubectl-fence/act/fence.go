@@ -48,13 +48,13 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 		return Change{}, nothingToDo(f.Name, fmt.Sprintf("its fence waits for no approval: policy %s is in mode %s", st.Decision.Policy.Name, st.Decision.Settings.Mode))
 	}
 	c := request(f, p, api.AskedApprove, nil)
-	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, follows(&st.Decision)...)
+	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, Follows(&st.Decision)...)
 	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil
 }
 
-// follows says what a fence by this decision does.
-func follows(d *api.Decision) []string {
+// Follows says what a fence by this decision does.
+func Follows(d *api.Decision) []string {
 	out := []string{"- the node is tainted and cordoned"}
 	switch d.Settings.Action {
 	case api.ActionReboot, api.ActionOff:

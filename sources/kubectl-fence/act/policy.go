@@ -14,6 +14,7 @@ func Pause(p *api.FencePolicy, name string) (Change, error) {
 		return Change{}, fmt.Errorf("policy %s is paused by %s already", p.Name, name)
 	}
 	c := paused(p, append(slices.Clone(p.Spec.PauseRequests), name))
+	c.brake = true
 	c.Says = []string{fmt.Sprintf("No new fence begins under policy %s until %s is taken out of spec.pauseRequests again (kubectl fence resume %[1]s).", p.Name, name),
 		"What was begun runs to its end."}
 	c.Done = fmt.Sprintf("policy %s paused by %s", p.Name, name)
@@ -52,6 +53,7 @@ func Stop(l *api.FenceLedger, why string) (Change, error) {
 		return Change{}, fmt.Errorf("FenceLedger %s is stopped already", l.Name)
 	}
 	c := switched(l, map[string]any{"stop": true, "stopReason": why})
+	c.brake = true
 	c.Says = []string{"In the whole cluster no fence begins, and no further power-off is sent, until somebody runs kubectl fence start.",
 		"What was begun runs to its end: proven off, released, switched on again."}
 	c.Done = "fencing stopped in the whole cluster"

@@ -73,6 +73,8 @@ func forbidden(message string) error {
 	switch {
 	case strings.Contains(message, `"nodes"`):
 		role = "one with get, list and watch of nodes"
+	case strings.Contains(message, `"pods"`):
+		role = "one with get, list and watch of pods"
 	case strings.Contains(message, "fencetargets") && strings.Contains(message, "cannot patch"):
 		role = "one with patch of fencetargets.nodefence.io"
 	case strings.Contains(message, "cannot patch") && strings.Contains(message, "nodefences"):

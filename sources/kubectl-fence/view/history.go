@@ -41,6 +41,14 @@ func (p Past) ProofType() string {
 	return string(p.Proof.Type)
 }
 
+// ProofWords say what the proof rests on; empty if there was none.
+func (p Past) ProofWords() string {
+	if p.Proof == nil {
+		return ""
+	}
+	return proofWords(p.Proof)
+}
+
 // History is every fence that the records still have, the latest first; of one node, unless it is
 // empty.
 func History(fences []api.NodeFence, node string) []Past {

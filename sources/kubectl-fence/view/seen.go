@@ -25,6 +25,38 @@ type Seen struct {
 	Ledger   *api.FenceLedger
 	// Now is when it was read.
 	Now time.Time
+
+	places *places
+}
+
+// places are where in the lists the objects of a name are.
+type places struct{ nodes, fences, targets map[string]int }
+
+// Indexed is the same with an index, for those who ask about each of thousands of nodes. The lists
+// must not change after that.
+func (s Seen) Indexed() Seen {
+	s.places = &places{
+		nodes:   index(s.Nodes, func(n *corev1.Node) string { return n.Name }),
+		fences:  index(s.Fences, func(f *api.NodeFence) string { return f.Name }),
+		targets: index(s.Targets, func(t *api.FenceTarget) string { return t.Name }),
+	}
+	return s
+}
+
+func index[T any](all []T, of func(*T) string) map[string]int {
+	out := make(map[string]int, len(all))
+	for i := range all {
+		out[of(&all[i])] = i
+	}
+	return out
+}
+
+// placed is the object of that name by its index, nil if there is none.
+func placed[T any](all []T, at map[string]int, name string) *T {
+	if i, ok := at[name]; ok {
+		return &all[i]
+	}
+	return nil
 }
 
 // named is the object of that name, nil if there is none.
@@ -39,16 +71,25 @@ func named[T any](all []T, name string, of func(*T) string) *T {
 
 // Node is the Node of that name, nil if there is none.
 func (s *Seen) Node(name string) *corev1.Node {
+	if s.places != nil {
+		return placed(s.Nodes, s.places.nodes, name)
+	}
 	return named(s.Nodes, name, func(n *corev1.Node) string { return n.Name })
 }
 
 // Fence is the record of that node, nil if there is none.
 func (s *Seen) Fence(node string) *api.NodeFence {
+	if s.places != nil {
+		return placed(s.Fences, s.places.fences, node)
+	}
 	return named(s.Fences, node, func(f *api.NodeFence) string { return f.Name })
 }
 
 // Target is the FenceTarget of that node, nil if there is none.
 func (s *Seen) Target(node string) *api.FenceTarget {
+	if s.places != nil {
+		return placed(s.Targets, s.places.targets, node)
+	}
 	return named(s.Targets, node, func(t *api.FenceTarget) string { return t.Name })
 }
 
