@@ -1,0 +1,108 @@
+package mirror
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	// unseen is how long the pods of a node are followed after its page was seen last.
+	unseen = time.Minute
+	// mostGone bounds the pods of a node that are remembered after they have gone.
+	mostGone = 500
+)
+
+// Pod is one pod of a node, or one that was there since the node's page was opened.
+type Pod struct {
+	corev1.Pod
+	// Gone is when it was seen to be gone; zero while it is there.
+	Gone time.Time
+}
+
+// podsOf follows the pods of one node.
+type podsOf struct {
+	*followed
+	end  context.CancelFunc
+	seen time.Time
+
+	keeping sync.Mutex
+	gone    []Pod
+}
+
+// Pods are those of a node, and those that have gone since they are followed, which begins with
+// the first call. The gap says why they are not seen; nil if they are.
+func (m *Mirror) Pods(node string, now time.Time) ([]Pod, *Gap) {
+	m.mu.Lock()
+	p := m.pods[node]
+	if p == nil && m.running != nil {
+		p = m.followPods(node)
+	}
+	if p != nil {
+		p.seen = now
+	}
+	m.mu.Unlock()
+	if p == nil {
+		return nil, &Gap{Kind: "Pods"}
+	}
+	var out []Pod
+	for _, x := range items(p.followed, func(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }) {
+		out = append(out, Pod{Pod: x})
+	}
+	p.keeping.Lock()
+	out = append(out, p.gone...)
+	p.keeping.Unlock()
+	return out, p.gap()
+}
+
+// followPods begins to follow the pods of a node. It is called with the lock held.
+func (m *Mirror) followPods(node string) *podsOf {
+	p := &podsOf{followed: m.follow("Pods", &corev1.Pod{}, m.client.Pods(node))}
+	m.pods[node] = p
+	_, _ = p.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: p.went})
+	ctx, end := context.WithCancel(m.running)
+	p.end = end
+	go p.informer.RunWithContext(ctx)
+	return p
+}
+
+// went keeps a pod that has gone.
+func (p *podsOf) went(o any) {
+	if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = last.Obj
+	}
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	p.keeping.Lock()
+	defer p.keeping.Unlock()
+	p.gone = append(p.gone, Pod{Pod: *pod, Gone: time.Now()})
+	if more := len(p.gone) - mostGone; more > 0 {
+		p.gone = p.gone[more:]
+	}
+}
+
+// forget ends to follow the pods of nodes whose pages nobody sees any more.
+func (m *Mirror) forget(ctx context.Context) {
+	tick := time.NewTicker(unseen)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			m.mu.Lock()
+			for node, p := range m.pods {
+				if now.Sub(p.seen) > unseen {
+					p.end()
+					delete(m.pods, node)
+				}
+			}
+			m.mu.Unlock()
+		}
+	}
+}
