@@ -32,7 +32,7 @@ build: bin/nodefence bin/kubectl-fence bin/nodefence-local bin/nodefence-source 
 
 bin/nodefence: $(GOFILES) go.mod go.sum
 	@echo "building nodefence"; go build -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
-bin/kubectl-fence: $(GOFILES) $(wildcard sources/kubectl-fence/*/*.yaml) go.mod go.sum
+bin/kubectl-fence: $(GOFILES) $(wildcard sources/kubectl-fence/*/*.yaml sources/kubectl-fence/ui/page/html/* sources/kubectl-fence/ui/static/*) go.mod go.sum
 	@echo "building kubectl-fence"; go build -ldflags '-s -w' -o $@ ./sources/kubectl-fence
 bin/nodefence-local: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-local (the first time takes some minutes)"; go build -o $@ ./infra/local/cmd/nodefence-local
@@ -114,9 +114,9 @@ vulncheck: ## Look for known faults in what the programs call (needs a network w
 	@$(GOVULNCHECK) ./...
 
 .PHONY: generate
-generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights
+generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights, a picture
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix' -update >/dev/null
+	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./sources/kubectl-fence/ui/page -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix|TestThePicture' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests

@@ -1,0 +1,43 @@
+package page
+
+// Confirm is the page that says what an act will do, and asks.
+type Confirm struct {
+	*Look
+	// Verb, Name: abort, worker-7. Question is the page's heading.
+	Verb, Name, Question string
+	// Says is what will be done, a sentence each.
+	Says []string
+	// Back is the page from which the person came.
+	Back string
+	// Secret proves that the form is from this page, At tells the request from others, and Shown
+	// is what the person was shown.
+	Secret, At, Shown string
+	// NeedsReason, TakesReason: a reason must be given, or may be.
+	NeedsReason, TakesReason bool
+	// Types is what must be typed; empty if nothing.
+	Types string
+	// Hardware: the person can say that the machine is beyond repair.
+	Hardware bool
+	// As is the name under which a policy is paused, which can be changed.
+	As string
+}
+
+// Title names the page.
+func (c *Confirm) Title() string { return c.Question + " – nodefence" }
+
+// Saying is nothing: the page does not change.
+func (c *Confirm) Saying() string { return "" }
+
+// Message is a page that says one thing, mostly an error.
+type Message struct {
+	*Look
+	Heading, Text string
+	// Back is where the person can go on, with its name.
+	Back, BackName string
+}
+
+// Title names the page.
+func (m *Message) Title() string { return m.Heading + " – nodefence" }
+
+// Saying is nothing: the page does not change.
+func (m *Message) Saying() string { return "" }

@@ -1,0 +1,183 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Cluster is the page of all nodes.
+type Cluster struct {
+	*Look
+	Counts []Count
+	// Nodes are all of them, by number.
+	Nodes int
+	// Attention are the nodes that are not well, what needs a person first, and More how many of
+	// them are left out.
+	Attention []Line
+	More      int
+	Zones     []Zone
+	Brakes    []PolicyLine
+	// Stop is the switch that can be set now: stop, or start.
+	Stop string
+}
+
+// Count is how many nodes stand in one state.
+type Count struct {
+	State State
+	N     int
+}
+
+// Zone is the nodes of one zone.
+type Zone struct {
+	Name string
+	// Unwell are those of them that are not well.
+	Unwell []Line
+	// Well is how many are well, and Names are their lines where they are shown.
+	Well   int
+	Names  []Line
+	Counts []Count
+}
+
+// PolicyLine is one policy with its counts and limits.
+type PolicyLine struct {
+	Name, Mode, Action                       string
+	Selected, Unhealthy, Open, Allowed, Held int32
+	MaxUnhealthy, MaxConcurrent              string
+	// Counted tells whether nodefence has counted its nodes.
+	Counted bool
+	// Brake says why nothing begins under it; empty if something may.
+	Brake string
+	// Paused are those who pause it.
+	Paused []string
+}
+
+const (
+	// mostAttention bounds the list of nodes that are not well.
+	mostAttention = 200
+	// mostTiles is up to how many nodes each has a tile without being asked for.
+	mostTiles = 150
+)
+
+// NewCluster is the page of all nodes. The zone whose healthy nodes are asked for by name is shown
+// with all of them.
+func NewCluster(l *Look, zone string, asked bool) *Cluster {
+	all := l.lines()
+	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Stop: "stop"}
+	for _, x := range all {
+		if x.State.Well() {
+			break // they are sorted
+		}
+		c.Attention = append(c.Attention, x)
+	}
+	if more := len(c.Attention) - mostAttention; more > 0 {
+		c.Attention, c.More = c.Attention[:mostAttention], more
+	}
+	c.Zones = zones(all, func(z string) bool { return len(all) <= mostTiles || asked && z == zone })
+	for i := range l.Policies {
+		c.Brakes = append(c.Brakes, policyLine(&l.Policies[i]))
+	}
+	if l.Ledger != nil && l.Ledger.Spec.Stop {
+		c.Stop = "start"
+	}
+	return c
+}
+
+// counts are the states that occur, what needs a person first. Words of one kind are counted apart.
+func counts(lines []Line) []Count {
+	var out []Count
+	for _, x := range lines {
+		i := slices.IndexFunc(out, func(c Count) bool { return c.State == x.State })
+		if i < 0 {
+			out = append(out, Count{State: x.State})
+			i = len(out) - 1
+		}
+		out[i].N++
+	}
+	slices.SortStableFunc(out, func(a, b Count) int { return cmp.Compare(a.State.Rank(), b.State.Rank()) })
+	return out
+}
+
+// zones are the nodes by zone.
+func zones(lines []Line, whole func(string) bool) []Zone {
+	by := map[string][]Line{}
+	for _, x := range lines {
+		by[x.Zone] = append(by[x.Zone], x)
+	}
+	var out []Zone
+	for name, of := range by {
+		z := Zone{Name: name, Counts: counts(of)}
+		for _, x := range of {
+			switch {
+			case !x.State.Well():
+				z.Unwell = append(z.Unwell, x)
+				continue
+			case whole(name):
+				z.Names = append(z.Names, x)
+			}
+			z.Well++
+		}
+		out = append(out, z)
+	}
+	slices.SortFunc(out, func(a, b Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func policyLine(p *api.FencePolicy) PolicyLine {
+	st := &p.Status
+	out := PolicyLine{
+		Name: p.Name, Mode: string(p.Spec.Mode), Action: string(p.Spec.Action), Paused: p.Spec.PauseRequests,
+		Selected: st.SelectedNodes, Unhealthy: st.UnhealthyNodes, Open: st.OpenFences, Allowed: st.FencesAllowed, Held: st.HeldCount, Counted: st.ObservedAt != nil,
+	}
+	if m := p.Spec.Limits.MaxUnhealthy; m != nil {
+		out.MaxUnhealthy = m.String()
+	}
+	out.MaxConcurrent = "1"
+	if m := p.Spec.Limits.MaxConcurrent; m != nil {
+		out.MaxConcurrent = fmt.Sprint(*m)
+	}
+	for _, name := range []string{"Accepted", "FencingAllowed"} {
+		if c := meta.FindStatusCondition(st.Conditions, name); c != nil && c.Status == metav1.ConditionFalse && out.Brake == "" {
+			out.Brake = c.Reason + ": " + c.Message
+		}
+	}
+	return out
+}
+
+// Title says in a few words how the cluster stands.
+func (c *Cluster) Title() string { return cmp.Or(said(c.Counts), "no node") + " – nodefence" }
+
+// Saying is the sentence that is read out when it changes.
+func (c *Cluster) Saying() string {
+	words := fmt.Sprintf("%d nodes: %s.", c.Nodes, cmp.Or(said(c.Counts), "none"))
+	if notes := c.Notes(); len(notes) > 0 {
+		words += " " + strings.Join(notes, " ")
+	}
+	return words
+}
+
+func said(counts []Count) string {
+	var words []string
+	for _, c := range counts {
+		words = append(words, fmt.Sprintf("%d %s", c.N, c.State.Word))
+	}
+	return strings.Join(words, ", ")
+}
+
+// readySince is since when the node's Ready condition has its status.
+func readySince(n *corev1.Node) *time.Time {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && !c.LastTransitionTime.IsZero() {
+			return &c.LastTransitionTime.Time
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package page
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+// Look is what is shown, and to whom.
+type Look struct {
+	view.Seen
+	// Base is the path below which all pages are, without a slash at its end.
+	Base string
+	// User is the person, as the API server knows them.
+	User string
+	// Server is the API server's address, and Context kubectl's name for it; it may be empty.
+	Server, Context string
+	// Gaps say what is not seen as it is, a sentence each.
+	Gaps []string
+	// Zone is the person's time zone.
+	Zone *time.Location
+	// Notice is what the person did last, in a sentence.
+	Notice string
+}
+
+// Moment is one point in time, as it is shown.
+type Moment struct {
+	// Machine is for programs, and Text for people: the person's own time and, where that is
+	// another one, UTC.
+	Machine, Text string
+	// Ago is how long ago it was, or how long it will be.
+	Ago string
+}
+
+// At is a point in time, as it is shown; empty without one.
+func (l *Look) At(t any) Moment {
+	at, ok := moment(t)
+	if !ok {
+		return Moment{}
+	}
+	zone := cmp.Or(l.Zone, time.UTC)
+	local, utc := at.In(zone), at.UTC()
+	form := "15:04:05"
+	if local.Format(time.DateOnly) != l.Now.In(zone).Format(time.DateOnly) {
+		form = "2006-01-02 15:04:05"
+	}
+	m := Moment{Machine: utc.Format(time.RFC3339Nano), Text: utc.Format(form) + " UTC", Ago: duration.HumanDuration(l.Now.Sub(at).Abs()) + " ago"}
+	if _, offset := local.Zone(); offset != 0 {
+		m.Text = local.Format(form+" MST") + " (" + utc.Format("15:04:05") + " UTC)"
+	}
+	if at.After(l.Now.Add(time.Second)) {
+		m.Ago = "in " + duration.HumanDuration(at.Sub(l.Now))
+	}
+	return m
+}
+
+// moment is a point in time of any of the types that objects have it in.
+func moment(t any) (time.Time, bool) {
+	var at time.Time
+	switch x := t.(type) {
+	case time.Time:
+		at = x
+	case *time.Time:
+		if x != nil {
+			at = *x
+		}
+	case api.Time:
+		at = x.Time
+	case *api.Time:
+		if x != nil {
+			at = x.Time
+		}
+	}
+	return at, !at.IsZero()
+}
+
+// Notes say what holds all fences, and which storms there are.
+func (l *Look) Notes() []string {
+	out := l.Seen.Notes()
+	if l.Ledger == nil {
+		return out
+	}
+	for _, s := range l.Ledger.Status.Storms {
+		where := "policy " + s.Policy
+		if s.TopologyKey != "" {
+			where += ", " + s.TopologyKey + " " + cmp.Or(s.Domain, "without a value")
+		}
+		switch {
+		case s.CoolDownUntil == nil:
+			out = append(out, "Storm over "+where+": "+s.Message+". No fence begins there.")
+		case s.CoolDownUntil.After(l.Now):
+			out = append(out, "The storm over "+where+" has ended; no fence begins there before "+l.At(s.CoolDownUntil).Text+".")
+		}
+	}
+	return out
+}
