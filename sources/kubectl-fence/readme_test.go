@@ -27,7 +27,7 @@ func TestTheReadme(t *testing.T) {
 		all.Write(text)
 	}
 	typed := map[string]bool{
-		"kubectl fence --help": true, "kubectl fence status -w": true, "kubectl fence init --for metal": true, "kubectl fence bundle": true, // what they say differs each time
+		"kubectl fence --help": true, "kubectl fence status -w": true, "kubectl fence init --for metal": true, "kubectl fence bundle": true, "kubectl fence ui": true, // what they say differs each time
 	}
 	blocks := strings.Split(string(page), "```console\n")
 	for _, b := range blocks[1:] {

@@ -41,7 +41,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 	cmd.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act on a fence:"},
 		&cobra.Group{ID: "brake", Title: "Stop and start:"}, &cobra.Group{ID: "prepare", Title: "Prepare:"})
 	for group, commands := range map[string][]*cobra.Command{
-		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand()},
+		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand(), p.uiCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
 		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand()},
 		"prepare": {p.planCommand(), p.initCommand(), p.drillCommand(), p.bundleCommand()},

@@ -1,0 +1,103 @@
+package ui
+
+import (
+	"embed"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/ui/page"
+)
+
+//go:embed static
+var static embed.FS
+
+// look is what there is to be seen now.
+func (s *Server) look() *page.Look {
+	l := &page.Look{Seen: s.mirror.Seen(time.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
+	for _, g := range s.mirror.Gaps() {
+		l.Gaps = append(l.Gaps, g.Words())
+	}
+	return l
+}
+
+// at is the page at a path below base, with the entry of the navigation that it belongs to. An error
+// says that there is no such page.
+func (s *Server) at(path string) (page.Shown, *page.Look, string, error) {
+	l := s.look()
+	u, err := url.Parse(path)
+	if err != nil {
+		return nil, l, "", fmt.Errorf("there is no page %q", path)
+	}
+	q := u.Query()
+	n, _ := strconv.Atoi(q.Get("notice"))
+	l.Notice = s.notice(n)
+	switch {
+	case u.Path == "/":
+		return page.NewCluster(l, q.Get("zone"), q.Has("zone")), l, "Cluster", nil
+	case u.Path == "/policies":
+		return page.NewPolicies(l), l, "Policies", nil
+	case u.Path == "/history":
+		return page.NewHistory(l, q.Get("node")), l, "History", nil
+	case strings.HasPrefix(u.Path, "/node/"):
+		p, err := page.NewNode(l, strings.TrimPrefix(u.Path, "/node/"))
+		if err == nil {
+			s.pods(p)
+		}
+		return p, l, "", err
+	}
+	return nil, l, "", fmt.Errorf("there is no page %s", u.Path)
+}
+
+// pods adds the pods of the node to its page.
+func (s *Server) pods(n *page.Node) {
+	all, gap := s.mirror.Pods(n.Line.Node, n.Now)
+	for i := range all {
+		n.Pods = append(n.Pods, page.NewPod(&all[i].Pod, all[i].Gone))
+	}
+	if gap != nil {
+		n.PodsGap = gap.Words()
+	}
+}
+
+// show serves a page that follows what happens.
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RequestURI()
+	p, l, here, err := s.at(path)
+	if err != nil {
+		s.say(w, http.StatusNotFound, "There is no such page", err.Error()+".", "/", "All nodes")
+		return
+	}
+	s.write(w, http.StatusOK, p, &page.Frame{Look: l, Path: path, Here: here})
+}
+
+// write serves a page.
+func (s *Server) write(w http.ResponseWriter, status int, p page.Shown, f *page.Frame) {
+	var err error
+	if f.Main, err = page.Main(p); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	f.Title, f.Saying = p.Title(), p.Saying()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = page.Write(w, f) // the browser is gone
+}
+
+// say serves a page that says one thing.
+func (s *Server) say(w http.ResponseWriter, status int, heading, text, back, backName string) {
+	l := s.look()
+	s.write(w, status, &page.Message{Look: l, Heading: heading, Text: text, Back: back, BackName: backName}, &page.Frame{Look: l})
+}
+
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
+	s.say(w, http.StatusNotFound, "There is no such page", "There is no page "+r.URL.Path+".", "/", "All nodes")
+}
+
+// file serves a file of package static.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	http.ServeFileFS(w, r, static, "static"+r.URL.Path)
+}

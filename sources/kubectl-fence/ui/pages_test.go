@@ -1,0 +1,115 @@
+package ui
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/ui/mirror"
+)
+
+// early is a server that has read nothing of its cluster yet, which nobody reaches, and a browser
+// that was let in.
+func early(t *testing.T) (*Server, *http.Client, string) {
+	t.Helper()
+	c, err := cluster.New(&rest.Config{Host: "https://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Options: Options{Client: c, User: "alice", Out: io.Discard}, mirror: mirror.New(c)}
+	web := httptest.NewUnstartedServer(nil)
+	u, err := url.Parse("http://" + web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.guard = newGuard(0)
+	s.hosts = []string{u.Host, u.Host}
+	web.Config.Handler = s.handler()
+	web.Start()
+	t.Cleanup(web.Close)
+	jar := &oneCookie{&http.Cookie{Name: cookieName, Value: s.session}}
+	return s, &http.Client{Jar: jar}, u.String() + s.base
+}
+
+// oneCookie sends one cookie to everybody.
+type oneCookie struct{ is *http.Cookie }
+
+func (c *oneCookie) SetCookies(*url.URL, []*http.Cookie) {}
+func (c *oneCookie) Cookies(*url.URL) []*http.Cookie     { return []*http.Cookie{c.is} }
+
+// TestBeforeAnythingIsRead: the pages are served, and say that nothing is known yet: no empty list
+// looks like a calm cluster.
+func TestBeforeAnythingIsRead(t *testing.T) {
+	_, c, base := early(t)
+	for path, want := range map[string]struct {
+		status int
+		words  string
+	}{
+		"/": {200, "Nodes are still being read."}, "/policies": {200, "FencePolicies are still being read."}, "/history": {200, "NodeFences are still being read."},
+		"/node/none": {404, "node none does not exist"}, "/elsewhere": {404, "There is no page /elsewhere."}, "/do/nothing/x": {404, "There is no such page"},
+		"/style.css": {200, "--ground"}, "/live.js": {200, "EventSource"}, "/do/abort/x": {422, "the API server does not answer"},
+	} {
+		r, err := c.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if got := strings.ReplaceAll(strings.ToLower(string(body)), "&#39;", "'"); r.StatusCode != want.status || !strings.Contains(got, strings.ToLower(want.words)) {
+			t.Errorf("%s: %d, without %q: %s", path, r.StatusCode, want.words, body)
+		}
+	}
+}
+
+// TestAFormOfOurs: a form must have the secret, the time and, where it must be typed, the name.
+func TestAFormOfOurs(t *testing.T) {
+	s, c, base := early(t)
+	now := time.Now().UTC().Format(time.RFC3339)
+	for name, tc := range map[string]struct {
+		path   string
+		form   url.Values
+		status int
+	}{
+		"no secret":      {"/do/abort/x", url.Values{"at": {now}}, 403},
+		"another secret": {"/do/abort/x", url.Values{"at": {now}, "secret": {"x"}}, 403},
+		"no time":        {"/do/abort/x", url.Values{"secret": {s.form}}, 403},
+		"no such verb":   {"/do/nothing/x", url.Values{"at": {now}, "secret": {s.form}}, 404},
+		"whole":          {"/do/abort/x", url.Values{"at": {now}, "secret": {s.form}}, 422}, // the API server is asked, and does not answer
+	} {
+		r, err := c.PostForm(base+tc.path, tc.form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != tc.status {
+			t.Errorf("%s: %d, want %d", name, r.StatusCode, tc.status)
+		}
+	}
+}
+
+// TestAPageIsFollowed: what comes first is the whole page, as it is rendered otherwise.
+func TestAPageIsFollowed(t *testing.T) {
+	_, c, base := early(t)
+	r, err := c.Get(base + "/live?page=" + url.QueryEscape("/history?node=a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	line, err := bufio.NewReader(r.Body).ReadString('\n')
+	var n news
+	if err != nil || json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &n) != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if !strings.Contains(n.Main, "History of a") || n.Title != "History of fences – nodefence" || !strings.HasPrefix(n.AsOf, "live, as of ") {
+		t.Errorf("%+v", n)
+	}
+}
