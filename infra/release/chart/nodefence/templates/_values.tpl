@@ -1,0 +1,26 @@
+{{- /* What the schema can't say of the values. A namespace is a border: power and isolate may read the
+devices' Secrets, power those beside FenceAgentsRemediations, and gate may create Jobs beside every
+account and Secret of the checks' namespace. So none of them may be another, nor somebody else's. */}}
+{{- define "nodefence.values" -}}
+{{- $named := list (list "namespaces.system" .Values.namespaces.system) (list "namespaces.devices" .Values.namespaces.devices) (list "namespaces.checks" .Values.namespaces.checks) }}
+{{- if .Values.components.far.enabled }}{{ $named = append $named (list "components.far.namespace" .Values.components.far.namespace) }}{{ end }}
+{{- $by := dict }}
+{{- range $named }}
+{{- $value := index . 0 }}
+{{- $name := index . 1 }}
+{{- with get $by $name }}
+{{- fail (printf "%s and %s are both %q: give each a namespace of its own, or who may read the Secrets of one, or create Jobs in it, may do so in the other" . $value $name) }}
+{{- end }}
+{{- $_ := set $by $name $value }}
+{{- if has $name (list "nodefence-jobs" "nodefence-kdump") }}
+{{- fail (printf "%s is %q, which is the namespace of component %s: give it another one" $value $name (trimPrefix "nodefence-" $name)) }}
+{{- end }}
+{{- /* FenceAgentsRemediations may be in default already. */}}
+{{- if or (hasPrefix "kube-" $name) (and (eq $name "default") (hasPrefix "namespaces." $value)) }}
+{{- fail (printf "%s is %q, which has Secrets and accounts of others: give it a namespace of its own" $value $name) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.components.machinehealthcheck.enabled (not .Values.components.machines.enabled) }}
+{{- fail "components.machinehealthcheck takes components.machines too: by those rights power deletes the Machines" }}
+{{- end }}
+{{- end }}
