@@ -1,5 +1,6 @@
 {{- /* What the pods of one part find in their environment besides what its manifest says: by the
-components that are on, by the namespaces if they are not the usual ones, and by the values. */}}
+components that are on, by the namespaces if they are not the usual ones, and by the values. If
+FenceAgentsRemediations are answered, the FenceRequests made of them count, whichever others do. */}}
 {{- define "nodefence.settings" -}}
 {{- $own := dict }}
 {{- $is := .root.Values.namespaces }}
@@ -14,5 +15,9 @@ components that are on, by the namespaces if they are not the usual ones, and by
 {{- end }}
 {{- $own = mergeOverwrite $own (deepCopy .root.Values.settings.all) }}
 {{- $own = mergeOverwrite $own (deepCopy (index .root.Values.settings .part)) }}
+{{- $far := .root.Values.components.far }}
+{{- if and $far.enabled (hasKey $own "NODEFENCE_REQUEST_NAMESPACES") }}
+{{- $_ := set $own "NODEFENCE_REQUEST_NAMESPACES" (append (regexSplit "[ ,]+" $own.NODEFENCE_REQUEST_NAMESPACES -1 | compact) $far.namespace | uniq | join ",") }}
+{{- end }}
 {{- toYaml $own }}
 {{- end }}

@@ -20,6 +20,12 @@ account and Secret of the checks' namespace. So none of them may be another, nor
 {{- fail (printf "%s is %q, which has Secrets and accounts of others: give it a namespace of its own" $value $name) }}
 {{- end }}
 {{- end }}
+{{- $instead := dict "NODEFENCE_NAMESPACE" "set namespaces.system" "NODEFENCE_SECRETS_NAMESPACE" "set namespaces.devices" "NODEFENCE_CHECKS_NAMESPACE" "set namespaces.checks" "NODEFENCE_JOBS_NAMESPACE" "the chart has nodefence-jobs and no other" }}
+{{- range $part, $own := .Values.settings }}
+{{- range $name, $words := $instead }}
+{{- if hasKey $own $name }}{{ fail (printf "settings.%s.%s would leave the rights and objects in another namespace: %s" $part $name $words) }}{{ end }}
+{{- end }}
+{{- end }}
 {{- if and .Values.components.machinehealthcheck.enabled (not .Values.components.machines.enabled) }}
 {{- fail "components.machinehealthcheck takes components.machines too: by those rights power deletes the Machines" }}
 {{- end }}
