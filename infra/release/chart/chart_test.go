@@ -89,22 +89,29 @@ func said(t *testing.T, platform string, components ...string) map[string]map[st
 		objects, err := source.Folder(folder)
 		must(t, err)
 		for _, o := range objects {
-			a := o.GetAnnotations()
-			if a == nil {
-				a = map[string]string{}
-			}
-			a["helm.sh/resource-policy"] = "keep"
-			o.SetAnnotations(a)
+			keep(o)
 			all[manifests.ID(o)] = o.Object
 		}
 	}
 	objects, err := source.Platform(platform, components...)
 	must(t, err)
 	for _, o := range objects {
-		sorted(o)
+		if sorted(o); o.GetKind() == "Namespace" {
+			keep(o)
+		}
 		all[manifests.ID(o)] = o.Object
 	}
 	return all
+}
+
+// keep says that Helm keeps an object.
+func keep(o manifests.Object) {
+	a := o.GetAnnotations()
+	if a == nil {
+		a = map[string]string{}
+	}
+	a["helm.sh/resource-policy"] = "keep"
+	o.SetAnnotations(a)
 }
 
 // sorted puts variables in one order: none of them is made of another.

@@ -27,7 +27,7 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 	must(t, plane.Install(ctx, c))
 	r := release(ctx, t, c)
 	chart := r.file("nodefence-*.tgz")
-	install := []string{"install", "nodefence", chart, "--namespace", system, "--create-namespace"}
+	install := []string{"install", "nodefence", chart, "--namespace", system, "--create-namespace", "--set", "components.jobs.enabled=true"}
 	r.helm(install...)
 	must(t, rig.Until(ctx, "nodefence's kinds to be served", func() (bool, error) {
 		_, err := c.Fences.Policies(ctx)
@@ -36,6 +36,7 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 	r.kubectl(nil, "apply", "-f", r.file("nodefence-ledger.yaml"))
 	must(t, c.Apply(ctx, rig.Policy("kept", "mode: DryRun")))
 	must(t, c.Apply(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: bmc, namespace: nodefence-devices}\nstringData: {password: x}\n"))
+	must(t, c.Apply(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: call, namespace: nodefence-jobs}\nstringData: {call: x}\n"))
 
 	// A kind of an older release, without what newer ones have.
 	r.kubectl(nil, "annotate", "crd", "fencebudgets.nodefence.io", "controller-gen.kubebuilder.io/version=old", "--overwrite")
@@ -47,6 +48,12 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 		t.Errorf("the roles for people are still there: %v", err)
 	}
 
+	// The upgrade has turned component jobs off.
+	if _, err := c.Kube.RbacV1().Roles("nodefence-jobs").Get(ctx, "nodefence-power", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the rights of component jobs are still there: %v", err)
+	}
+	r.kept("nodefence-jobs", "call")
+
 	r.helm("uninstall", "nodefence", "--namespace", system, "--wait")
 	if left := deployments(ctx, t, c); len(left) != 0 {
 		t.Errorf("%d Deployments are left", len(left))
@@ -57,7 +64,8 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 	for _, kept := range []string{"fencepolicy/kept", "fenceledger/cluster", "namespace/nodefence-system", "namespace/nodefence-checks", "validatingadmissionpolicy/nodefence-decision"} {
 		r.kubectl(nil, "get", kept)
 	}
-	r.kubectl(nil, "-n", "nodefence-devices", "get", "secret", "bmc")
+	r.kept("nodefence-devices", "bmc")
+	r.kept("nodefence-jobs", "call")
 
 	r.helm(install...)
 	if d := cmp.Diff(10, len(deployments(ctx, t, c))); d != "" {
@@ -94,6 +102,15 @@ func (r *released) kubectl(stdin []byte, args ...string) string {
 	lab, err := rig.Bin("nodefence-lab")
 	must(r.t, err)
 	return string(r.feed(stdin, lab, append([]string{"kubectl"}, args...)...))
+}
+
+// kept looks that nobody has deleted a namespace, or a Secret in it.
+func (r *released) kept(namespace, secret string) {
+	r.t.Helper()
+	if at := r.kubectl(nil, "get", "namespace", namespace, "-o", "jsonpath={.metadata.deletionTimestamp}"); at != "" {
+		r.t.Errorf("namespace %s is deleted since %s", namespace, at)
+	}
+	r.kubectl(nil, "-n", namespace, "get", "secret", secret)
 }
 
 func (r *released) run(program string, args ...string) []byte {

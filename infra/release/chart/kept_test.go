@@ -1,0 +1,43 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEachNamespaceIsKept when Helm uninstalls, and when a component is turned off: calls may be
+// under way in it.
+func TestEachNamespaceIsKept(t *testing.T) {
+	got, err := render(loaded(t), "default", "components: {jobs: {enabled: true}, kdump: {enabled: true}}")
+	must(t, err)
+	n := 0
+	for _, o := range got {
+		if o.GetKind() == "Namespace" {
+			n++
+			if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+				t.Errorf("namespace %s is not kept", o.GetName())
+			}
+		}
+	}
+	if n != 5 {
+		t.Errorf("%d namespaces, want 5", n)
+	}
+}
+
+// TestHelmMakesNoNamespaceWithoutItsLabels: --create-namespace gives none.
+func TestHelmMakesNoNamespaceWithoutItsLabels(t *testing.T) {
+	c := loaded(t)
+	const jobs = "components: {jobs: {enabled: true}}"
+	for _, r := range []struct{ namespace, values string }{{"nodefence-checks", ""}, {"nodefence-jobs", jobs}, {"fence-jobs", "namespaces: {checks: fence-jobs}"}} {
+		_, err := render(c, r.namespace, r.values)
+		if want := fmt.Sprintf("Helm makes namespace %q without its label pod-security.kubernetes.io/enforce", r.namespace); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("into %s: got %v, want %q", r.namespace, err, want)
+		}
+	}
+	for _, r := range []struct{ namespace, values string }{{"nodefence-jobs", ""}, {"nodefence-devices", ""}, {"nodefence-checks", "namespaces: {create: false}"}} {
+		if _, err := render(c, r.namespace, r.values); err != nil {
+			t.Errorf("into %s: %v", r.namespace, err)
+		}
+	}
+}
