@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestEachNamespaceIsKept when Helm uninstalls, and when a component is turned off: calls may be
@@ -38,6 +40,36 @@ func TestHelmMakesNoNamespaceWithoutItsLabels(t *testing.T) {
 	for _, r := range []struct{ namespace, values string }{{"nodefence-jobs", ""}, {"nodefence-devices", ""}, {"nodefence-checks", "namespaces: {create: false}"}} {
 		if _, err := render(c, r.namespace, r.values); err != nil {
 			t.Errorf("into %s: %v", r.namespace, err)
+		}
+	}
+}
+
+// TestServingIsToldEachFeature: what Knative Serving takes in a pod only by a feature is named where
+// the features are.
+func TestServingIsToldEachFeature(t *testing.T) {
+	got, err := render(loaded(t), "default", "platform: serving\nnodeSelector: {role: infra}\ntolerations: [{key: infra}]\nimagePullSecrets: [{name: pull}]")
+	must(t, err)
+	readme := string(read(t, "infra/knative/README.md"))
+	always := map[string]bool{"containers": true, "containerConcurrency": true, "imagePullSecrets": true, "serviceAccountName": true, "timeoutSeconds": true}
+	features, services := map[string]bool{}, 0
+	for _, o := range got {
+		if !strings.HasPrefix(o.GetAPIVersion(), "serving.knative.dev/") {
+			continue
+		}
+		services++
+		pod, _, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
+		for field := range pod {
+			if !always[field] {
+				features[field] = true
+			}
+		}
+	}
+	if services == 0 || !features["nodeSelector"] {
+		t.Fatalf("%d Services with %v", services, features)
+	}
+	for field := range features {
+		if want := `"kubernetes.podspec-` + strings.ToLower(field) + `":"enabled"`; !strings.Contains(readme, want) {
+			t.Errorf("%s is in the pods of Services, and infra/knative/README.md names no %s", field, want)
 		}
 	}
 }
