@@ -92,7 +92,7 @@ func objects(files archive.Files, s manifests.Source) error {
 		files[path.Join(Name, "files", name)] = text
 		return err
 	}
-	for name, folder := range map[string]string{"kinds.yaml": "crd", "namespaces.yaml": "namespaces", "people.yaml": "people"} {
+	for name, folder := range map[string]string{"kinds.yaml": "crd", "namespaces.yaml": "namespaces", "people.yaml": "people", "observability.yaml": "observability"} {
 		all, err := s.Folder(folder)
 		if err == nil {
 			err = write(name, all)

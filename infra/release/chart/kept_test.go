@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/nodefence/nodefence/infra/release/manifests"
 )
 
 // TestEachNamespaceIsKept when Helm uninstalls, and when a component is turned off: calls may be
@@ -72,4 +74,34 @@ func TestServingIsToldEachFeature(t *testing.T) {
 			t.Errorf("%s is in the pods of Services, and infra/knative/README.md names no %s", field, want)
 		}
 	}
+}
+
+// TestWhatStandsApart: kinds and admission policies, and the objects of the Prometheus operator, are
+// taken or left one by one.
+func TestWhatStandsApart(t *testing.T) {
+	c := loaded(t)
+	for values, want := range map[string]map[string]int{
+		"":                                    {"CustomResourceDefinition": 8, "ValidatingAdmissionPolicy": 11, "ValidatingAdmissionPolicyBinding": 11},
+		"kinds: {install: false}":             {"ValidatingAdmissionPolicy": 11, "ValidatingAdmissionPolicyBinding": 11},
+		"admissionPolicies: {install: false}": {"CustomResourceDefinition": 8},
+		"kinds: {install: false}\nadmissionPolicies: {install: false}\npodMonitor: true":                                  {"PodMonitor": 1},
+		"kinds: {install: false}\nadmissionPolicies: {install: false}\nprometheusRule: true\nnamespaces: {system: fence}": {"PrometheusRule": 1},
+	} {
+		got, err := render(c, "default", values)
+		must(t, err)
+		for _, kind := range []string{"CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PodMonitor", "PrometheusRule"} {
+			if n := count(got, kind); n != want[kind] {
+				t.Errorf("%q: %d of %s, want %d", values, n, kind, want[kind])
+			}
+		}
+	}
+}
+
+func count(objects []manifests.Object, kind string) (n int) {
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			n++
+		}
+	}
+	return n
 }
