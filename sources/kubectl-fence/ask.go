@@ -56,7 +56,7 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node strin
 		return nil, "", err
 	}
 	_, resolved := s.Deciding(node)
-	q, says, err := act.Ask(node, a.namespace(), who, resolved, s.Target(node))
+	q, says, err := act.Ask(node, a.namespace(), who, resolved, s.Target(node), s.Fence(node))
 	return q, strings.Join(says, "\n") + "\n", err
 }
 

@@ -22,8 +22,9 @@ func fence(phase api.Phase, reason api.Reason, change ...func(*api.NodeFenceStat
 	st.FenceNumber, st.Phase, st.Reason, st.Message = 3, phase, reason, "m"
 	st.Decision.Policy.Name = "workers"
 	st.Decision.Settings.Action, st.Decision.Settings.Mode = api.ActionReboot, api.ModeRequireApproval
+	st.Decision.Settings.PerNode.CutsPerDay = 3
 	st.Decision.Settings.Recovery.Uncordon = api.UncordonManual
-	st.Decision.Devices = []api.Binding{{Driver: "ipmi", Address: "192.0.2.7"}}
+	st.Decision.Devices = []api.Binding{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower}}
 	for _, c := range change {
 		c(st)
 	}
@@ -175,7 +176,7 @@ func TestBrakes(t *testing.T) {
 // TestAsk: what a FenceRequest says, and what it will do.
 func TestAsk(t *testing.T) {
 	r := &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}
-	q, says, err := Ask("a1", "ns", ann, r, nil)
+	q, says, err := Ask("a1", "ns", ann, r, nil, nil)
 	if err != nil || q.GenerateName != "a1-" || q.Namespace != "ns" || q.Spec != (api.FenceRequestSpec{NodeName: "a1", Reason: "seen dark", RequestedBy: "ann"}) {
 		t.Errorf("%v: %+v", err, q)
 	}
@@ -184,20 +185,20 @@ func TestAsk(t *testing.T) {
 	}
 	for mode, want := range map[api.Mode]string{api.ModeDryRun: "nothing is touched", api.ModeRequireApproval: "once somebody has approved it (kubectl fence approve a1)"} {
 		r.Settings.Mode = mode
-		if _, says, _ = Ask("a1", "ns", ann, r, nil); !strings.Contains(says[0], want) {
+		if _, says, _ = Ask("a1", "ns", ann, r, nil, nil); !strings.Contains(says[0], want) {
 			t.Errorf("%s: %s", mode, says[0])
 		}
 	}
 	target := &api.FenceTarget{}
 	target.Status.Devices = []api.TargetDevice{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower}, {Driver: "snmp", Address: "192.0.2.8", Role: api.RoleNetwork}}
-	if _, says, _ = Ask("a1", "ns", ann, r, target); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
+	if _, says, _ = Ask("a1", "ns", ann, r, target, nil); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
 		t.Error(says)
 	}
 	r.Settings.Excluded = "it is excluded"
 	for name, f := range map[string]func() error{
-		"--reason":       func() error { _, _, err := Ask("a1", "ns", Person{Name: "ann"}, r, nil); return err },
-		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil, nil); return err },
-		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r, nil); return err },
+		"--reason":       func() error { _, _, err := Ask("a1", "ns", Person{Name: "ann"}, r, nil, nil); return err },
+		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil, nil, nil); return err },
+		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r, nil, nil); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -205,16 +206,18 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// drillable is a healthy node that a fence of now would fence from end to end.
+func drillable() Drilled {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a1"}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	target := &api.FenceTarget{}
+	target.Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionTrue}}
+	return Drilled{Node: n, Target: target, Ledger: &api.FenceLedger{}, Policy: &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot, PerNode: api.PerNodeSettings{CutsPerDay: 3}}}}
+}
+
 // TestDrill is refused where the fence would not run from end to end.
 func TestDrill(t *testing.T) {
-	healthy := func() Drilled {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a1"}}
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-		target := &api.FenceTarget{}
-		target.Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionTrue}}
-		return Drilled{Node: n, Target: target, Ledger: &api.FenceLedger{}, Policy: &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}}
-	}
-	q, says, err := Drill(healthy(), "ns", ann)
+	q, says, err := Drill(drillable(), "ns", ann)
 	if err != nil || q.Spec.Reason != DrillReason || !strings.Contains(says[0], "fenced for real") {
 		t.Errorf("%v: %+v: %v", err, q, says)
 	}
@@ -230,7 +233,7 @@ func TestDrill(t *testing.T) {
 		"could not fence it":     func(d *Drilled) { d.Target.Status.Conditions[0].Status = metav1.ConditionFalse },
 		"would not be fenced: x": func(d *Drilled) { d.Policy.Settings.Excluded = "x" },
 	} {
-		d := healthy()
+		d := drillable()
 		spoil(&d)
 		if _, _, err := Drill(d, "ns", ann); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -9,8 +9,8 @@ import (
 )
 
 // Ask is the FenceRequest for a node, and what it will do. The node's policy is r, nil if none
-// selects it; its FenceTarget is t, nil if it has none.
-func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTarget) (*api.FenceRequest, []string, error) {
+// selects it; its FenceTarget is t, and its record f, nil if it has none.
+func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTarget, f *api.NodeFence) (*api.FenceRequest, []string, error) {
 	switch {
 	case p.Reason == "":
 		return nil, nil, fmt.Errorf("say why, for those who read it later: --reason")
@@ -31,13 +31,24 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTa
 	case api.ModeRequireApproval:
 		says[0] = fmt.Sprintf("Node %s is fenced as policy %s says, once somebody has approved it (kubectl fence approve %[1]s):", node, r.Policy.Name)
 	}
+	d := decided(node, r, t)
+	return q, append(says, Follows(&d, f, p.At.Time)...), nil
+}
+
+// decided is what a fence of that node would be decided by now. Its devices are those that nodefence
+// has bound last, or those that it has read.
+func decided(node string, r *api.ResolvedPolicy, t *api.FenceTarget) api.Decision {
 	d := api.Decision{ResolvedPolicy: *r, DevicesError: "the device that kubectl fence plan " + node + " names"}
-	if t != nil {
+	switch {
+	case t == nil:
+	case t.Status.Binding != nil:
+		d.Devices = t.Status.Binding.Devices
+	default:
 		for _, x := range t.Status.Devices {
 			if x.Role == api.RolePower {
-				d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address})
+				d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address, Role: x.Role})
 			}
 		}
 	}
-	return q, append(says, Follows(&d)...), nil
+	return d
 }

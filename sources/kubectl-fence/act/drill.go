@@ -2,6 +2,7 @@ package act
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,11 +26,15 @@ type Drilled struct {
 // Drill is the FenceRequest for a fire drill of one healthy node. It is refused where the fence would
 // not run from end to end, or would hit a cluster in which something else is wrong.
 func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, error) {
-	if why := d.unfit(); why != "" {
+	why := d.unfit()
+	if why == "" {
+		why = d.leftOff(p.At.Time)
+	}
+	if why != "" {
 		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
 	}
 	p.Reason = DrillReason
-	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy, d.Target)
+	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy, d.Target, d.Fence)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,6 +70,16 @@ func (d Drilled) unfit() string {
 			return "nodefence has not read its devices yet (kubectl fence devices)"
 		}
 		return fmt.Sprintf("its devices could not fence it (%s: %s)", c.Reason, c.Message)
+	}
+	return ""
+}
+
+// leftOff says why nothing would switch the machine on again after the drill's own cut; empty if
+// nodefence would.
+func (d Drilled) leftOff(at time.Time) string {
+	decision := decided(d.Node.Name, d.Policy, d.Target)
+	if why := StaysOff(&decision, d.Fence, at); why != "" {
+		return "with this drill's cut its machine would stay off: " + why
 	}
 	return ""
 }

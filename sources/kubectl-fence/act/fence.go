@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -48,19 +49,20 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 		return Change{}, nothingToDo(f.Name, fmt.Sprintf("its fence waits for no approval: policy %s is in mode %s", st.Decision.Policy.Name, st.Decision.Settings.Mode))
 	}
 	c := request(f, p, api.AskedApprove, nil)
-	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, Follows(&st.Decision)...)
+	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, Follows(&st.Decision, f, p.At.Time)...)
 	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil
 }
 
-// Follows says what a fence by this decision does.
-func Follows(d *api.Decision) []string {
+// Follows says what a fence by this decision does that cuts power at that time. f is the node's
+// record, nil if it has none.
+func Follows(d *api.Decision, f *api.NodeFence, at time.Time) []string {
 	out := []string{"- the node is tainted and cordoned"}
 	switch d.Settings.Action {
 	case api.ActionReboot, api.ActionOff:
 		var by []string
-		for i := range d.Devices {
-			by = append(by, d.Devices[i].Words())
+		for _, b := range d.PowerLevels() {
+			by = append(by, b.Words())
 		}
 		if len(by) == 0 {
 			by = []string{cmp.Or(d.DevicesError, "the device that kubectl fence plan names")}
@@ -74,8 +76,11 @@ func Follows(d *api.Decision) []string {
 	if d.Settings.Release.Strategy != api.ReleaseNone {
 		out = append(out, "- its pods and volumes are released to start elsewhere")
 	}
-	if d.Settings.Action == api.ActionReboot {
+	switch why := StaysOff(d, f, at); {
+	case why == "":
 		return append(out, "- its machine is switched on again, and the node is given back once it is healthy")
+	case d.Settings.Action == api.ActionReboot:
+		return append(out, "- its machine then STAYS OFF, because "+why)
 	}
 	return append(out, "- the machine stays off until a person switches it on")
 }

@@ -37,6 +37,14 @@ func TestEveryKind(t *testing.T) {
 		if words := policy.NotUnderstood([]api.FencePolicy{p}, worker, nil); words != nil {
 			t.Errorf("%s is not understood: %v", kind, words.NotUnderstood)
 		}
+		labels := worker
+		if ofCP {
+			labels = cp
+		}
+		r, _ := policy.ResolvePolicy([]api.FencePolicy{p}, "n", labels)
+		if n := r.Settings.PerNode; r.Settings.Action == api.ActionReboot && n.OnLast != api.OnLastHold && n.CutsPerDay < 2 {
+			t.Errorf("%s says Reboot, and leaves the machine off after the first cut", kind)
+		}
 	}
 }
 

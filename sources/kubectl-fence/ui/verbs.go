@@ -150,7 +150,7 @@ func askFor(ctx context.Context, s *Server, node string, in given) (prepared, er
 	who := in.Person
 	who.Reason = cmp.Or(who.Reason, "…")
 	_, resolved := seen.Deciding(node)
-	q, says, err := act.Ask(node, s.Namespace, who, resolved, seen.Target(node))
+	q, says, err := act.Ask(node, s.Namespace, who, resolved, seen.Target(node), seen.Fence(node))
 	if err != nil {
 		return prepared{}, err
 	}

@@ -61,7 +61,7 @@ func (l *Look) policy(p *api.FencePolicy, nodes []string) PolicyPage {
 	}
 	for _, n := range nodes {
 		if decides, r := l.Deciding(n); decides != nil && decides.Name == p.Name {
-			for _, words := range act.Follows(&api.Decision{ResolvedPolicy: *r, DevicesError: "the node's devices"}) {
+			for _, words := range act.Follows(&api.Decision{ResolvedPolicy: *r, DevicesError: "the node's devices"}, nil, l.Now) {
 				out.Does = append(out.Does, strings.TrimPrefix(words, "- "))
 			}
 			break
