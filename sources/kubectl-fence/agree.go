@@ -52,7 +52,8 @@ func (a *acting) waitFlag(cmd *cobra.Command) *acting {
 	return a
 }
 
-// person is who acts, and when.
+// person is who acts, and when. The time is that before the record is read and shown: what moves
+// between that and the person's answer is not what they speak of (S3).
 func (a *acting) person(ctx context.Context, c *cluster.Client) (act.Person, error) {
 	who, err := c.Whoami(ctx)
 	return act.Person{Name: who, At: metav1.Now().Rfc3339Copy(), Reason: a.reason}, err

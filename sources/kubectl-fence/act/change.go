@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +28,9 @@ type Change struct {
 	// At is that request's time, by which its answer is found.
 	At metav1.Time
 
+	// rests is what of the fence the person's word is about, besides what is said of it. A word that
+	// rests on something else is not theirs (S3).
+	rests any
 	// brake: it only stops something, and is no request to a fence.
 	brake bool
 }
@@ -54,31 +56,25 @@ type Person struct {
 // nothingToDo is a request of which the answer is known already.
 func nothingToDo(node, words string) error { return fmt.Errorf("node %s: %s", node, words) }
 
-// Same tells whether a change that was built anew is still the one that was shown: of the same
-// object, and of the same fence.
-func (c Change) Same(o Change) bool {
-	return c.Resource == o.Resource && c.Name == o.Name && reflect.DeepEqual(c.essence(), o.essence())
-}
+// Same tells whether a change that was built anew is still the one that was shown.
+func (c Change) Same(o Change) bool { return c.Shown() == o.Shown() }
 
-// essence is the patch without the version that it is about.
-func (c Change) essence() any {
-	meta, _ := c.Patch["metadata"].(map[string]any)
-	return []any{meta["uid"], c.Patch["spec"]}
-}
-
-// Shown identifies what a person was shown: the object, the fence and what is asked of it, and what
-// it will do. Where the fence stands may change meanwhile. What a brake will do may change too: it
-// is never held up for that.
+// Shown identifies what a person was shown: the object, the fence and what is asked of it, what it
+// will do, and what their word rests on. The message of the fence may change meanwhile. What a brake
+// will do may change too: it is never held up for that.
 func (c Change) Shown() string {
-	var says []string
+	meta, _ := c.Patch["metadata"].(map[string]any)
 	switch {
+	case c.brake:
+		return Digest(c.Resource, c.Name, meta["uid"])
 	case c.brakes():
-	case c.Asks != "":
-		says = c.Says[1:]
-	default:
-		says = c.Says
+		return Digest(c.Resource, c.Name, meta["uid"], c.Patch["spec"])
 	}
-	return Digest(c.Resource, c.Name, c.essence(), says)
+	says := c.Says
+	if c.Asks != "" {
+		says = says[1:]
+	}
+	return Digest(c.Resource, c.Name, meta["uid"], c.Patch["spec"], says, c.rests)
 }
 
 // Digest tells one thing that was shown from another.

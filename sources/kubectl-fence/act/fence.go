@@ -50,6 +50,7 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 	}
 	c := request(f, p, api.AskedApprove, nil)
 	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, Follows(&st.Decision, f, p.At.Time)...)
+	c.rests = []any{st.Decision.Policy, st.Decision.Settings.Action, st.Decision.Devices}
 	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil
 }
@@ -152,6 +153,8 @@ func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, e
 		"You say that the machine of this node is off. nodefence can't check that: it only refuses while the node's Lease moves.",
 		"Its pods and volumes are then released, and start elsewhere. IF THE MACHINE IS ON, DATA IS LOST.",
 	}
+	pw := &st.Power // a machine that was cut, or switched on, since is another than they saw
+	c.rests = []any{st.Phase, st.PhaseSince, pw.Cuts, pw.CutAt, pw.OffAt, pw.OnAt}
 	c.Done = fmt.Sprintf("%s confirmed that the machine of node %s is off (fence %d)", p.Name, f.Name, st.FenceNumber)
 	return c, nil
 }

@@ -66,6 +66,7 @@ func Start(l *api.FenceLedger) (Change, error) {
 		return Change{}, fmt.Errorf("FenceLedger %s is not stopped", l.Name)
 	}
 	c := switched(l, map[string]any{"stop": false, "stopReason": nil})
+	c.Patch["metadata"] = guard(&l.ObjectMeta) // of no stop that was made after this one was shown
 	c.Says = []string{"Fences may begin again in the whole cluster, at once for nodes that are unhealthy now."}
 	if l.Spec.StopReason != "" {
 		c.Says = append([]string{"It was stopped because: " + l.Spec.StopReason + "."}, c.Says...)
@@ -78,7 +79,7 @@ func switched(l *api.FenceLedger, spec map[string]any) Change {
 	if spec["stopReason"] == "" {
 		delete(spec, "stopReason")
 	}
-	// The ledger's status is written every few seconds: its resourceVersion would hardly ever hold.
-	// The switch is one field, and its last writer decides.
+	// The ledger's status is written every few seconds: its resourceVersion would hardly ever hold,
+	// and a stop waits for nothing.
 	return Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{"metadata": map[string]any{"uid": string(l.UID)}, "spec": spec}}
 }
