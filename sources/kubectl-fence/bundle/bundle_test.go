@@ -21,7 +21,7 @@ func TestWhatLooksLikeACredential(t *testing.T) {
 		"community=hunter-2 b":                                           "community=(redacted) b",
 		"AWS_SECRET_ACCESS_KEY=hunter-2":                                 "AWS_SECRET_ACCESS_KEY=(redacted)",
 		"https://root:hunter-2@192.0.2.7/redfish":                        "https://(redacted)@192.0.2.7/redfish",
-		"Authorization: Bearer hunter-2hunter":                           "Authorization: (redacted) (redacted)",
+		"Authorization: Bearer hunter-2hunter":                           "Authorization: (redacted)",
 		"a eyJhbGciOiJI.eyJzdWIiOiJ.hunter b":                            "a (redacted) b",
 		"-----BEGIN PRIVATE KEY-----\nhunter\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----(redacted)-----END PRIVATE KEY-----",
 		"Secret bmc-n0 lacks it; secret=bmc-n0":                          "Secret bmc-n0 lacks it; secret=bmc-n0",
@@ -30,6 +30,26 @@ func TestWhatLooksLikeACredential(t *testing.T) {
 		if got := string(Redact([]byte(text))); got != want {
 			t.Errorf("%q\nbecomes %q\nwant    %q", text, got, want)
 		}
+	}
+}
+
+// TestNothingOfACredentialStays, in whichever of the usual forms it is written.
+func TestNothingOfACredentialStays(t *testing.T) {
+	for _, text := range []string{
+		"ipmitool --password hunter2 b", "ipmitool -p hunter2", "ipmitool -P hunter2 b", "curl -u root:hunter2 b", "curl --user 'root:hunter2'",
+		`args: ["--password","hunter2"]`, "- --password\n- hunter2", "--api-token=hunter2", `--password "a hunter2"`,
+		`{"name":"password","value":"hunter2"}`, "- name: BMC_PASSWORD\n  value: hunter2", "- name: BMC_PASSWORD\n  value: 'a hunter2'",
+		"https://hunter2@host", `https://root:hun"hunter2@host`, "https://root:p@hunter2/hunter2@host", "https://host/?sig=hunter2&b=c", "SESSION=hunter2", "password_2=hunter2",
+		`password: "a hunter2"`, `password: 'a hunter2'`, "password: a hunter2", "password: hunt,hunter2;hunter2}hunter2", "password: hun'hunter2", `password: "a\"hunter2"`,
+		`msg="{\"token\":\"a hunter2\"}"`, "password=hunt,hunter2;hunter2", "password='a hunter2'", `password="a hunter2`,
+		"password: |\n  hunter2\n\n  hunter2\nb: c", "- password: >-\n    hunter2\n", `secret: "hunter2!"`, "secret=H_hunter2",
+	} {
+		if got := string(Redact([]byte(text))); strings.Contains(got, "hunter2") {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if got := string(Redact([]byte("a AKIAIOSFODNN7EXAMPLE b\npassword: |\n  x\nb: c"))); got != "a (redacted) b\npassword: |\n  (redacted)\nb: c" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -78,8 +98,8 @@ func plural(kind string) string {
 
 // TestListsAreTrimmed of what says nothing, or says all again.
 func TestListsAreTrimmed(t *testing.T) {
-	text, err := trimmed([]byte(`{"items":[{"metadata":{"name":"a","managedFields":[{"x":1}],"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","b":"c"}},"spec":{}}]}`))
-	if want := "- metadata:\n    annotations:\n      b: c\n    name: a\n  spec: {}\n"; err != nil || string(text) != want {
+	text, err := trimmed([]byte(`{"items":[{"metadata":{"name":"a","managedFields":[{"x":1}],"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","b":"c","nodefence.io/check-now":"d"}},"spec":{}}]}`))
+	if want := "- metadata:\n    annotations:\n      nodefence.io/check-now: d\n    name: a\n  spec: {}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: %q, want %q", err, text, want)
 	}
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +13,10 @@ import (
 // Kinds are nodefence's own kinds, as the API server names them.
 var Kinds = []string{"nodefences", "fencepolicies", "fencebudgets", "fenceledgers", "fencetargets", "fencerequests", "fencerequesttemplates", "nodeproblempolicies"}
 
-// applied is where kubectl keeps a copy of what was applied.
-const applied = "kubectl.kubernetes.io/last-applied-configuration"
+// ownKeys begin the annotations that nodefence reads. Others are other programs', and may hold anything.
+const ownKeys = "nodefence.io/"
 
-// trimmed is a list as YAML, without what says nothing.
+// trimmed is a list as YAML, without what says nothing, and without what others wrote to it.
 func trimmed(raw []byte) ([]byte, error) {
 	var list struct {
 		Items []map[string]any `json:"items"`
@@ -27,17 +28,17 @@ func trimmed(raw []byte) ([]byte, error) {
 		meta, _ := o["metadata"].(map[string]any)
 		delete(meta, "managedFields")
 		if notes, is := meta["annotations"].(map[string]any); is {
-			delete(notes, applied)
+			maps.DeleteFunc(notes, func(key string, _ any) bool { return !strings.HasPrefix(key, ownKeys) })
 		}
 	}
 	return yaml.Marshal(list.Items)
 }
 
-// node is what counts of a Node: its annotations are other programs', and may hold anything.
+// node is what counts of a Node: of its annotations those of nodefence.
 func node(n *corev1.Node) map[string]any {
 	notes := map[string]string{}
 	for key, value := range n.Annotations {
-		if strings.HasPrefix(key, "nodefence.io/") {
+		if strings.HasPrefix(key, ownKeys) {
 			notes[key] = value
 		}
 	}
