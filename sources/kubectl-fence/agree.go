@@ -121,6 +121,7 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 	for {
 		f, err := c.Fence(ctx, ch.Name)
 		if cluster.Absent(err) {
+			fmt.Fprintf(a.ErrOut, "the record of node %s was deleted before nodefence answered\n", ch.Name)
 			return nil
 		}
 		if err == nil {

@@ -17,11 +17,12 @@ func (p *program) bundleCommand() *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "bundle",
-		Short: "Write everything a supporter needs into one archive, without secrets",
+		Short: "Write everything a supporter needs into one archive, and read no Secret",
 		Long: `Write everything a supporter needs into one archive: nodefence's objects and their Events, the
 nodes, ConfigMaps, logs of nodefence's pods, and why each fence stands where it stands. No Secret is
-read. Of ConfigMaps only values that are known to be harmless are kept, and whatever looks like a
-credential is taken out of every file. Names and addresses of nodes and devices are in it.`,
+read. Of ConfigMaps only values that are known to be harmless are kept. What has one of the usual
+forms of a credential is taken out of every file; look through it before you send it. Names and
+addresses of nodes and devices are in it.`,
 		Example: `  kubectl fence bundle
   kubectl fence bundle -f - | ssh support@example.com 'cat > bundle.tar.gz'`,
 		Args: cobra.NoArgs,
@@ -41,6 +42,9 @@ credential is taken out of every file. Names and addresses of nodes and devices 
 		}
 		files, missing, err := bundle.Write(cmd.Context(), out, c, p.namespace(), version())
 		if err = errors.Join(err, done()); err != nil {
+			if file != "-" {
+				err = errors.Join(err, os.Remove(file)) // half of an archive would pass for one
+			}
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 		for _, m := range missing {

@@ -68,6 +68,10 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 		}
 		switch x := s[r.URL.Path].(type) {
 		case nil:
+			if s["/"] == "plain" {
+				http.NotFound(w, r)
+				return
+			}
 			absent(w, r.URL.Path)
 		case int:
 			kubetest.Refuse(w, int32(x), metav1.StatusReasonForbidden)
@@ -204,6 +208,41 @@ func TestWhatIsWrong(t *testing.T) {
 				t.Errorf("written: %s", got.patches)
 			}
 		})
+	}
+}
+
+// TestKindsThatAreNotServed are not taken for objects that do not exist: such an API server answers
+// in plain words.
+func TestKindsThatAreNotServed(t *testing.T) {
+	for _, args := range [][]string{{"approve", "a", "--yes"}, {"pause", "workers", "--yes"}, {"stop", "--yes"}, {"bundle", "-f", filepath.Join(t.TempDir(), "b")}} {
+		without := served{"/": "plain", "/api/v1/nodes": calm()["/api/v1/nodes"], reviews: calm()[reviews]}
+		if got := without.run(t, "", args...); got.code != 1 || !strings.Contains(got.errors, "nodefence's kinds are not installed in this cluster") {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.errors)
+		}
+	}
+}
+
+// TestABundleOfNothing is refused, and leaves no file.
+func TestABundleOfNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	for name, s := range map[string]served{"no kinds": {}, "no rights": {own + "nodefences": http.StatusForbidden}} {
+		got := s.run(t, "", "bundle", "-f", file)
+		if _, err := os.Stat(file); got.code != 1 || !os.IsNotExist(err) || !strings.Contains(got.errors, "no object of nodefence can be read") {
+			t.Errorf("%s: exit code %d: %v: %s", name, got.code, err, got.errors)
+		}
+	}
+	if got := calm().run(t, "", "bundle", "-f", file); got.code != 0 {
+		t.Errorf("exit code %d: %s", got.code, got.errors)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPlanOfWrongFlags fails: its exit code is not that of a refused node.
+func TestPlanOfWrongFlags(t *testing.T) {
+	if code, _, problems := (program{}).runWith(t, "", "plan", "--raed", "a"); code != planFailed || !strings.Contains(problems, "unknown flag: --raed") {
+		t.Errorf("exit code %d: %s", code, problems)
 	}
 }
 

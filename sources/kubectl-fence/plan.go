@@ -48,6 +48,7 @@ func (p *program) planCommand() *cobra.Command {
 	f.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "The namespace of the devices' Secrets")
 	f.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "The folder of the ClusterLabs fence agents; they are asked for their metadata only")
 	f.StringSliceVar(&o.JobImages, "job-images", nil, "Images that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded{err, planFailed} })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		reports, err := p.plans(cmd, &o, args, all, out)
 		if err != nil {

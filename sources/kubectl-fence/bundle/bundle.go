@@ -34,12 +34,15 @@ type writer struct {
 }
 
 // Write writes the archive, and returns the names of its files and what could not be read.
-// namespace is that of nodefence; version is the plugin's.
+// namespace is that of nodefence; version is the plugin's. It is an error if no object of any of
+// nodefence's kinds can be read.
 func Write(ctx context.Context, out io.Writer, c *cluster.Client, namespace, version string) (files, missing []string, err error) {
 	zip := gzip.NewWriter(out)
 	w := &writer{Client: c, tar: tar.NewWriter(zip), now: time.Now()}
 	w.versions(version)
-	w.kinds(ctx)
+	if !w.kinds(ctx) {
+		return nil, nil, fmt.Errorf("no object of nodefence can be read: %s", w.missing[len(w.missing)-1])
+	}
 	w.told(ctx)
 	w.nodes(ctx)
 	w.events(ctx)
@@ -90,8 +93,9 @@ func (w *writer) versions(version string) {
 	w.file("version.txt", []byte(text))
 }
 
-// kinds are all objects of nodefence.
-func (w *writer) kinds(ctx context.Context) {
+// kinds are all objects of nodefence. It reports whether any of them could be read.
+func (w *writer) kinds(ctx context.Context) bool {
+	read := false
 	for _, kind := range Kinds {
 		raw, err := w.Raw(ctx, kind)
 		if w.lacks(kind, err) {
@@ -99,8 +103,10 @@ func (w *writer) kinds(ctx context.Context) {
 		}
 		if text, err := trimmed(raw); !w.lacks(kind, err) {
 			w.file(kind+".yaml", text)
+			read = true
 		}
 	}
+	return read
 }
 
 // told is what status, why and history say.
@@ -169,9 +175,12 @@ func (w *writer) bindings(ctx context.Context, namespace string) {
 	w.list("configmaps.yaml", all, err)
 }
 
+// own selects nodefence's pods: what other pods of the namespace log is not its.
+const own = "app.kubernetes.io/part-of=nodefence"
+
 // pods are those of nodefence, with their logs.
 func (w *writer) pods(ctx context.Context, namespace string) {
-	l, err := w.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	l, err := w.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: own})
 	if err != nil {
 		w.list("pods.yaml", nil, err)
 		return

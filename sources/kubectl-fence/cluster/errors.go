@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -49,7 +51,7 @@ func Explain(err error) error {
 func answered(refused apierrors.APIStatus, err error) error {
 	st := refused.Status()
 	switch {
-	case apierrors.IsNotFound(err) && (st.Details == nil || st.Details.Name == ""):
+	case apierrors.IsNotFound(err) && !Absent(err):
 		return fmt.Errorf("nodefence's kinds are not installed in this cluster: %s", install)
 	case apierrors.IsUnauthorized(err):
 		return errors.New("the API server does not know who you are: log in again, or choose another --context")
@@ -96,10 +98,16 @@ func host(raw string) string {
 	return raw
 }
 
-// Absent tells whether the named object does not exist, although its kind does.
+// Absent tells whether the named object does not exist, although its kind does. Where the API server
+// does not serve the kind, its answer is no Status, and client-go fills in the name that was asked for.
 func Absent(err error) bool {
 	var refused apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &refused) && refused.Status().Details != nil && refused.Status().Details.Name != ""
+	if !apierrors.IsNotFound(err) || !errors.As(err, &refused) {
+		return false
+	}
+	d := refused.Status().Details
+	return d != nil && d.Name != "" && d.Kind != "" &&
+		!slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
 }
 
 // NoSuch says which object does not exist, and leaves every other error as it is.
