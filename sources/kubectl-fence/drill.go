@@ -81,11 +81,17 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 func (a *acting) drill(ctx context.Context, c *cluster.Client, q *api.FenceRequest) error {
 	asked := q.CreationTimestamp.Time
 	fmt.Fprintf(a.Out, "asked by fencerequest.nodefence.io/%s at %s\n", q.Name, asked.UTC().Format(time.RFC3339))
-	told := 0
+	told, trouble := 0, ""
 	for {
 		f, over, err := drilled(ctx, c, q)
-		if err != nil {
+		if over && err != nil {
 			return err
+		}
+		if err != nil && trouble == "" && ctx.Err() == nil {
+			trouble = "; last trouble: " + cluster.Explain(err).Error()
+			fmt.Fprintf(a.ErrOut, "the drill goes on, though it could not be looked at: %v\n", cluster.Explain(err))
+		} else if err == nil {
+			trouble = ""
 		}
 		if f != nil {
 			for _, e := range f.Status.History[min(told, len(f.Status.History)):] {
@@ -97,28 +103,33 @@ func (a *acting) drill(ctx context.Context, c *cluster.Client, q *api.FenceReque
 			return a.reportDrill(asked, f)
 		}
 		if a.sleep(ctx) != nil {
-			return fmt.Errorf("the drill of node %s is not over, and is followed no longer: kubectl fence why %[1]s", q.Spec.NodeName)
+			return fmt.Errorf("the drill of node %s is not over, and is followed no longer: kubectl fence why %[1]s%s", q.Spec.NodeName, trouble)
 		}
 	}
 }
 
 // drilled is the fence that answers the request, nil as long as there is none, and whether it is over.
-// An error says that there will be none.
+// An error of one that is over says why it is followed no further; any other may pass.
 func drilled(ctx context.Context, c *cluster.Client, q *api.FenceRequest) (*api.NodeFence, bool, error) {
 	now, err := c.Request(ctx, q.Namespace, q.Name)
 	if err != nil {
-		return nil, false, cluster.NoSuch(err, "FenceRequest", q.Name, "somebody withdrew it")
+		return nil, cluster.Absent(err), cluster.NoSuch(err, "FenceRequest", q.Name, "somebody withdrew it")
 	}
-	number := now.Status.NodeFence.FenceNumber
+	node, number := q.Spec.NodeName, now.Status.NodeFence.FenceNumber
 	if number == 0 {
 		if p := meta.FindStatusCondition(now.Status.Conditions, api.ConditionProcessing); p != nil && p.Status == metav1.ConditionFalse {
-			return nil, false, fmt.Errorf("the drill of node %s was refused: %s: %s", q.Spec.NodeName, p.Reason, p.Message)
+			return nil, true, fmt.Errorf("the drill of node %s was refused: %s: %s", node, p.Reason, p.Message)
 		}
 		return nil, false, nil
 	}
-	f, err := c.Fence(ctx, q.Spec.NodeName)
-	if err != nil || f.Status.FenceNumber != number {
-		return nil, false, err
+	f, err := c.Fence(ctx, node)
+	switch {
+	case err != nil:
+		return nil, cluster.Absent(err), cluster.NoSuch(err, "fence of node", node, "its record was deleted")
+	case f.Status.FenceNumber > number:
+		return nil, true, fmt.Errorf("fence %d of node %s is over, and fence %d has begun: kubectl fence history %[2]s", number, node, f.Status.FenceNumber)
+	case f.Status.FenceNumber < number:
+		return nil, false, nil
 	}
 	return f, !f.Open(), nil
 }
