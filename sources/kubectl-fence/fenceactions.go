@@ -37,7 +37,8 @@ func (p *program) retryCommand() *cobra.Command {
 		Use:   "retry NODE",
 		Short: "Start a fence once more that was given up, or read its device now",
 		Long: `Start a fence once more that was given up (phase Failed), with the policies, ConfigMaps and Secrets
-of now. Of a fence that waits for its device, have the device read now.`,
+of now. Of a fence that waits for its device, have the device read now. A machine that nodefence has
+switched off, and that stays off, is switched on again.`,
 		Example: `  kubectl fence retry worker-7`,
 	}, act.Retry)
 }

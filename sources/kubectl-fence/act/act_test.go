@@ -89,11 +89,17 @@ func TestWhatWillBeDone(t *testing.T) {
 		"an end before the cut":     {Abort, fence(api.Isolating, api.Isolated), "No power was cut: the fence ends"},
 		"an end after the cut":      {Abort, fence(api.Releasing, api.WaitingForRelease, cut), "no further Off is sent"},
 		"a fence that was given up": {Retry, fence(api.Failed, api.DeviceFailed), "starts once more"},
+		"a machine that stays off":  {Retry, fence(api.Fenced, api.StaysOff, func(st *api.NodeFenceStatus) { st.Power.SwitchedByUs = true }), "The machine is switched on again."},
+		"one off by another":        {Retry, fence(api.Fenced, api.StaysOff), "will answer NotNeeded"},
+		"a lift before its time":    {Lift, fence(api.Fencing, api.PowerOffSent), "will answer NotNeeded"},
 		"a device that is away":     {Retry, fence(api.Fencing, api.WaitingForDevice), "Its device is read now"},
 		"a fence that runs":         {Retry, fence(api.Fencing, api.PowerOffSent), "will answer NotNeeded"},
 		"a word":                    {func(f *api.NodeFence, p Person) (Change, error) { return ConfirmOff(f, p, "") }, fence(api.Fencing, api.WaitingForDevice), "IF THE MACHINE IS ON, DATA IS LOST."},
 	} {
 		c, err := tc.build(tc.of, ann)
+		if strings.Contains(c.Done, "given back by") {
+			t.Errorf("%s: says %q before it is so", name, c.Done)
+		}
 		if err != nil || !strings.Contains(c.Words(), tc.want) {
 			t.Errorf("%s: %v: %s\nwant %s", name, err, c.Words(), tc.want)
 		}
@@ -211,6 +217,9 @@ func drillable() Drilled {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a1"}}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	target := &api.FenceTarget{}
+	n.UID, target.Status.NodeUID = "node", "node"
+	read := metav1.NewMicroTime(ann.At.Add(-10 * time.Minute))
+	target.Status.Devices = []api.TargetDevice{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower, LastChecked: &read}}
 	target.Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionTrue}}
 	return Drilled{Node: n, Target: target, Ledger: &api.FenceLedger{}, Policy: &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot, PerNode: api.PerNodeSettings{CutsPerDay: 3}}}}
 }
@@ -220,6 +229,11 @@ func TestDrill(t *testing.T) {
 	q, says, err := Drill(drillable(), "ns", ann)
 	if err != nil || q.Spec.Reason != DrillReason || !strings.Contains(says[0], "fenced for real") {
 		t.Errorf("%v: %+v: %v", err, q, says)
+	}
+	manual := drillable()
+	manual.Policy.Settings.Recovery.Uncordon = api.UncordonManual
+	if _, says, err = Drill(manual, "ns", ann); err != nil || !strings.Contains(strings.Join(says, "\n"), "given the node back (kubectl fence lift a1)") {
+		t.Errorf("%v: %v", err, says)
 	}
 	for want, spoil := range map[string]func(*Drilled){
 		"a fence is open":        func(d *Drilled) { d.Fence = fence(api.Pending, api.Paused) },
@@ -231,6 +245,9 @@ func TestDrill(t *testing.T) {
 		"a drill needs Reboot":   func(d *Drilled) { d.Policy.Settings.Action = api.ActionOff },
 		"has not read its":       func(d *Drilled) { d.Target = nil },
 		"could not fence it":     func(d *Drilled) { d.Target.Status.Conditions[0].Status = metav1.ConditionFalse },
+		"of an earlier Node":     func(d *Drilled) { d.Node.UID = "new" },
+		"not read within 1h0m0s": func(d *Drilled) { d.Target.Status.Devices[0].LastChecked.Time = ann.At.Add(-2 * time.Hour) },
+		"was not read":           func(d *Drilled) { d.Target.Status.Devices[0].LastChecked = nil },
 		"would not be fenced: x": func(d *Drilled) { d.Policy.Settings.Excluded = "x" },
 	} {
 		d := drillable()

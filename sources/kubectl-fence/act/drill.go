@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -24,11 +25,11 @@ type Drilled struct {
 }
 
 // Drill is the FenceRequest for a fire drill of one healthy node. It is refused where the fence would
-// not run from end to end, or would hit a cluster in which something else is wrong.
+// not run from end to end. Whether something in the cluster holds it is plan's to say.
 func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, error) {
 	why := d.unfit()
 	if why == "" {
-		why = d.leftOff(p.At.Time)
+		why = cmp.Or(d.unchecked(p.At.Time), d.leftOff(p.At.Time))
 	}
 	if why != "" {
 		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
@@ -41,6 +42,9 @@ func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, 
 	says = append([]string{
 		fmt.Sprintf("A fire drill: healthy node %s is fenced for real. Its pods are killed and start elsewhere, or wait for it.", d.Node.Name),
 	}, says...)
+	if d.Policy.Settings.Recovery.Uncordon == api.UncordonManual {
+		says = append(says, fmt.Sprintf("The drill is over only when somebody has given the node back (kubectl fence lift %s).", d.Node.Name))
+	}
 	return q, append(says, "Before power is cut, Ctrl-C withdraws the request. After that the fence runs to its end by itself."), nil
 }
 
@@ -70,6 +74,23 @@ func (d Drilled) unfit() string {
 			return "nodefence has not read its devices yet (kubectl fence devices)"
 		}
 		return fmt.Sprintf("its devices could not fence it (%s: %s)", c.Reason, c.Message)
+	}
+	return ""
+}
+
+// checkedWithin is how old the last read of the node's devices may be.
+const checkedWithin = time.Hour
+
+// unchecked says why what is known of the devices is no ground for a drill; empty if it is.
+func (d Drilled) unchecked(now time.Time) string {
+	st := &d.Target.Status
+	if st.NodeUID != d.Node.UID {
+		return "nodefence has read the devices of an earlier Node of this name, and not of this one (kubectl fence plan --read " + d.Node.Name + ")"
+	}
+	for _, x := range st.Devices {
+		if x.LastChecked == nil || now.Sub(x.LastChecked.Time) > checkedWithin {
+			return fmt.Sprintf("its device %s %s was not read within %s (kubectl fence plan --read %s)", x.Driver, x.Address, checkedWithin, d.Node.Name)
+		}
 	}
 	return ""
 }

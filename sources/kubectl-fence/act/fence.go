@@ -78,6 +78,8 @@ func Follows(d *api.Decision, f *api.NodeFence, at time.Time) []string {
 		out = append(out, "- its pods and volumes are released to start elsewhere")
 	}
 	switch why := StaysOff(d, f, at); {
+	case why == "" && d.Settings.Recovery.Uncordon == api.UncordonManual:
+		return append(out, "- its machine is switched on again, and the node is kept isolated until it is healthy and somebody gives it back (kubectl fence lift)")
 	case why == "":
 		return append(out, "- its machine is switched on again, and the node is given back once it is healthy")
 	case d.Settings.Action == api.ActionReboot:
@@ -104,7 +106,8 @@ func Abort(f *api.NodeFence, p Person) (Change, error) {
 // waiting are the reasons for which a retry reads the device now.
 var waiting = map[api.Reason]bool{api.WaitingForDevice: true, api.DeviceDenied: true}
 
-// Retry starts a fence once more that was given up, or reads a device now that is awaited.
+// Retry starts a fence once more that was given up, reads a device now that is awaited, or has a machine
+// switched on again that was left off.
 func Retry(f *api.NodeFence, p Person) (Change, error) {
 	if err := open(f, "retry"); err != nil {
 		return Change{}, err
@@ -115,8 +118,12 @@ func Retry(f *api.NodeFence, p Person) (Change, error) {
 	switch phase := f.CurrentPhase(); {
 	case st.Awaited != nil || waiting[st.Reason]:
 		c.Says[1] = "Its device is read now, instead of when its turn comes."
-	case phase != api.Failed && phase != api.Fenced:
-		c.Says = append(c.Says[:1], "The fence was not given up: nodefence will answer NotNeeded, and nothing changes.")
+	case phase == api.Fenced && st.Power.SwitchedByUs:
+		c.Says[1] = "The machine is switched on again."
+	case phase == api.Fenced:
+		c.Says[1] = "It was not nodefence that switched the machine off: nodefence will answer NotNeeded, and nothing changes."
+	case phase != api.Failed:
+		c.Says[1] = "The fence was not given up: nodefence will answer NotNeeded, and nothing changes."
 	}
 	c.Done = fmt.Sprintf("fence %d of node %s: retry asked for by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil
@@ -133,7 +140,10 @@ func Lift(f *api.NodeFence, p Person) (Change, error) {
 	}
 	c := request(f, p, api.AskedUncordon, nil)
 	c.Says = []string{stands(f), "The node gets its taint and cordon removed once it is healthy, and takes new pods."}
-	c.Done = fmt.Sprintf("node %s is given back by %s", f.Name, p.Name)
+	if f.CurrentPhase() != api.Recovering {
+		c.Says[1] = "The node is not kept isolated by its policy now: nodefence will answer NotNeeded, and nothing changes."
+	}
+	c.Done = fmt.Sprintf("node %s: to be given back, asked for by %s", f.Name, p.Name)
 	return c, nil
 }
 

@@ -35,7 +35,7 @@ var remedies = map[api.Reason]Remedy{
 	api.ReleaseStarted: goesOn, api.PodsPerMinute: goesOn, api.Released: goesOn, api.PowerOnSent: goesOn, api.SeenOn: goesOn,
 	api.WaitingForRelease:   {"wait, or look at what the message names: finalizers or a volume driver may hold it", "kubectl get volumeattachments"},
 	api.DisruptionBudget:    {"mend the workloads whose disruption budgets allow nothing, or wait for the deadline", "kubectl get poddisruptionbudgets -A"},
-	api.StaysOff:            {"mend the machine and switch it on; or have the fence start once more", "kubectl fence retry NODE"},
+	api.StaysOff:            {"mend the machine and switch it on; or, if it was nodefence that switched it off, have it switched on again", "kubectl fence retry NODE"},
 	api.NodeDeletionSent:    goesOn,
 	api.NodeDeleted:         isOver,
 	api.MachineDeletionSent: goesOn,
