@@ -14,6 +14,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/plan"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -26,12 +27,14 @@ func (p *program) drillCommand() *cobra.Command {
 created, the fence is followed until the node is back, and the time of each step is reported. The
 FenceRequest is deleted at the end. The node's pods are killed, so its name must be typed, or given
 with --confirm. A node that is not Ready, that no policy covers, or whose devices do not answer is
-refused.`,
+refused, and so is a drill that something would hold (kubectl fence plan NODE).`,
 		Example:           `  kubectl fence drill worker-7`,
 		Args:              oneName("node"),
 		ValidArgsFunction: p.nodes(),
 	}
 	a := p.actingFlags(cmd, true)
+	var o plan.Options
+	planFlags(cmd, &o)
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "How long to follow it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.client()
@@ -40,6 +43,9 @@ refused.`,
 		}
 		q, says, err := a.drillRequest(cmd.Context(), c, args[0])
 		if err != nil {
+			return err
+		}
+		if err := a.wouldBegin(cmd.Context(), args[0], o); err != nil {
 			return err
 		}
 		if err := a.agree(says, args[0]); err != nil {
@@ -75,6 +81,22 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
 	return q, strings.Join(says, "\n") + "\n", err
+}
+
+// wouldBegin asks plan whether a fence of the node would begin now: a drill is for a cluster in which
+// nothing else is wrong.
+func (a *acting) wouldBegin(ctx context.Context, node string, o plan.Options) error {
+	o.Node = node
+	reports, err := a.planned(ctx, o)
+	if err != nil {
+		return err
+	}
+	for i := range reports {
+		if why := reports[i].Held(); why != "" {
+			return fmt.Errorf("no drill of node %s: %s (kubectl fence plan %[1]s)", node, why)
+		}
+	}
+	return nil
 }
 
 // drill follows a drill until its end, and reports it.

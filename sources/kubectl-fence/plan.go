@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -45,9 +46,7 @@ func (p *program) planCommand() *cobra.Command {
 	out := outputFlag(cmd, "text", "json", "yaml")
 	f.BoolVar(&all, "all", false, "All nodes, with a line each")
 	f.BoolVar(&o.Read, "read", false, "Have nodefence read the node's devices now, and wait for the answer")
-	f.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "The namespace of the devices' Secrets")
-	f.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "The folder of the ClusterLabs fence agents; they are asked for their metadata only")
-	f.StringSliceVar(&o.JobImages, "job-images", nil, "Images that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)")
+	planFlags(cmd, &o)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded{err, planFailed} })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		reports, err := p.plans(cmd, &o, args, all, out)
@@ -60,6 +59,14 @@ func (p *program) planCommand() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// planFlags add where the parts of a plan are.
+func planFlags(cmd *cobra.Command, o *plan.Options) {
+	f := cmd.Flags()
+	f.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "The namespace of the devices' Secrets")
+	f.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "The folder of the ClusterLabs fence agents; they are asked for their metadata only")
+	f.StringSliceVar(&o.JobImages, "job-images", nil, "Images that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)")
 }
 
 // plans makes the reports, and shows them.
@@ -75,15 +82,20 @@ func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all 
 	if err := out.check(); err != nil {
 		return nil, err
 	}
+	reports, err := p.planned(cmd.Context(), *o)
+	if err != nil {
+		return nil, err
+	}
+	return reports, plan.Show(p.Out, out.form, all, reports)
+}
+
+// planned are the reports, made of what the API server has now.
+func (p *program) planned(ctx context.Context, o plan.Options) ([]plan.Report, error) {
 	cfg, err := p.connection()
 	if err != nil {
 		return nil, err
 	}
 	cfg.UserAgent = cluster.FieldManager
 	o.Namespace = p.namespace()
-	reports, err := plan.Make(cmd.Context(), cfg, *o)
-	if err != nil {
-		return nil, err
-	}
-	return reports, plan.Show(p.Out, out.form, all, reports)
+	return plan.Make(ctx, cfg, o)
 }

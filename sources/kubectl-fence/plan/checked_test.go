@@ -139,6 +139,9 @@ func TestTheGatesPicture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, code := tc.cluster.report(t)
+			if held, begins := got.Held(), strings.HasPrefix(got.Now, wouldBegin) || strings.HasPrefix(got.Now, wouldAsk); (held == "") != begins {
+				t.Errorf("held: %q", held)
+			}
 			if n := len(tc.want.Now); strings.HasSuffix(tc.want.Now, " ") && len(got.Now) > n {
 				got.Now = got.Now[:n]
 			}

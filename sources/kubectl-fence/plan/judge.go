@@ -48,9 +48,9 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	case slices.Contains(holds, reason):
 		r.Refused = words
 	case reason == "":
-		r.Now = "would begin"
+		r.Now = wouldBegin
 	case reason == api.WaitingForApproval:
-		r.Now = "would wait for a person: " + words
+		r.Now = wouldAsk + words
 	default:
 		r.Now = "would be held: " + words
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"k8s.io/client-go/rest"
 
@@ -48,3 +49,21 @@ func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
 
 // Bad tells whether the node is refused, or one of its devices is known not to answer.
 func (r *Report) Bad() bool { return r.Refused != "" || r.broken() != "" }
+
+// What Report.Now says of a fence that nothing holds, and of one that a person is asked about.
+const (
+	wouldBegin = "would begin"
+	wouldAsk   = "would wait for a person: "
+)
+
+// Held says why a fence of the node would not begin now; empty if it would, maybe once a person has
+// approved it.
+func (r *Report) Held() string {
+	switch {
+	case r.Refused != "":
+		return "it would be refused: " + r.Refused
+	case r.Now == wouldBegin, strings.HasPrefix(r.Now, wouldAsk):
+		return ""
+	}
+	return r.Now
+}
