@@ -195,6 +195,10 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: %s", mode, says[0])
 		}
 	}
+	r.Settings.Mode = api.ModeEnforce
+	if _, says, _ = Ask("a1", "ns", ann, r, nil, fence(api.Fencing, api.PowerOffSent)); !strings.Contains(says[0], "Fence 3 of node a1 is open (phase Fencing): this request joins it") {
+		t.Error(says)
+	}
 	target := &api.FenceTarget{}
 	target.Status.Devices = []api.TargetDevice{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower}, {Driver: "snmp", Address: "192.0.2.8", Role: api.RoleNetwork}}
 	if _, says, _ = Ask("a1", "ns", ann, r, target, nil); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {

@@ -31,6 +31,9 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTa
 	case api.ModeRequireApproval:
 		says[0] = fmt.Sprintf("Node %s is fenced as policy %s says, once somebody has approved it (kubectl fence approve %[1]s):", node, r.Policy.Name)
 	}
+	if f != nil && f.Open() {
+		says = append([]string{fmt.Sprintf("Fence %d of node %s is open (phase %s): this request joins it, and opens no other.", f.Status.FenceNumber, node, f.CurrentPhase())}, says...)
+	}
 	d := decided(node, r, t)
 	return q, append(says, Follows(&d, f, p.At.Time)...), nil
 }
