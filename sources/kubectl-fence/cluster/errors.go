@@ -57,7 +57,9 @@ func answered(refused apierrors.APIStatus, err error) error {
 		return errors.New("the API server does not know who you are: log in again, or choose another --context")
 	case apierrors.IsForbidden(err):
 		return forbidden(st.Message)
-	case strings.Contains(st.Message, "unknown field") || strings.Contains(st.Message, "Unsupported value"):
+	case strings.Contains(st.Message, "Unsupported value"):
+		return fmt.Errorf("the API server refuses this: %s; if nodefence's kinds are older in this cluster than kubectl-fence: %s", oneLine(st.Message), install)
+	case strings.Contains(st.Message, "unknown field"):
 		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", install, oneLine(st.Message))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return fmt.Errorf("the API server refuses this: %s", oneLine(st.Message))
