@@ -174,6 +174,8 @@ func TestWhatIsWrong(t *testing.T) {
 	none := served{}
 	forbidden := calm()
 	forbidden[own+"fencepolicies"] = http.StatusForbidden
+	unsupported := calm()
+	unsupported["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"spec.x: Unsupported value: \"y\""}`
 	older := calm()
 	older["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"NodeFence in version \"v1alpha1\" cannot be handled as a NodeFence: strict decoding error: unknown field \"spec.requests.approve.reason\""}`
 	for name, tc := range map[string]struct {
@@ -183,6 +185,7 @@ func TestWhatIsWrong(t *testing.T) {
 	}{
 		"no kinds":         {none, []string{"status"}, "nodefence's kinds are not installed in this cluster: kubectl apply --server-side -k infra/crd"},
 		"older kinds":      {older, []string{"approve", "a", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply --server-side -k infra/crd (NodeFence in version"},
+		"no such value":    {unsupported, []string{"approve", "a", "--yes"}, `the API server refuses this: spec.x: Unsupported value: "y"; if nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply`},
 		"no rights":        {forbidden, []string{"why", "a"}, "you may not do that: "},
 		"no such node":     {calm(), []string{"why", "b"}, "node b does not exist; there are a"},
 		"not that node":    {calm(), []string{"abort", "b", "--yes"}, "node b does not exist; there are a"},
@@ -204,7 +207,7 @@ func TestWhatIsWrong(t *testing.T) {
 			if got.code != 1 || got.out != "" || !strings.HasPrefix(last, "error: "+tc.want) {
 				t.Errorf("exit code %d: %s%s\nwant %s", got.code, got.out, got.errors, tc.want)
 			}
-			if len(got.patches) > 0 && name != "older kinds" {
+			if len(got.patches) > 0 && name != "older kinds" && name != "no such value" {
 				t.Errorf("written: %s", got.patches)
 			}
 		})
@@ -243,6 +246,13 @@ func TestABundleOfNothing(t *testing.T) {
 func TestPlanOfWrongFlags(t *testing.T) {
 	if code, _, problems := (program{}).runWith(t, "", "plan", "--raed", "a"); code != planFailed || !strings.Contains(problems, "unknown flag: --raed") {
 		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestVersion is told without a cluster.
+func TestVersion(t *testing.T) {
+	if code, out, problems := (program{}).runWith(t, "", "--version"); code != 0 || !strings.HasPrefix(out, "kubectl fence version "+version()) {
+		t.Errorf("exit code %d: %s%s", code, out, problems)
 	}
 }
 

@@ -31,6 +31,7 @@ func (p *program) root() *cobra.Command {
 		Long: `kubectl fence shows why a node is fenced or not, and lets you act on it. It acts with your own
 credentials. What changes anything says first what it will do, and asks.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fence"},
+		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
