@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/bundle"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 )
 
 func (p *program) bundleCommand() *cobra.Command {
@@ -36,24 +38,29 @@ addresses of nodes and devices are in it.`,
 		if file == "" {
 			file = "nodefence-bundle-" + time.Now().UTC().Format("20060102-150405") + ".tar.gz"
 		}
-		out, done, err := p.target(file)
-		if err != nil {
-			return err
-		}
-		files, missing, err := bundle.Write(cmd.Context(), out, c, p.namespace(), version())
-		if err = errors.Join(err, done()); err != nil {
-			if file != "-" {
-				err = errors.Join(err, os.Remove(file)) // half of an archive would pass for one
-			}
-			return fmt.Errorf("write %s: %w", file, err)
-		}
-		for _, m := range missing {
-			fmt.Fprintf(p.ErrOut, "missing: %s\n", m)
-		}
-		fmt.Fprintf(p.ErrOut, "%s: %d files\n", file, len(files))
-		return nil
+		return p.bundle(cmd.Context(), c, file)
 	}
 	return cmd
+}
+
+// bundle writes the archive, and says what is not in it. One that fails leaves no file.
+func (p *program) bundle(ctx context.Context, c *cluster.Client, file string) error {
+	out, done, err := p.target(file)
+	if err != nil {
+		return err
+	}
+	files, missing, err := bundle.Write(ctx, out, c, p.namespace(), version())
+	if err = errors.Join(err, done()); err != nil {
+		if file != "-" {
+			err = errors.Join(err, os.Remove(file)) // half of an archive would pass for one
+		}
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	for _, m := range missing {
+		fmt.Fprintf(p.ErrOut, "missing: %s\n", m)
+	}
+	fmt.Fprintf(p.ErrOut, "%s: %d files\n", file, len(files))
+	return nil
 }
 
 // target opens a new file for the user alone, or is the standard output.

@@ -54,14 +54,20 @@ refused, and so is a drill that something would hold (kubectl fence plan NODE).`
 		if a.dry != string(cluster.DryRunNone) {
 			return a.send(cmd.Context(), c, q)
 		}
-		if q, err = c.Ask(cmd.Context(), q, cluster.DryRunNone); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-		defer cancel()
-		return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
+		return a.carryOut(cmd.Context(), c, q, timeout)
 	}
 	return cmd
+}
+
+// carryOut asks for the drill, follows it, and withdraws what it asked for.
+func (a *acting) carryOut(ctx context.Context, c *cluster.Client, q *api.FenceRequest, timeout time.Duration) error {
+	q, err := c.Ask(ctx, q, cluster.DryRunNone)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
 }
 
 // drillRequest is the FenceRequest of a drill, with words for what it will do.
