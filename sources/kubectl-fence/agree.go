@@ -111,13 +111,15 @@ func (a *acting) change(ctx context.Context, c *cluster.Client, ch act.Change, t
 	return a.answered(ctx, c, ch)
 }
 
-// answered waits for what nodefence says to a request.
+// answered waits for what nodefence says to a request. A person's word that was taken up may still not
+// be believed: there the answer that follows is waited for too.
 func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change) error {
 	if ch.Asks == "" || a.wait <= 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.wait)
 	defer cancel()
+	var taken *api.RequestAnswer
 	for {
 		f, err := c.Fence(ctx, ch.Name)
 		if cluster.Absent(err) {
@@ -126,10 +128,15 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 		}
 		if err == nil {
 			if r := f.Status.Answer(ch.Asks); r != nil && r.At.Equal(&ch.At) {
-				return a.tellAnswer(r)
+				if taken = r; ch.Asks != api.AskedConfirmOff || r.Result != api.Accepted {
+					return a.tellAnswer(r)
+				}
 			}
 		}
 		if ctx.Err() != nil || a.sleep(ctx) != nil {
+			if taken != nil {
+				return a.tellAnswer(taken)
+			}
 			fmt.Fprintf(a.ErrOut, "nodefence has not answered within %s: kubectl fence why %s\n", a.wait, ch.Name)
 			return nil
 		}
