@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // RequestFence asks for the fence of its subject. A user's own event types may ask too, if
@@ -28,6 +30,8 @@ type Request struct {
 	// Token belongs to the Kubernetes user or service account that asks. It is issued for
 	// the Audience of this one event.
 	Token string `json:"token,omitempty"`
+	// Drain is Skip to have the node not drained; empty or IfReady for what its policy says.
+	Drain string `json:"drain,omitempty"`
 	// FenceRequest names the object that asks. The gate reads it, and believes only what it reads.
 	FenceRequest *ObjectReference `json:"fenceRequest,omitempty"`
 }
@@ -76,7 +80,13 @@ func ReadRequest(e event.Event) (Request, error) {
 		if e.Type() != RequestFence {
 			return Request{}, nil
 		}
-		return r, fmt.Errorf("data: want a JSON object with node, reason and token, or fenceRequest, all optional: %w", err)
+		return r, fmt.Errorf("data: want a JSON object with node, reason, drain and token, or fenceRequest, all optional: %w", err)
+	}
+	switch {
+	case e.Type() != RequestFence:
+		r.Drain = "" // it may mean something else there
+	case r.Drain != "" && r.Drain != string(api.DrainIfReady) && r.Drain != string(api.DrainSkip):
+		return r, fmt.Errorf("data.drain: %.80q, write %s or %s, or leave it out", r.Drain, api.DrainIfReady, api.DrainSkip)
 	}
 	return r, nil
 }

@@ -69,7 +69,7 @@ func carries(typ string) (required, optional []string) {
 	case FenceRequestChanged:
 		return []string{"node", "namespace", "name", "uid"}, nil
 	case RequestFence: // the subject may name the node
-		return nil, []string{"node", "reason", "token", "fenceRequest"}
+		return nil, []string{"node", "reason", "token", "drain", "fenceRequest"}
 	}
 	// phases
 	return []string{"node", "fence", "fenceNumber", "phase", "due"}, []string{"nodeUID", "reason", "message"}

@@ -26,7 +26,7 @@ import (
 const Name = "cleanup"
 
 // Phases that belong to the function.
-var Phases = []api.Phase{api.Releasing}
+var Phases = []api.Phase{api.Draining, api.Releasing}
 
 // Cleaner is the function.
 type Cleaner struct {
@@ -59,6 +59,10 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
+	case fence.Isolate:
+		return c.Client.Isolate(ctx, node, uid, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+	case fence.Evict:
+		return c.drain(ctx, f, seen)
 	case fence.MarkNotReady:
 		return c.Client.SetReadyUnknown(ctx, node, uid, seen.Node.Version)
 	case fence.ClearOutOfService:

@@ -174,14 +174,14 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 			return nil
 		}
 		held, err := m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
-		if err == nil && held && m.late {
-			held, err = false, m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
+		if err == nil && held != "" && m.late {
+			held, err = "", m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
 		}
 		if err != nil {
 			return err
 		}
-		if held {
-			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and its PodDisruptionBudget holds it (%s)", p.Namespace, p.Name, m.words))
+		if held != "" {
+			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and its PodDisruptionBudget holds it: %s (%s)", p.Namespace, p.Name, held, m.words))
 			continue
 		}
 		m.left--

@@ -148,7 +148,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 		"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: pods}),
 	})
 	var seen observed.Look
-	if err := g.reserve(t.Context(), &f, &seen); err != nil {
+	if err := g.ask(t.Context(), &f, &seen, false); err != nil {
 		t.Fatal(err)
 	}
 	if seen.Verdict == nil {

@@ -105,7 +105,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 	} else if refused, err := g.authority(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
 		return nil, refused, err
 	}
-	r.Reason = clip.To(longestReason, words)
+	r.Reason, r.Drain = clip.To(longestReason, words), api.DrainWish(body.Drain)
 	return r, nil, nil
 }
 

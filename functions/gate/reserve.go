@@ -17,10 +17,11 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// reserve asks for a slot, together with whoever asks beside it. Other programs that remediate this
-// node are kept away first: a reservation counts as soon as it is written, whoever goes on with it.
-// If this process dies between the two, they are kept away for nothing until the Lease runs out.
-func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *observed.Look) (err error) {
+// ask asks for a slot, or whether the node may be drained, together with whoever asks beside it. Other
+// programs that remediate this node are kept away first: a yes counts as soon as it is written, whoever
+// goes on with it. If this process dies between the two, they are kept away for nothing until the Lease
+// runs out.
+func (g *Gate) ask(ctx context.Context, f *api.NodeFence, seen *observed.Look, drain bool) (err error) {
 	if seen.Verdict, err = g.Remediation.Take(ctx, f); seen.Verdict != nil || err != nil {
 		return err
 	}
@@ -28,20 +29,23 @@ func (g *Gate) reserve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 	if slots == nil {
 		slots = &Slots{}
 	}
-	if seen.Verdict, err = slots.ask(ctx, f, seen.Node, g.commit); seen.Verdict != nil {
+	if seen.Verdict, err = slots.ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, drain: drain}, g.commit); seen.Verdict != nil {
 		g.letOthers(ctx, f)
 	}
 	return err
 }
 
 // letOthers gives the Lease back that keeps others away, unless another invocation has reserved a slot
-// for this fence meanwhile. If that fails, the Lease runs out by itself.
+// for this fence meanwhile, or its node drains. If that fails, the Lease runs out by itself.
 func (g *Gate) letOthers(ctx context.Context, f *api.NodeFence) {
 	if g.Remediation == nil {
 		return
 	}
 	led, err := g.Client.Anew().Ledger(ctx)
-	if err == nil && !slices.ContainsFunc(led.Status.Reservations, func(r api.Reservation) bool { return r.FenceUID == f.UID }) {
+	has := func(all []api.Reservation) bool {
+		return slices.ContainsFunc(all, func(r api.Reservation) bool { return r.FenceUID == f.UID })
+	}
+	if err == nil && !has(led.Status.Reservations) && !has(led.Status.Draining) {
 		err = g.Remediation.GiveBack(ctx, f.Spec.NodeName)
 	}
 	if err != nil {
@@ -117,7 +121,7 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 		}
 		c, err := world.At(after).Picture(ctx, a.fence, a.node, beside)
 		if err == nil {
-			a.verdict = admission.Admit(a.fence, c, after, now)
+			a.verdict = admits(a)(a.fence, c, after, now)
 		}
 		return err
 	})
@@ -126,6 +130,14 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 		return led
 	}
 	return after
+}
+
+// admits is what decides on what is asked for.
+func admits(a *asker) func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict {
+	if a.drain {
+		return admission.AdmitDrain
+	}
+	return admission.Admit
 }
 
 // fencesOf are the fences that ask in the same batch as this one.

@@ -36,6 +36,8 @@ type asker struct {
 	// fence is a copy: its caller may go before the batch ends.
 	fence *api.NodeFence
 	node  observed.Node
+	// drain asks whether its node may be drained, and for no slot.
+	drain bool
 	// batch is the one that this fence is in; nil while it waits for one.
 	batch *batch
 
@@ -70,8 +72,9 @@ type commit func(ctx context.Context, all []*asker) (conflict bool)
 // ask waits until a batch has answered. A caller whose context ends leaves: if its batch is
 // under way, its slot may be reserved all the same, as by a gate that dies after its write,
 // and is dropped if its fence does not go on (S14).
-func (s *Slots) ask(ctx context.Context, f *api.NodeFence, node observed.Node, with commit) (*observed.Verdict, error) {
-	a := &asker{ctx: ctx, fence: f.DeepCopy(), node: node, done: make(chan struct{})}
+func (s *Slots) ask(ctx context.Context, who asker, with commit) (*observed.Verdict, error) {
+	a := &who
+	a.ctx, a.done = ctx, make(chan struct{})
 	s.mu.Lock()
 	s.waiting = append(s.waiting, a)
 	if !s.serving {

@@ -76,7 +76,7 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			st, act := fence.Decide(f, seen, now)
 			why, words := st.Reason, st.Message
 			if act == fence.Reserve {
-				if err := g.reserve(t.Context(), f, &seen); err != nil {
+				if err := g.ask(t.Context(), f, &seen, false); err != nil {
 					t.Fatal(err)
 				}
 				if why, words = "", ""; seen.Verdict != nil {

@@ -58,8 +58,12 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 		return g.resolve(ctx, f, seen)
 	case fence.Check:
 		return g.check(ctx, f, seen)
+	case fence.AskDrain:
+		err := g.ask(ctx, f, seen, true)
+		seen.MayDrain = err == nil && seen.Verdict == nil
+		return err
 	case fence.Reserve:
-		return g.reserve(ctx, f, seen)
+		return g.ask(ctx, f, seen, false)
 	}
 	return fmt.Errorf("the gate can't %s", a)
 }

@@ -21,12 +21,28 @@ func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obse
 	return nil
 }
 
+// AdmitDrain asks all that Admit asks, and whether one more node may drain. It reserves no slot: what
+// it writes is that the node drains, so that another who asks counts it. That is as exact as the
+// slots are: the two are one atomic step.
+func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum, roomToDrain); v != nil {
+		return v
+	}
+	r := reservation(f, c, now)
+	l.Status.Draining = put(l.Status.Draining, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
+	if underWayOf(l.Status.UnderWay, f) == nil {
+		place(l, f, c, nil)
+	}
+	return nil
+}
+
 type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
 // refused is why a fence may not begin now; nil if it may. The ledger is brought to what
 // is so, and storms begin and end on it.
 func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {
 	rebuild(l, c, now)
+	rebuildDraining(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
 	if v := heldForAll(l, now); v != nil {
@@ -100,7 +116,7 @@ func forgetGivenBack(l *api.FenceLedger, f *api.NodeFence) {
 }
 
 func reserve(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) {
-	r := api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c), FenceVersion: f.ResourceVersion}
+	r := reservation(f, c, now)
 	l.Status.Reservations = put(l.Status.Reservations, r, func(old api.Reservation) bool { return old.NodeName == r.NodeName })
 	if underWayOf(l.Status.UnderWay, f) == nil {
 		place(l, f, c, nil)

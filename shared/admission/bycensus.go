@@ -214,6 +214,8 @@ func fenceOf(c *api.CountedFence) api.NodeFence {
 			st.Release.StartedAt = &api.Time{}
 		case api.FenceRestarted:
 			st.Restarts = 1
+		case api.FenceDrained:
+			st.Drain = &api.DrainRecord{}
 		case api.FenceServed:
 			st.CutOrReleased = true
 		case api.FenceAsked:

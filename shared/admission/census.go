@@ -206,6 +206,7 @@ func marksOf(f *api.NodeFence) (all []api.FenceMark) {
 		{api.FenceSwitchedByUs, st.Power.SwitchedByUs},
 		{api.FenceReleasing, st.Release.StartedAt != nil},
 		{api.FenceRestarted, st.Restarts > 0},
+		{api.FenceDrained, drained(st)},
 		{api.FenceServed, facts.Served(st)},
 		{api.FenceAsked, st.Decision.Trigger.Asked()},
 		{api.FenceWithoutNode, st.Decision.NodeUID == ""},

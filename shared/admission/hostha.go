@@ -87,7 +87,7 @@ func begunState(st *api.NodeFenceStatus) api.HostHA {
 	switch st.Phase {
 	case api.Probing:
 		return api.HostHAChecking // its device is asked, and nothing is done to it
-	case api.Isolating, api.Fencing, api.Releasing:
+	case api.Draining, api.Isolating, api.Fencing, api.Releasing:
 		return api.HostHAFencing
 	case api.Fenced:
 		return api.HostHAFenced

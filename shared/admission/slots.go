@@ -82,7 +82,7 @@ func room(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observe
 	}
 	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
-			if v := roomFor(f, s, c, l); v != nil {
+			if v := roomFor(f, s, c, l.Status.Reservations, "fences are running"); v != nil {
 				return v
 			}
 		}
@@ -109,17 +109,62 @@ func fits(f *api.NodeFence, l *api.FenceLedger) *observed.Verdict {
 	return nil
 }
 
-func roomFor(f *api.NodeFence, s scope, c Picture, l *api.FenceLedger) *observed.Verdict {
+func roomFor(f *api.NodeFence, s scope, c Picture, all []api.Reservation, what string) *observed.Verdict {
 	used, domain := 0, c.domain(s, f.Spec.NodeName)
-	for _, r := range l.Status.Reservations {
+	for _, r := range all {
 		if r.NodeName != f.Spec.NodeName && takesRoom(s, domain, r, c) {
 			used++
 		}
 	}
 	if most := max(1, int(s.maxConcurrent)); used >= most {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d fences are running, %smaxConcurrent is %d", facts.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, s.field, most), askConcurrent)
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d %s, %smaxConcurrent is %d", facts.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, what, s.field, most), askConcurrent)
 	}
 	return nil
+}
+
+// roomToDrain: no policy may have more nodes drain at once than it has slots, in all and in a domain.
+func roomToDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
+	all := l.Status.Draining
+	if _, has := reservationOf(all, f); !has && len(all) >= maxSlots {
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%d nodes drain in the whole cluster, and no more may", len(all)), askConcurrent)
+	}
+	for _, lim := range f.Status.Decision.Limits {
+		for _, s := range scopes(lim) {
+			if v := roomFor(f, s, c, all, "nodes drain"); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// rebuildDraining drops what the ledger says of fences that drain no more, and puts back those that
+// it has lost. A fence that was let drain a moment ago may be about to: one that is seen Pending
+// counts for as long as a reservation does.
+func rebuildDraining(l *api.FenceLedger, c Picture, now time.Time) {
+	old, seen, asOf := l.Status.Draining, map[string]bool{}, now
+	if !c.AsOf.IsZero() {
+		asOf = c.AsOf
+	}
+	kept := func(r api.Reservation) bool { return asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart }
+	l.Status.Draining = nil
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		seen[f.Spec.NodeName] = true
+		r, found := reservationOf(old, f)
+		drains, waits := f.CurrentPhase() == api.Draining, f.CurrentPhase() == api.Pending
+		if drains && !found {
+			r, found = reservation(f, c, now), true
+		}
+		if found && (drains || waits && kept(r)) {
+			l.Status.Draining = append(l.Status.Draining, r)
+		}
+	}
+	for _, r := range old {
+		if !seen[r.NodeName] && kept(r) {
+			l.Status.Draining = append(l.Status.Draining, r) // its record is newer than the picture
+		}
+	}
 }
 
 // rate: no policy may begin more fences in its time than it allows.
@@ -145,6 +190,11 @@ func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obser
 		}
 	}
 	return roomToNote(f, l, now)
+}
+
+// reservation is one for this fence, made now.
+func reservation(f *api.NodeFence, c Picture, now time.Time) api.Reservation {
+	return api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c), FenceVersion: f.ResourceVersion}
 }
 
 func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {

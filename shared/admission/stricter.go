@@ -61,6 +61,9 @@ func asksMore(was, is api.ResolvedPolicy) string {
 	if is.Settings.StorageCheck != nil && was.Settings.StorageCheck == nil {
 		return "storageCheck"
 	}
+	if what := waitsMore(was.Settings.Drain, is.Settings.Drain); what != "" {
+		return what
+	}
 	if is.Settings.Isolation.PowerDelay.Duration > was.Settings.Isolation.PowerDelay.Duration {
 		return "isolation.powerDelay"
 	}
@@ -75,6 +78,18 @@ func asksMore(was, is api.ResolvedPolicy) string {
 		if i < 0 || is.Settings.UnhealthyConditions[i].Duration.Duration > c.Duration.Duration {
 			return "unhealthyConditions"
 		}
+	}
+	return ""
+}
+
+// waitsMore is what of a drain takes longer, or may end a fence that went on before.
+func waitsMore(was, is api.DrainSettings) string {
+	switch {
+	case was.OnTimeout == "": // resolved by a nodefence that drains nothing
+	case is.Timeout.Duration > was.Timeout.Duration:
+		return "drain.timeout"
+	case is.Timeout.Duration > 0 && is.OnTimeout == api.DrainThenGiveUp && was.OnTimeout != api.DrainThenGiveUp:
+		return "drain.onTimeout"
 	}
 	return ""
 }

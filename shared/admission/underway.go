@@ -17,13 +17,19 @@ import (
 // anew since, and wait for another one.
 func underWay(f *api.NodeFence, l *api.FenceLedger) bool {
 	st := &f.Status
-	again := st.Restarts > 0 || st.Begun()
+	again := st.Restarts > 0 || st.Begun() || drained(st)
 	return acts(f, l) || f.Open() && again
+}
+
+// drained: its node gave its pods away, or some of them, and is not given back.
+func drained(st *api.NodeFenceStatus) bool {
+	return st.Drain != nil && st.Drain.Ended != api.DrainGivenUp
 }
 
 // acts: it does not wait for a slot now.
 func acts(f *api.NodeFence, l *api.FenceLedger) bool {
-	return f.Open() && (f.CurrentPhase() != api.Pending || ReservedAt(l, f) != nil)
+	_, drains := reservationOf(l.Status.Draining, f)
+	return f.Open() && (f.CurrentPhase() != api.Pending || drains || ReservedAt(l, f) != nil)
 }
 
 // placeUnderWay says of each such fence what its node counts for, and drops what was

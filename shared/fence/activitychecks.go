@@ -82,10 +82,10 @@ func (d *decision) checking() outcome {
 		}
 	}
 	if wait := p.Interval.Duration - d.Since(a.EndedAt); a.StartedAt == nil && wait > 0 && !observed.Ahead(a.EndedAt.Time, d.Now) {
-		d.stay(api.CheckingActivity, roundWords(p, a)+"; "+a.Saw, 0)
+		d.stay(api.CheckingActivity, d.RoundWords()+"; "+a.Saw, 0)
 		return d.waitUntil(d.Now.Add(wait))
 	}
-	if _, last := unread(&a.CheckRound); last {
+	if _, last := a.CheckRound.Unread(facts.DeviceSuffix); last {
 		return d.toDevice()
 	}
 	return d.ask(&a.CheckRound, "asking whether the node is active")
@@ -128,7 +128,7 @@ func (d *decision) weigh(p *api.ActivitySettings, a *api.ActivityRecord) {
 		switch {
 		case answer == api.AnswerNone && facts.Dead(p, a):
 			a.DegradedSince = nil
-			d.tell(api.NoActivity, roundWords(p, a)+", and the Lease stands still: the node counts as dead; "+what)
+			d.tell(api.NoActivity, d.RoundWords()+", and the Lease stands still: the node counts as dead; "+what)
 		case a.Done >= p.Rounds:
 			a.Saw = fmt.Sprintf("%d of %d rounds failed, and %d count as dead", a.Failed, p.Rounds, p.FailedRounds)
 			d.degrade(a)
@@ -151,10 +151,10 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 // for too long and the policy says how it goes on.
 func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outcome {
 	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
-	since := aliveSince(a)
+	since := d.AliveSince()
 	switch {
 	case !over.After(d.Now):
-		return d.awaitApproval(tooLong(p, a))
+		return d.awaitApproval(d.TooLong())
 	case !again.After(d.Now):
 		a.Degraded = false
 		d.tell(api.CheckingActivity, since+"; suspected again")
@@ -165,28 +165,6 @@ func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outc
 		again = over
 	}
 	return d.waitUntil(again)
-}
-
-func aliveSince(a *api.ActivityRecord) string {
-	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
-}
-
-func tooLong(p *api.ActivitySettings, a *api.ActivityRecord) string {
-	return aliveSince(a) + ", which is longer than " + p.AliveTimeout.Duration.String() + ": "
-}
-
-// though says of a fence that begins that the node was seen alive, and is fenced for
-// that all the same; empty of any other (S28).
-func (d *decision) though() string {
-	p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks
-	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.Since(a.DegradedSince) < p.AliveTimeout.Duration {
-		return ""
-	}
-	return "; " + tooLong(p, a) + "going on, as the policy says (activityChecks.onAliveTimeout)"
-}
-
-func roundWords(p *api.ActivitySettings, a *api.ActivityRecord) string {
-	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
 }
 
 // storageDown asks the policy's storageCheck, and holds while it says that the

@@ -71,6 +71,8 @@ func (d *decision) byPhase() outcome {
 	switch d.Record.Phase {
 	case api.Pending:
 		return d.pending()
+	case api.Draining:
+		return d.draining()
 	case api.Probing:
 		return d.probing()
 	case api.Isolating:
@@ -143,7 +145,7 @@ func (d *decision) noteIsolated() {
 		p.IsolatedAt = nil
 	case p.IsolatedAt != nil && p.IsolatedAt.After(d.Now):
 		p.IsolatedAt = d.At(0) // the API server's clock was set back (S30)
-	case d.Seen.Node.Taint && p.IsolatedAt == nil && d.Decision.Settings.Isolation.PowerDelay.Duration > 0:
+	case d.Seen.Node.Taint && p.IsolatedAt == nil && !d.DrainGoesOn() && d.Decision.Settings.Isolation.PowerDelay.Duration > 0:
 		p.IsolatedAt = d.At(0)
 	}
 }

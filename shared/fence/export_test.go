@@ -3,8 +3,3 @@ package fence
 // What the tests of this package hold to its promises and nobody else needs.
 
 const DumpApart = dumpApart
-
-var (
-	Lead = lead
-	Why  = why
-)

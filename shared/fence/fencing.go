@@ -134,14 +134,14 @@ func (d *decision) seenOff(r *api.Read) outcome {
 			p.LeaseFresh = d.LeaseFresh()
 		}
 		p.FirstOff = r.DeepCopy()
-		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.settleTime().String())
-		return d.power().wait(d.settleTime())
+		d.tell(api.MachineReadOff, "the machine reads off; looking again in "+d.SettleTime().String())
+		return d.power().wait(d.SettleTime())
 	}
 	if d.LeaseMovedSince(p.FirstOff.At) {
 		p.FirstOff = nil
 		return d.retry(api.SignOfLife, "the device says off, and the node's Lease moves")
 	}
-	if left := d.power().untilSecond(d.settleTime()); left > 0 {
+	if left := d.power().untilSecond(d.SettleTime()); left > 0 {
 		return d.power().wait(left)
 	}
 	first := p.FirstOff

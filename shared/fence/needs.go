@@ -28,6 +28,8 @@ type Needed struct {
 	Excluded bool
 	// Dump is what is heard of the machine's memory dump.
 	Dump bool
+	// Draining is what of the node's work has still to leave it. The Node is looked at after it.
+	Draining bool
 	// Left is what of the node is still to be released. The Node is looked at after it.
 	Left bool
 	// Anew: power or access may be cut, or a Machine deleted, by what is seen next. So it is
@@ -42,14 +44,14 @@ func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 	switch f.CurrentPhase() {
 	case api.Pending:
 		return Needed{Lease: true, Brakes: true, Deletion: !begun, Excluded: f.Status.Decision.Trigger.Missing(), Dump: dump}
+	case api.Draining:
+		return Needed{Draining: true, Lease: true, Brakes: true}
 	case api.Probing:
 		return Needed{Lease: true, Brakes: true, Deletion: !begun, Dump: dump}
 	case api.Isolating:
 		return needsToIsolate(f, seen, dump)
 	case api.Fencing:
-		off := maySwitchOff(f) || seen.HandsOver && reads(f) || seen.NotMade()
-		stops := brakesStop(f) || seen.NotMade()
-		return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
+		return needsToFence(f, seen, begun, dump)
 	case api.Releasing:
 		p := f.Status.Proof
 		return Needed{Left: true, Lease: true, Brakes: !begun || p != nil && !p.Type.Ages(), Dump: dump && facts.ByDump(f)}
@@ -66,6 +68,12 @@ func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
 		Brakes: true, Recount: cut, Anew: cut,
 		Dump: dump && (proves || len(f.Status.Decision.Isolation()) > 0),
 	}
+}
+
+func needsToFence(f *api.NodeFence, seen *observed.Look, begun, dump bool) Needed {
+	off := maySwitchOff(f) || seen.HandsOver && reads(f) || seen.NotMade()
+	stops := brakesStop(f) || seen.NotMade()
+	return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
 }
 
 // LeaseOf tells whether the Lease is needed, the Node being as it was seen.

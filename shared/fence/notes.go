@@ -16,7 +16,7 @@ import (
 func (d *decision) noteWords() {
 	st := d.Record
 	switch c := d.Requests.ConfirmOff; st.Phase {
-	case api.Pending, api.Probing, api.Isolating, api.Fencing, api.Failed:
+	case api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Failed:
 		if d.ConfirmAsked() {
 			d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
 		}

@@ -72,7 +72,7 @@ func (d *decision) begin() {
 		d.opens("to be deleted: no fence was decided on")
 		return
 	}
-	d.opens(why(d.Decision) + ", " + facts.DecidingPolicy(d.Decision.ResolvedPolicy))
+	d.opens(d.OpenedFor() + ", " + facts.DecidingPolicy(d.Decision.ResolvedPolicy))
 }
 
 // kept are the last fences, and those before them whose cuts count still: fences that
@@ -87,25 +87,6 @@ func (d *decision) kept(past []api.PastFence) []api.PastFence {
 		return true
 	})
 	return past[max(0, len(past)-facts.MostPast):] // more than any limit lets a day have
-}
-
-// why a fence opened, in words.
-func why(dec *api.Decision) string {
-	t := dec.Trigger
-	since := " since " + t.Since.UTC().Format(time.RFC3339)
-	switch by := dec.Asker(); {
-	case t.Asked() && by != nil:
-		return asker(*by)
-	case t.NodeCondition != nil:
-		return t.NodeCondition.Type + "=" + t.NodeCondition.Status + since
-	case t.Suspicion():
-		return "its Lease stands still" + since
-	case t.Startup():
-		return "it was never Ready" + since
-	case t.Reason != "":
-		return t.Reason + ", seen" + since
-	}
-	return string(t.Type) + since
 }
 
 // hear keeps what people ask of this very fence, and refuses what is about another one: a
@@ -178,7 +159,7 @@ func undone(st *api.NodeFenceStatus) bool {
 // in its story (S28), and says what becomes of it.
 func Join(f *api.NodeFence, r api.AskedBy) string {
 	st, dec := &f.Status, &f.Status.Decision
-	words, told := "it joins the fence that is under way", asker(r)+", joins this fence"
+	words, told := "it joins the fence that is under way", r.Words()+", joins this fence"
 	r.Served = facts.Served(st)
 	if !r.Served && dec.Asker() == nil {
 		words, told = "it joins the fence that waits, which goes on as asked for", told+", which goes on as asked for"
@@ -204,16 +185,4 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 // Asked tells whether this open fence goes on because an event asks for it.
 func Asked(f *api.NodeFence, now time.Time) bool {
 	return facts.Requested(&f.Status.Decision, &f.Status, now)
-}
-
-// asker is who asked, why, and by which event.
-func asker(r api.AskedBy) string {
-	who := "source " + r.Source
-	if r.User != "" {
-		who = r.User
-	}
-	if r.Reason != "" {
-		who += " (" + r.Reason + ")"
-	}
-	return "asked for by " + who + ", event " + r.ID
 }

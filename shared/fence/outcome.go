@@ -18,9 +18,13 @@ const (
 	Resolve Action = "Resolve"
 	// Reserve a slot on the ledger. Owner: gate.
 	Reserve Action = "Reserve"
+	// AskDrain asks whether all that bounds a fence lets this one drain its node. Owner: gate.
+	AskDrain Action = "AskDrain"
+	// Evict asks pods of a node that lives to leave. Owner: cleanup.
+	Evict Action = "Evict"
 	// Check asks the checks of the round under way. Owner: gate.
 	Check Action = "Check"
-	// Isolate places taint and cordon. Owner: isolate.
+	// Isolate places taint and cordon. Owners: isolate, cleanup.
 	Isolate Action = "Isolate"
 	// Read, Off, On are the words with a device. Owner: power, and isolate for what
 	// the claim names of status.decision.devices.

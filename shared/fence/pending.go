@@ -14,7 +14,7 @@ import (
 func (d *decision) pending() outcome {
 	return first(d.ended, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
 		d.heldByPolicy, d.heldByNode, d.tooEarly, d.nothingToFenceBy, d.powerLater, d.checkActivity, d.heldByMode,
-		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.reserve)
+		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
@@ -33,7 +33,7 @@ func (d *decision) reserve() outcome {
 			return d.toProbe()
 		}
 		d.cutAnew()
-		d.enter(api.Isolating, api.Admitted, "within all limits"+d.though()+waived)
+		d.enter(api.Isolating, api.Admitted, "within all limits"+d.Though()+waived)
 		if d.Seen.HandsOver && !d.Missing() && !d.Seen.Node.Taint {
 			return d.mark()
 		}
@@ -42,7 +42,7 @@ func (d *decision) reserve() outcome {
 	if v := d.Seen.Verdict; v != nil {
 		return d.stay(v.Reason, v.Message, v.Again)
 	}
-	return d.askSlot()
+	return d.askGate(Reserve)
 }
 
 // holdUnmarked holds where nothing of ours is to stay on the node meanwhile.

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -112,26 +111,10 @@ func (d *decision) toProbe() outcome {
 // under a slot that is given back at once, of a machine on which nothing was placed. What it read is
 // an answer of its round and nothing else: no proof, and no reason for an Off.
 
-// unread is the check of the device that has not answered in the round under
-// way, and whether all others have.
-func unread(r *api.CheckRound) (check *api.CheckResult, last bool) {
-	last = r.StartedAt != nil
-	for i := range r.Results {
-		switch c := &r.Results[i]; {
-		case c.Answer != "":
-		case strings.HasSuffix(c.Check, facts.DeviceSuffix):
-			check = c
-		default:
-			last = false
-		}
-	}
-	return check, last && check != nil
-}
-
 // spareDevice leaves the machine alone where the round is decided without it, and
 // in a dry run, which talks to no device.
 func (d *decision) spareDevice(r *api.CheckRound) {
-	c, last := unread(r)
+	c, last := r.Unread(facts.DeviceSuffix)
 	if !last {
 		return
 	}
@@ -156,7 +139,7 @@ func (d *decision) noteDevice() {
 	if !d.Reading() || !d.Lost && !d.JustRead() {
 		return
 	}
-	c, _ := unread(&a.CheckRound)
+	c, _ := a.CheckRound.Unread(facts.DeviceSuffix)
 	if c == nil {
 		return
 	}
@@ -188,7 +171,7 @@ func (d *decision) toDevice() outcome {
 	if v := d.Seen.Verdict; v != nil {
 		return d.stay(v.Reason, v.Message, v.Again)
 	}
-	return d.askSlot()
+	return d.askGate(Reserve)
 }
 
 // readAsCheck reads the machine once for the round under way, and gives round and slot back.
@@ -197,11 +180,11 @@ func (d *decision) readAsCheck() outcome {
 		return goOn
 	}
 	a := d.Record.ActivityChecks
-	if _, last := unread(&a.CheckRound); last {
+	if _, last := a.CheckRound.Unread(facts.DeviceSuffix); last {
 		return d.power().next(false, nil, nil)
 	}
 	d.Record.Retries = 0
 	d.Record.Power.LastRead, d.Record.Power.FirstOff = nil, nil // the fence reads for itself
 	d.giveBack()
-	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+roundWords(d.Decision.Settings.ActivityChecks, a))
+	return d.enter(api.Pending, api.CheckingActivity, "the machine was read: "+d.RoundWords())
 }

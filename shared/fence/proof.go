@@ -40,30 +40,6 @@ func (d *decision) newProof(kind api.ProofKind) *api.Proof {
 	return p
 }
 
-// settleTime is the time between the two reads: where the Lease was fresh when the
-// power went, a whole renewal and a margin, in which it must not move; and after our own
-// Off the device's lead (S5).
-func (d *decision) settleTime() time.Duration {
-	settle := facts.Settle
-	if d.Record.Power.LeaseFresh {
-		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
-	}
-	if d.Record.Power.SwitchedByUs && d.Record.Release.StartedAt == nil { // from there it was proven off once
-		settle = max(settle, lead(d.Binding()))
-	}
-	return settle
-}
-
-// lead is how long the device may read off before the machine is off. It is counted from
-// the first read of off: when it began to say so is known to nobody. A binding of an older
-// nodefence does not say.
-func lead(b *api.Binding) time.Duration {
-	if b == nil || b.Lead == nil {
-		return facts.DefaultLead
-	}
-	return b.Lead.Duration
-}
-
 // signOfLife names what contradicts the proof, if anything (S3).
 func (d *decision) signOfLife() string {
 	p, r := d.Record.Proof, d.Record.Release
@@ -135,7 +111,7 @@ func (d *decision) proveOff(first, last *api.Read) {
 // onlyRemembered: so long before the second read the first one may have stood in a backup.
 // Two reads make a proof, not one and a memory (S1, S16).
 func (d *decision) onlyRemembered(first, last *api.Read) bool {
-	return last.At.Sub(first.At.Time) > max(facts.DecisionValidity, 2*d.settleTime())
+	return last.At.Sub(first.At.Time) > max(facts.DecisionValidity, 2*d.SettleTime())
 }
 
 // proveByWord is of a person's word, about the boot that is seen now if none was seen before.

@@ -101,7 +101,7 @@ func (d *decision) undo(mine bool) outcome {
 		return d.carryOut(DropFinalizer)
 	}
 	d.Record.Placed = api.Placed{}
-	return d.enter(api.Finished, d.Record.Outcome, facts.Outcomes[d.Record.Outcome])
+	return d.enter(api.Finished, d.Record.Outcome, d.EndWords())
 }
 
 // Under recovery.uncordon: Manual a node that was fenced is not given back because it is healthy:

@@ -28,13 +28,13 @@ func (d *decision) outdated() outcome {
 	return d.enter(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
 }
 
-// askSlot asks for a slot, once the devices were resolved anew: as long as there is none,
-// nothing of their configuration is frozen either.
-func (d *decision) askSlot() outcome {
+// askGate asks for a slot, or whether a node may be drained, once the devices were resolved anew:
+// as long as there is no slot, nothing of their configuration is frozen either.
+func (d *decision) askGate(a Action) outcome {
 	if !d.Seen.Resolved && d.Decision.Settings.Action.Reads() && !d.MachineWithoutNode() && !d.ConfirmAsked() {
 		return d.carryOut(Resolve)
 	}
-	return d.carryOut(Reserve)
+	return d.carryOut(a)
 }
 
 // holdRefused waits without a slot for each device that this fence can't do without.

@@ -10,6 +10,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -61,8 +62,8 @@ func TestWhyAFenceOpened(t *testing.T) {
 		"Ready=Unknown " + since:                               {Trigger: api.Trigger{Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: "Ready", Status: "Unknown"}}, AskedBy: []api.AskedBy{request("1", fencetest.Start)}},
 		"asked for by node problem Hung (TaskHung), event r/1": {Trigger: api.Trigger{Type: api.TriggerProblem}, AskedBy: []api.AskedBy{{ID: "r/1", User: "node problem Hung", Reason: "TaskHung"}}},
 	} {
-		if dec.Trigger.Since = at; fence.Why(&dec) != want {
-			t.Errorf("%q, want %q", fence.Why(&dec), want)
+		if dec.Trigger.Since = at; (&facts.Facts{Decision: &dec}).OpenedFor() != want {
+			t.Errorf("%q, want %q", (&facts.Facts{Decision: &dec}).OpenedFor(), want)
 		}
 	}
 }

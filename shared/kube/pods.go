@@ -1,7 +1,9 @@
 package kube
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,9 +70,9 @@ func (c *Client) ForceDeletePod(ctx context.Context, namespace, name string, uid
 	return c.deleteObject(ctx, podPath(namespace, name), forcedDeletionOf(uid))
 }
 
-// EvictPod evicts exactly this pod, with its own grace period. held says that its disruption
-// budget does not let it go now.
-func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types.UID) (held bool, err error) {
+// EvictPod evicts exactly this pod, with its own grace period. held says in words why it may not go
+// now: which disruption budget does not let it; empty if it goes, or is gone.
+func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types.UID) (held string, err error) {
 	return c.evict(ctx, namespace, name, deletionOf(uid))
 }
 
@@ -81,7 +83,7 @@ func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid 
 	return err
 }
 
-func (c *Client) evict(ctx context.Context, namespace, name string, o *metav1.DeleteOptions) (held bool, err error) {
+func (c *Client) evict(ctx context.Context, namespace, name string, o *metav1.DeleteOptions) (held string, err error) {
 	// The client's own retries would wait out the answer "try again in 10 s".
 	err = c.rest.Post().AbsPath(podPath(namespace, name) + "/eviction").MaxRetries(0).
 		Body(&policyv1.Eviction{
@@ -90,12 +92,25 @@ func (c *Client) evict(ctx context.Context, namespace, name string, o *metav1.De
 			DeleteOptions: o,
 		}).Do(ctx).Error()
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return false, nil
+		return "", nil
 	}
 	if apierrors.IsTooManyRequests(err) {
-		return true, nil
+		return heldBy(err), nil
 	}
-	return false, err
+	return "", err
+}
+
+// heldBy is what the API server says of the disruption budget that holds a pod.
+func heldBy(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Type == policyv1.DisruptionBudgetCause && cause.Message != "" {
+				return cause.Message
+			}
+		}
+	}
+	return cmp.Or(err.Error(), "the API server says to try again later")
 }
 
 func podPath(namespace, name string) string {

@@ -39,6 +39,14 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			from = l.Client.Anew()
 		}
 	}
+	if need.Draining {
+		if seen.Draining, err = Draining(ctx, l.Client, f); err != nil {
+			return err
+		}
+		if len(seen.Draining.Evict) > 0 {
+			from = l.Client.Anew()
+		}
+	}
 	if err := together(ctx, from, f, need); err != nil {
 		return err
 	}

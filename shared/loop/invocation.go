@@ -29,6 +29,8 @@ type invocation struct {
 	verdict  *observed.Verdict
 	resolved bool
 	checked  *observed.Checked
+	mayDrain bool
+	evicted  *observed.Evicted
 	// cleared is the record's resourceVersion for which the out-of-service taint
 	// was removed last.
 	cleared string
@@ -118,7 +120,7 @@ func (inv *invocation) start() {
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
 	return observed.Look{
-		Me: inv.me, HandsOver: inv.Hands != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked,
+		Me: inv.me, HandsOver: inv.Hands != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, Evicted: inv.evicted,
 		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
@@ -185,6 +187,7 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observe
 	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
 	inv.Reporter.Decided(ctx, d)
 	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
+	inv.mayDrain, inv.evicted = seen.MayDrain, seen.Evicted
 	if answered(d.Action) {
 		inv.since = inv.Elapsed()
 	}

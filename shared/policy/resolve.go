@@ -85,6 +85,7 @@ func settings(p *api.FencePolicySpec) api.Settings {
 	s := api.Settings{
 		Action:         cmp.Or(p.Action, api.ActionWaitForOff), // not validated by the API server: take the most cautious value
 		Mode:           cmp.Or(p.Mode, api.ModeDryRun),
+		Drain:          p.Drain.Settings(),
 		Isolation:      p.Isolation.Settings(),
 		Power:          p.Power.Settings(),
 		Release:        p.Release.Settings(),

@@ -31,7 +31,7 @@ func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
 	}
 	want := map[string]string{
 		"node.unhealthy": "gate", "node.healthy": "gate", "node.problem": "gate", "internal.suspect": "gate", "pods.failing": "cleanup", "node.dumping": "gate", "internal.marked": "recover", "internal.check": "power", "internal.checkisolation": "isolate", "fence.pending": "gate", "request.fence": "gate", "fencerequest.changed": "request",
-		"fence.isolating": "isolate", "fence.restoring": "isolate", "fence.probing": "power", "fence.fencing": "power", "fence.poweringon": "power", "fence.releasing": "cleanup",
+		"fence.isolating": "isolate", "fence.restoring": "isolate", "fence.probing": "power", "fence.fencing": "power", "fence.poweringon": "power", "fence.draining": "cleanup", "fence.releasing": "cleanup",
 		"fence.recovering": "recover", "fence.fenced": "recover", "fence.failed": "recover",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "strings"
+
 // ActivityChecks asks witnesses besides the API server whether a lost node is really dead. They
 // are asked before anything is reserved or touched. The terms and numbers are those of
 // CloudStack's Host HA.
@@ -292,4 +294,20 @@ type ActivityRecord struct {
 	// degradedSince is when the node was first seen alive, without having counted as dead since.
 	// +optional
 	DegradedSince *Time `json:"degradedSince,omitempty"`
+}
+
+// Unread is the check with this ending of its name that has not answered in the round under way, and
+// whether all others have.
+func (r *CheckRound) Unread(ending string) (check *CheckResult, last bool) {
+	last = r.StartedAt != nil
+	for i := range r.Results {
+		switch c := &r.Results[i]; {
+		case c.Answer != "":
+		case strings.HasSuffix(c.Check, ending):
+			check = c
+		default:
+			last = false
+		}
+	}
+	return check, last && check != nil
 }

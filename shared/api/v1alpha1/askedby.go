@@ -29,6 +29,9 @@ type AskedBy struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// drain is Skip where the sender wants the node not to be drained.
+	// +optional
+	Drain DrainWish `json:"drain,omitempty"`
 	// joinedAt is when the gate accepted the event, to open the fence or to join it. Its age
 	// counts from here.
 	// +required
@@ -37,6 +40,18 @@ type AskedBy struct {
 	// answers it too, and it changes nothing.
 	// +optional
 	Served bool `json:"served,omitempty"`
+}
+
+// Words say who asked, why, and by which event.
+func (a *AskedBy) Words() string {
+	who := "source " + a.Source
+	if a.User != "" {
+		who = a.User
+	}
+	if a.Reason != "" {
+		who += " (" + a.Reason + ")"
+	}
+	return "asked for by " + who + ", event " + a.ID
 }
 
 // PastAskedBy is an event that asked for a fence that is over.
@@ -59,6 +74,17 @@ func (d *Decision) Asker() *AskedBy {
 	for i := range d.AskedBy {
 		if !d.AskedBy[i].Served {
 			return &d.AskedBy[i]
+		}
+	}
+	return nil
+}
+
+// SkipsDrain is who wants the node not to be drained; nil if nobody does who asked when nothing
+// was done yet.
+func (d *Decision) SkipsDrain() *AskedBy {
+	for i := range d.AskedBy {
+		if a := &d.AskedBy[i]; !a.Served && a.Drain == DrainSkip {
+			return a
 		}
 	}
 	return nil

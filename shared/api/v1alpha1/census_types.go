@@ -146,7 +146,7 @@ type CountedFence struct {
 }
 
 // FenceMark is one thing that is so of a fence.
-// +kubebuilder:validation:Enum=Awaited;SwitchedByUs;Releasing;Restarted;Served;Asked;WithoutNode;Deleted;Missing
+// +kubebuilder:validation:Enum=Awaited;SwitchedByUs;Releasing;Restarted;Served;Drained;Asked;WithoutNode;Deleted;Missing
 type FenceMark string
 
 // The marks.
@@ -159,6 +159,8 @@ const (
 	FenceReleasing FenceMark = "Releasing"
 	// FenceRestarted: its flow began again.
 	FenceRestarted FenceMark = "Restarted"
+	// FenceDrained: its node is drained, or was.
+	FenceDrained FenceMark = "Drained"
 	// FenceServed: something was cut or released.
 	FenceServed FenceMark = "Served"
 	// FenceAsked: somebody asked for it, or reported a problem.

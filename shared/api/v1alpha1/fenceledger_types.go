@@ -113,6 +113,14 @@ type FenceLedgerStatus struct {
 	// +listType=atomic
 	// +optional
 	UnderWay []UnderWay `json:"underWay,omitempty"`
+	// draining are the fences whose nodes drain, or were let drain a moment ago: limits.maxConcurrent
+	// bounds them as it does reservations. With 1024 of them no other node is drained, and its fence
+	// waits (TooManyConcurrent), so that this list, which takes 2048, is never full.
+	// +kubebuilder:validation:MaxItems=2048
+	// +listType=map
+	// +listMapKey=nodeName
+	// +optional
+	Draining []Reservation `json:"draining,omitempty"`
 	// leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`

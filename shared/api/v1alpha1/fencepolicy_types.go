@@ -49,6 +49,7 @@ type FencePolicy struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.release) && self.release.strategy == 'None') || self.action != 'PowerOff'",message="release.strategy None under action PowerOff would keep the work on a machine that stays off, and lose it for ever: write another strategy, or action Reboot"
 // +kubebuilder:validation:XValidation:rule="!has(self.power) || self.action in ['Reboot', 'PowerOff']",message="power says how a machine is switched off, and needs action Reboot or PowerOff: set one of these, or leave power out"
 // +kubebuilder:validation:XValidation:rule="!has(self.isolation) || !has(self.isolation.powerDelay) || self.action in ['Reboot', 'PowerOff']",message="isolation.powerDelay makes the power cut wait, and needs action Reboot or PowerOff: set one of these, or leave powerDelay out"
+// +kubebuilder:validation:XValidation:rule="!has(self.drain) || self.action in ['Reboot', 'PowerOff']",message="drain empties a node before its machine is cut, and needs action Reboot or PowerOff: set one of these, or leave drain out"
 // +kubebuilder:validation:XValidation:rule="!has(self.kdump) || self.action in ['Reboot', 'PowerOff']",message="kdump makes the power cut wait, and needs action Reboot or PowerOff: set one of these, or leave kdump out"
 // +kubebuilder:validation:XValidation:rule="!has(self.activityChecks) || !(self.action in ['Isolate', 'WaitForOff']) || !self.activityChecks.checks.exists(c, c.type == 'Device')",message="activityChecks.checks[].type Device needs action Reboot or PowerOff, as no other action switches a machine: set one of these, or leave that check out"
 // +kubebuilder:validation:XValidation:rule="!has(self.machines) || !has(self.machines.withoutNode) || self.machines.withoutNode != 'Delete' || self.action in ['PowerOff', 'Reboot']",message="machines.withoutNode Delete needs action Reboot or PowerOff, as no other action deletes anything: set one of these, or write withoutNode Report"
@@ -144,6 +145,10 @@ type FencePolicySpec struct {
 	// +kubebuilder:default=Reboot
 	// +optional
 	Action FenceAction `json:"action,omitempty"`
+	// drain is how a node that is Ready is emptied before its machine is cut; for 5m unless set.
+	// Only under action Reboot and PowerOff.
+	// +optional
+	Drain *Drain `json:"drain,omitempty"`
 	// isolation is how a node is isolated before its machine's power is cut.
 	// +optional
 	Isolation *Isolation `json:"isolation,omitempty"`

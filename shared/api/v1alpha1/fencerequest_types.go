@@ -51,6 +51,10 @@ type FenceRequestSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// drain is IfReady or Skip. IfReady, the default, drains a node that is Ready before its machine
+	// is cut, as its FencePolicy says (spec.drain). Skip cuts the machine without that.
+	// +optional
+	Drain DrainWish `json:"drain,omitempty"`
 	// requestedBy is your own name, as the API server knows you (kubectl auth whoami): at most 256
 	// letters. Unless set, the record of the fence names this object and its owner.
 	// +kubebuilder:validation:MinLength=1

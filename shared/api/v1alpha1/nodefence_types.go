@@ -141,6 +141,9 @@ type NodeFenceStatus struct {
 	// kdump is what this fence knows of the machine's dump.
 	// +optional
 	Kdump *KdumpRecord `json:"kdump,omitempty"`
+	// drain is how the node was drained, if it was Ready when its fence would have begun.
+	// +optional
+	Drain *DrainRecord `json:"drain,omitempty"`
 	// isolation is what each device that cuts the machine off was asked, and what it said.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map

@@ -3,13 +3,15 @@ package v1alpha1
 // Phase is where a fence stands. Each has one event, io.nodefence.fence.<phase,
 // lower case>.v1, and one function that owns it.
 //
-// +kubebuilder:validation:Enum=Pending;Probing;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
+// +kubebuilder:validation:Enum=Pending;Draining;Probing;Isolating;Fencing;Releasing;PoweringOn;Restoring;Recovering;Fenced;Failed;Finished
 type Phase string
 
 // The phases, in the order in which a fence goes through them.
 const (
 	// Pending waits for the policy's time, evidence, budget. Owner: gate.
 	Pending Phase = "Pending"
+	// Draining asks the pods of a node that still lives to leave, without a slot. Owner: cleanup.
+	Draining Phase = "Draining"
 	// Probing reads the machine's device once, and touches nothing: for a Lease that stands
 	// still, under an action that only waits for the machine to be off, or as an activity
 	// check. Owner: power.
@@ -38,7 +40,7 @@ const (
 )
 
 // Phases lists all phases in order.
-var Phases = []Phase{Pending, Probing, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
+var Phases = []Phase{Pending, Draining, Probing, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
 
 // Known tells whether this nodefence knows the phase (S21).
 func (p Phase) Known() bool {
@@ -58,12 +60,12 @@ func (p Phase) HoldsSlot() bool {
 }
 
 // LeadsToRelease tells whether a fence in this phase is on its way to releasing the work.
-func (p Phase) LeadsToRelease() bool { return p == Pending || p.HoldsSlot() }
+func (p Phase) LeadsToRelease() bool { return p == Pending || p == Draining || p.HoldsSlot() }
 
 // Step and Status are the words of the node-fencing proposal, derived from the phase.
 func (p Phase) Step() string {
 	switch p {
-	case Pending, Probing, Isolating:
+	case Pending, Draining, Probing, Isolating:
 		return "Isolation"
 	case Fencing, Releasing:
 		return "Power-Management"

@@ -80,6 +80,9 @@ type Settings struct {
 	// of etcd.
 	// +optional
 	ControlPlane ControlPlaneSetting `json:"controlPlane,omitzero"`
+	// drain is how a node that is Ready is emptied before its machine is cut.
+	// +optional
+	Drain DrainSettings `json:"drain,omitzero"`
 	// isolation is how the node is isolated before its machine's power is cut.
 	// +optional
 	Isolation IsolationSettings `json:"isolation,omitzero"`

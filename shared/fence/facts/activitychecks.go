@@ -103,3 +103,30 @@ func (d *Facts) Pace() time.Duration {
 	}
 	return min(max(ProbePoll, d.Since(d.Record.Lease.StillSince)/4), SlowRetry)
 }
+
+// AliveSince says since when the node is unhealthy and alive.
+func (d *Facts) AliveSince() string {
+	a := d.Record.ActivityChecks
+	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
+}
+
+// TooLong says that this is longer than the policy has it wait.
+func (d *Facts) TooLong() string {
+	return d.AliveSince() + ", which is longer than " + d.Decision.Settings.ActivityChecks.AliveTimeout.Duration.String() + ": "
+}
+
+// Though says of a fence that begins that the node was seen alive, and is fenced for
+// that all the same; empty of any other (S28).
+func (d *Facts) Though() string {
+	p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks
+	if p == nil || a == nil || !a.Degraded || p.OnAliveTimeout != api.AliveFence || d.Since(a.DegradedSince) < p.AliveTimeout.Duration {
+		return ""
+	}
+	return "; " + d.TooLong() + "going on, as the policy says (activityChecks.onAliveTimeout)"
+}
+
+// RoundWords say how far the rounds have come.
+func (d *Facts) RoundWords() string {
+	p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks
+	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
+}

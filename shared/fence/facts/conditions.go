@@ -142,7 +142,7 @@ func (d *Facts) saysSucceeded() says {
 }
 
 // inVain are the ends of a fence that was not carried out, though something was wrong.
-var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted}
+var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted, api.DrainTimedOut}
 
 func (d *Facts) over() bool { return d.Record.Phase == api.Finished }
 

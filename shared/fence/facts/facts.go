@@ -28,7 +28,7 @@ func (d *Facts) LeaseMovedSince(t api.Time) bool {
 
 // Requested: an event asked for this fence, and it is not served yet.
 func Requested(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	return dec.Asker() != nil && !st.CutOrReleased && !requestExpired(dec, now)
+	return dec.Asker() != nil && !st.CutOrReleased && !requestExpired(dec, st, now)
 }
 
 // AskedFor: an event asked for this fence, and it is not served yet.
@@ -38,8 +38,9 @@ func (d *Facts) AskedFor() bool { return Requested(d.Decision, d.Record, d.Now) 
 // (S17). Where a person approves, the time for that is the limit. One of a time that is
 // still to come is of unknown age, unless two API servers' clocks may lie so far apart: an
 // end is for good, and not for a difference of seconds.
-func requestExpired(dec *api.Decision, now time.Time) bool {
-	limit := api.RequestValidity
+// While the node is drained for it, its time does not run.
+func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
+	limit := api.RequestValidity + DrainTook(st, now)
 	if dec.Asker() == nil {
 		return false
 	}
@@ -63,7 +64,7 @@ func LastAsked(dec *api.Decision) (at time.Time) {
 
 // RequestOld: what was asked for is too old to be carried out (S17: nothing is carried out
 // late).
-func (d *Facts) RequestOld() bool { return requestExpired(d.Decision, d.Now) }
+func (d *Facts) RequestOld() bool { return requestExpired(d.Decision, d.Record, d.Now) }
 
 // ConfirmAsked: a person's word that the machine is off waits for an answer.
 func (d *Facts) ConfirmAsked() bool {

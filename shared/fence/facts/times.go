@@ -31,6 +31,8 @@ const (
 	StopTakes = 10 * time.Minute
 	// Poll lies between two looks at something that we wait to see.
 	Poll = time.Second
+	// DrainPoll lies between two tries to have pods leave, and two looks at those that are leaving.
+	DrainPoll = 3 * time.Second
 	// ProbePoll is the least time between two reads of a machine for which only its
 	// Lease speaks.
 	ProbePoll = 3 * time.Second

@@ -67,11 +67,21 @@ func (d *Facts) Said(reasons ...api.Reason) bool { return slices.Contains(reason
 // NoDeviceTouched is what such a fence says.
 const NoDeviceTouched = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
+// EndWords says how the fence ended.
+func (d *Facts) EndWords() string {
+	words := Outcomes[d.Record.Outcome]
+	if r := d.Record.Drain; d.Record.Outcome == api.DrainTimedOut && r != nil && r.Left != "" {
+		words += ": " + r.Left
+	}
+	return words
+}
+
 // Outcomes says each end in words.
 var Outcomes = map[api.Reason]string{
 	api.Recovered:           "the node is back, and nothing of ours is left on it",
 	api.HealedBeforeFence:   "the node healed, and nothing of ours is left on it",
 	api.Aborted:             "ended as asked, and nothing of ours is left on the node",
+	api.DrainTimedOut:       "its node could not be drained within the policy's time, and nothing was cut (drain.onTimeout: GiveUp); nothing of ours is left on it",
 	api.RequestExpired:      "the request grew old before it could be carried out; nothing of ours is left on the node",
 	api.RequestFailed:       "the fence that was asked for failed; the node is healthy, and nothing of ours is left on it",
 	api.PolicyDeleted:       "no policy selects the node any more, and nothing of ours is left on it",

@@ -42,6 +42,13 @@ type Look struct {
 	Cleared bool
 	// Dump is what is heard of the machine's memory dump; nil if nothing is.
 	Dump *Dump
+	// MayDrain: this invocation has just asked, and all that bounds a fence lets this one drain its
+	// node now. Nothing is reserved by that.
+	MayDrain bool
+	// Draining is what of the node's work has still to leave it; nil if not looked at.
+	Draining *Draining
+	// Evicted is what came of it that this invocation asked pods to leave; nil if it asked none.
+	Evicted *Evicted
 	// Left is what of the node is still to be released; nil if not looked at.
 	Left *Left
 	// Deleting: the NodeFence is being deleted, which asks for its end (S27).

@@ -66,6 +66,23 @@ func Delayed() fencetest.Given {
 	return s
 }
 
+// DrainTimeout is how long a node of Draining and GivesUp is drained.
+const DrainTimeout = 40 * time.Second
+
+// Draining is of a fence that somebody asks for, whose node is drained while it lives.
+func Draining() fencetest.Given {
+	s := Request()
+	s.Decision.Settings.Drain = api.DrainSettings{Timeout: metav1.Duration{Duration: DrainTimeout}, OnTimeout: api.DrainThenFence}
+	return s
+}
+
+// GivesUp is of one that is given up if its node is not empty in time.
+func GivesUp() fencetest.Given {
+	s := Draining()
+	s.Decision.Settings.Drain.OnTimeout = api.DrainThenGiveUp
+	return s
+}
+
 // Request is of a fence that an event asked for, whatever the node's health.
 func Request() fencetest.Given {
 	s := fencetest.Spec()

@@ -3,6 +3,21 @@ package twins
 // breaks names the promise that each broken Decide breaks. Another promise that it
 // breaks too does not count: that may be the walk's own fault.
 var breaks = map[string]string{
+	"drains before it has asked the limits":                            "S14, S15: no drain begins before all limits were asked",
+	"cuts a node that lives without a drain":                           "drain: a node that lives is drained before it is isolated for its cut",
+	"drains twice":                                                     "drain: a fence drains its node once",
+	"keeps an old slot while it drains":                                "S14: a drain gives back the slot of before",
+	"holds a slot while it drains":                                     "S14: a fence that drains holds no slot",
+	"drains on while a brake is on":                                    "S25: no pod is asked to leave while a brake is on",
+	"takes a short silence for a failure":                              "drain: it goes on until the node is empty, has failed, or its time is over",
+	"asks pods of a node that does not live to leave":                  "drain: pods of a node that does not live are not asked to leave",
+	"asks pods to leave before the node is isolated":                   "drain: no pod is asked to leave before the node takes no new one",
+	"asks pods to leave for ever":                                      "drain: no pod is asked to leave once its time is over",
+	"takes pods that nobody has looked at for gone":                    "drain: it goes on until the node is empty, has failed, or its time is over",
+	"takes pods that are leaving for gone":                             "drain: it goes on until the node is empty, has failed, or its time is over",
+	"cuts all the same what it has given up":                           "drain: a node that lives is not cut once its drain was given up",
+	"sleeps while the node drains":                                     "S19: a drain is looked at again within seconds",
+	"asks pods to leave without a save":                                "S8: that pods are asked to leave is saved first",
 	"acts on an old decision":                                          "S17: no first Off on an old decision",
 	"believes a dump against a moving Lease":                           "kdump: messages against a moving Lease hold nothing",
 	"believes a message of another node":                               "S1: messages of this node's dump arrive",

@@ -16,6 +16,10 @@ import (
 func strip(st *api.NodeFenceStatus) {
 	st.History, st.Past, st.Conditions, st.Message, st.Transitions = nil, nil, nil, "", 0
 	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.PodsLeft, st.Release.AttachmentsLeft = nil, 0, 0, 0, 0, 0
+	if st.Drain != nil {
+		st.Drain = st.Drain.DeepCopy()
+		st.Drain.Rounds, st.Drain.PodsLeft, st.Drain.Left = 0, 0, ""
+	}
 	st.Power.LastError, st.Power.OffError = "", ""
 	if st.ActivityChecks != nil {
 		st.ActivityChecks = st.ActivityChecks.DeepCopy()
@@ -86,6 +90,7 @@ func key(s *State) string {
 	k = append(k, s.holdKey()...)
 	k = append(k, s.manualKey()...)
 	k = append(k, s.delayedKey(age)...)
+	k = append(k, s.drainKey(age)...)
 	k = append(k, s.wentKey(age)...)
 	k = append(k, s.awaitedKey()...)
 	k = append(k, s.countedKey()...)

@@ -52,6 +52,7 @@ func waits(s *State) []time.Duration {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	all = append(all, lateReads(s)...)
+	all = append(all, drainWaits(s)...)
 	if s.spec.Decision.Asker() != nil && !s.st.CutOrReleased && (s.st.Phase == api.Pending || s.atDevice()) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
@@ -89,7 +90,7 @@ func bases(s *State, now time.Time) []observed.Look {
 	boots := []string{"a", "b"}
 	if climbed(s) || s.isHeld() && !s.isRestored() {
 		boots = boots[:1] // varied elsewhere, where the same lines decide
-	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
+	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Draining || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
 		boots = boots[:1] // the boot is not read here, or like in any other fence
 	}
 	for _, ready := range []string{"True", "Unknown"} {
@@ -140,6 +141,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	bareLooks(s, with)
 	holdLooks(s, now, with)
 	untainted(s, with)
+	drainLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -34,6 +34,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	checkGone(s, sh, f, seen, a, act, now, say)
 	checkBare(s, sh, f, seen, a, act, now, say)
 	w.checkHeld(s, sh, f, seen, a, act, now, say)
+	checkDrain(s, sh, f, seen, a, act, now, say)
 	checkDelayed(s, sh, a, act, now, say)
 	checkManual(s, f, seen, a, act, now, say)
 	checkWent(s, sh, f, seen, a, now, say)

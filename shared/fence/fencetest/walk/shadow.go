@@ -15,6 +15,7 @@ import (
 func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceStatus, now time.Time) shadow {
 	if !CallElsewhere(&spec.Decision, &st, seen.Me, now) {
 		sh.sick = sh.sickSince(seen, now)
+		sh.beats(&seen, now)
 		sh.isolates(&spec, &seen, &st, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}

@@ -46,6 +46,7 @@ type shadow struct {
 	// deleted is when pods were last asked to go, where that is counted.
 	deleted time.Time
 	witnesses
+	drained
 	counted
 	joins
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its

@@ -23,6 +23,7 @@ func (w *walker) step(s *State, l *look) {
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
+	sh.drains(s, &l.seen, &after, now)
 	sh.switched(s, &l.seen, &after, act, now)
 	sh.awaits(s, &after)
 	sh.keeps(&after, &l.seen)
@@ -65,7 +66,7 @@ func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
 	w.opensAgain(next)
 	switch {
 	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
-	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay():
+	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain():
 	case next.pastAwaited():
 		if w.live && next.sh.cut {
 			w.answersAgain(next)

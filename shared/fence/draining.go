@@ -1,0 +1,171 @@
+package fence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// Draining empties a node that still lives before its machine is cut, once in a fence. It begins
+// when everything else would let the fence begin: what holds a fence in Pending was asked, and the
+// gate has asked all limits (AskDrain). Nothing is reserved meanwhile, so the fence passes the whole
+// gate again when the drain is over (S14, S17). Nothing is released by a drain (S1): the node's own
+// kubelet ends each pod, within its disruption budget.
+
+// drainFirst has a node that lives drained. One whose drain was given up waits, unless somebody
+// asks for its fence: then that ends.
+func (d *decision) drainFirst() outcome {
+	if end, _ := d.DrainCutShort(); end != "" {
+		if d.DrainGoesOn() {
+			d.drainEnds(end)
+		}
+		return goOn
+	}
+	switch r := d.Record.Drain; {
+	case d.DrainOver() && r.Ended == api.DrainGivenUp && d.AskedFor():
+		return d.undoNow(api.DrainTimedOut, r.Left)
+	case d.DrainOver() && r.Ended == api.DrainGivenUp:
+		return d.stay(api.DrainTimedOut, "the node was not empty in time, and is not fenced before it falls silent (drain.onTimeout: GiveUp): "+r.Left, facts.Resync)
+	case d.DrainOver() || r == nil && !d.Lives():
+		return goOn
+	case d.Seen.MayDrain:
+		return d.beginDrain()
+	case d.Seen.Verdict != nil:
+		return d.stay(d.Seen.Verdict.Reason, d.Seen.Verdict.Message, d.Seen.Verdict.Again)
+	}
+	return d.askGate(AskDrain)
+}
+
+// beginDrain begins the drain, or goes on with one that a brake had stopped. A slot of before is
+// given back: others need it meanwhile (S14).
+func (d *decision) beginDrain() outcome {
+	d.dropYes()
+	if d.Record.Drain == nil {
+		d.Record.Drain = &api.DrainRecord{BeganAt: d.Time()}
+	}
+	left := d.Decision.Settings.Drain.Timeout.Duration - facts.DrainTook(d.Record, d.Now)
+	return d.enter(api.Draining, api.NodeDraining, "the node lives: its pods are asked to leave before its machine is cut, for "+max(0, left).Round(time.Second).String()+" at most")
+}
+
+// draining follows the policy as it stands: nothing of it is frozen before a slot is reserved.
+func (d *decision) draining() outcome {
+	took := facts.DrainTook(d.Record, d.Now)
+	o := first(d.ended, d.calledOff, d.drainAnew, d.drainShort, d.drain)
+	if d.Record.Phase != api.Draining && d.Record.Drain != nil {
+		d.Record.Drain.Spent.Duration = took
+	}
+	return o
+}
+
+// drainAnew goes back to the gate where the policies have changed, or nothing says that it drains.
+func (d *decision) drainAnew() outcome {
+	if d.Record.Drain != nil && !d.Seen.Brakes.Changed {
+		return goOn
+	}
+	return d.enter(api.Pending, api.PolicyChanged, "the policies have changed: deciding anew")
+}
+
+// drainShort ends a drain for which there is no reason any more.
+func (d *decision) drainShort() outcome {
+	end, why := d.DrainCutShort()
+	if end == "" {
+		return goOn
+	}
+	d.drainEnds(end)
+	return d.enter(api.Pending, api.DrainCutShort, why)
+}
+
+func (d *decision) drainEnds(how api.DrainEnd) {
+	d.Record.Drain.Ended, d.Record.Drain.EndedAt = how, d.At(0)
+}
+
+// drain isolates the node, asks its pods to leave, and waits until they have. What is asked of them
+// is saved first. If the process dies on the next line, whoever comes next asks again: the pods are
+// named by their UIDs, so one that has left, and one that was made anew in its place, are not asked.
+func (d *decision) drain() outcome {
+	r, on, n := d.Record.Drain, d.Seen.Draining, d.Seen.Node
+	if on != nil {
+		r.PodsLeft = int32(len(on.Evict) + len(on.Leaving))
+	}
+	switch {
+	case on != nil && n.Taint && r.PodsLeft == 0:
+		r.Left = ""
+		d.drainEnds(api.DrainEmpty)
+		return d.enter(api.Pending, api.Drained, on.Words())
+	case d.DrainTimeUp():
+		return d.drainTimedOut()
+	case !n.Taint:
+		if !d.Record.Placed.Taint {
+			r.IsolatedAt = nil // our marks were taken back since: the pods of before are counted from the next ones
+		}
+		return d.mark()
+	case on == nil:
+		return d.stay(d.Record.Reason, d.Record.Message, facts.DrainPoll) // not seen is not empty
+	}
+	if r.IsolatedAt == nil {
+		r.IsolatedAt = d.At(0)
+	}
+	return d.askPods(on)
+}
+
+// askPods asks those to leave that may be asked, now and then, and says what holds them.
+func (d *decision) askPods(on *observed.Draining) outcome {
+	r, left := d.Record.Drain, on.Words()
+	switch e := d.Seen.Evicted; {
+	case !d.Lives():
+		return d.drainsOn(api.NodeDraining, "no pod is asked to leave while the node is not Ready, or its Lease does not move; "+left)
+	case e != nil && len(e.Held)+len(e.Failed) > 0:
+		why := api.NodeDraining
+		if len(e.Held) > 0 {
+			why = api.DisruptionBudget
+		}
+		return d.drainsOn(why, fmt.Sprintf("%d pods may not leave now, and are asked again: %s", len(e.Held)+len(e.Failed), observed.Some(slices.Concat(e.Held, e.Failed))))
+	case e == nil && len(on.Evict) > 0 && !d.Within(r.AskedAt, facts.DrainPoll-1):
+		r.AskedAt = d.At(0)
+		r.Rounds++
+		return d.carryOut(Evict)
+	case e == nil && len(on.Evict) > 0:
+		return d.drainsOn(d.Record.Reason, d.Record.Message)
+	}
+	return d.drainsOn(api.NodeDraining, left)
+}
+
+// drainsOn stays, and says where the drain stands. Of each reason the story has one sentence: the
+// others would push the rest of it out.
+func (d *decision) drainsOn(why api.Reason, msg string) outcome {
+	story := d.Record.History
+	told := slices.ContainsFunc(story, func(h api.HistoryEntry) bool { return h.Phase == api.Draining && h.Reason == why })
+	d.Record.Drain.Left = clip.Message(msg)
+	o := d.stay(why, msg, d.DrainDue())
+	if told {
+		d.Record.History = story
+	}
+	return o
+}
+
+// drainTimedOut goes on to the cut, or gives the fence up, as the policy says. One that nobody asks
+// for goes back to the gate without our marks, and waits there: ended, it would be opened anew for
+// the condition that holds, and the node drained again and again.
+func (d *decision) drainTimedOut() outcome {
+	r, s := d.Record.Drain, d.Decision.Settings.Drain
+	if r.Left == "" {
+		r.Left = "nobody has seen its pods"
+	}
+	msg := "not empty after " + s.Timeout.Duration.String() + ": " + r.Left
+	if s.OnTimeout != api.DrainThenGiveUp {
+		d.drainEnds(api.DrainTimeIsOver)
+		return d.enter(api.Pending, api.DrainTimedOut, msg)
+	}
+	d.drainEnds(api.DrainGivenUp)
+	msg += "; nothing is cut (drain.onTimeout: GiveUp)"
+	if d.AskedFor() {
+		return d.undoNow(api.DrainTimedOut, msg)
+	}
+	d.Record.Outcome = api.SentBack
+	return d.leave(api.Recovering, api.DrainTimedOut, msg)
+}

@@ -1,0 +1,91 @@
+package twins
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// inDrain changes what is seen while the node is drained.
+func inDrain(change func(f *api.NodeFence, s *observed.Look, now time.Time)) walk.Decider {
+	return Before(func(f *api.NodeFence, s *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Draining {
+			change(f, s, now)
+		}
+	})
+}
+
+// atGate changes what is seen at the gate.
+func atGate(change func(f *api.NodeFence, s *observed.Look, now time.Time)) walk.Decider {
+	return Before(func(f *api.NodeFence, s *observed.Look, now time.Time) {
+		if f.CurrentPhase() == api.Pending {
+			change(f, s, now)
+		}
+	})
+}
+
+// brokenDraining lack a guard of spec.drain.
+var brokenDraining = map[string]walk.Decider{
+	"drains before it has asked the limits": atGate(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.MayDrain, s.Verdict = true, nil }),
+	"cuts a node that lives without a drain": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		f.Status.Decision.Settings.Drain.Timeout.Duration = 0
+	}),
+	"drains twice": atGate(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Status.Drain = nil }),
+	"keeps an old slot while it drains": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
+		if st.Phase == api.Draining {
+			st.GivenBack = nil
+		}
+	}),
+	"holds a slot while it drains": after(func(st *api.NodeFenceStatus, _ fence.Action, now time.Time) {
+		if st.Phase == api.Draining {
+			at := observed.StampOf(now)
+			st.DecidedAt = &at
+		}
+	}),
+	"drains on while a brake is on": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
+		s.Brakes = observed.Brakes{Looked: true, Counted: true}
+	}),
+	"takes a short silence for a failure": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
+		if !s.Node.Ready() {
+			s.Lease.Exists = false
+		}
+	}),
+	"asks pods of a node that does not live to leave": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
+		s.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "True", Since: fencetest.Start}}
+	}),
+	"asks pods to leave before the node is isolated": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),
+	"asks pods to leave for ever": inDrain(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		at := observed.StampOf(now)
+		f.Status.PhaseSince, f.Status.Drain.Spent.Duration = &at, 0
+	}),
+	"takes pods that nobody has looked at for gone": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
+		if s.Draining == nil {
+			s.Draining = &observed.Draining{}
+		}
+	}),
+	"takes pods that are leaving for gone": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
+		if s.Draining != nil {
+			d := *s.Draining
+			d.Leaving = nil
+			s.Draining = &d
+		}
+	}),
+	"cuts all the same what it has given up": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenFence
+	}),
+	"sleeps while the node drains": after(func(st *api.NodeFenceStatus, _ fence.Action, now time.Time) {
+		if st.Phase == api.Draining {
+			at := observed.StampOf(now.Add(time.Minute))
+			st.NextLook = &at
+		}
+	}),
+	"asks pods to leave without a save": after(func(st *api.NodeFenceStatus, act fence.Action, _ time.Time) {
+		if act == fence.Evict {
+			st.Drain.AskedAt = nil
+		}
+	}),
+}

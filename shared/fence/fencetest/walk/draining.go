@@ -1,0 +1,162 @@
+package walk
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// The walk of a fence that drains its node while that lives, until its machine is about to be cut.
+
+func (s *State) drains() bool { return s.spec.Decision.Settings.Drain.Timeout.Duration > 0 }
+
+func (s *State) givesUp() bool {
+	return s.spec.Decision.Settings.Drain.OnTimeout == api.DrainThenGiveUp
+}
+
+// pastDrain: from here it goes on like any other fence.
+func (s *State) pastDrain() bool {
+	switch s.st.Phase {
+	case "", api.Pending, api.Draining, api.Isolating, api.Recovering:
+		return false
+	}
+	return s.drains()
+}
+
+// drained is what really happened of a drain.
+type drained struct {
+	// took is how long the fence was in Draining, by the looks.
+	took time.Duration
+	// over: it left Draining for good; timedOut: with its time over, and something left.
+	over, timedOut bool
+	// beat is the Lease's last mark, still since when it was seen.
+	beat  string
+	still time.Time
+}
+
+// beats keeps since when the Lease was seen to stand at its mark.
+func (sh *shadow) beats(seen *observed.Look, now time.Time) {
+	if seen.Lease.Exists && (sh.still.IsZero() || sh.beat != seen.Lease.Renewed) {
+		sh.beat, sh.still = seen.Lease.Renewed, now
+	}
+}
+
+// stale: the Lease is gone, or has missed two renewals.
+func (sh *shadow) stale(seen *observed.Look, now time.Time) bool {
+	return !seen.Lease.Exists || now.Sub(sh.still) >= 2*fencetest.Renewal
+}
+
+func (s *State) drainKey(age func(*api.Time, ...time.Duration) string) []any {
+	if !s.drains() {
+		return nil
+	}
+	limit, st := s.spec.Decision.Settings.Drain.Timeout.Duration, &s.st
+	k := []any{"drains", s.givesUp(), st.Drain != nil, s.sh.took >= limit, s.sh.over, s.sh.timedOut, s.now.Sub(s.sh.still) < 2*fencetest.Renewal, age(st.Lease.StillSince, 2*fencetest.Renewal), st.GivenBack != nil}
+	if d := st.Drain; d != nil {
+		took := facts.DrainTook(st, s.now)
+		old := s.now.Sub(s.spec.Decision.AskedBy[0].JoinedAt.Time) > api.RequestValidity+took
+		k = append(k, string(d.Ended), d.IsolatedAt != nil, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
+	}
+	return k
+}
+
+// drainLooks vary what only such a fence looks at.
+func drainLooks(s *State, with func(func(*observed.Look))) {
+	if !s.drains() {
+		return
+	}
+	pod := []observed.Pod{{Namespace: "a", Name: "p"}}
+	switch s.st.Phase {
+	case "", api.Pending:
+		with(func(y *observed.Look) { y.MayDrain, y.Reserved = false, nil })
+		with(func(y *observed.Look) {
+			y.MayDrain, y.Reserved, y.Verdict = false, nil, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
+		})
+		with(func(y *observed.Look) { y.Lease.Exists = false })
+	case api.Draining:
+		with(func(y *observed.Look) { y.Draining = nil })
+		with(func(y *observed.Look) { y.Draining = &observed.Draining{Evict: pod} })
+		with(func(y *observed.Look) { y.Draining = &observed.Draining{Leaving: []string{"a/p"}} })
+		with(func(y *observed.Look) {
+			y.Draining, y.Evicted = &observed.Draining{Evict: pod}, &observed.Evicted{Held: []string{"a/p: a budget"}}
+		})
+		with(func(y *observed.Look) { y.Draining, y.Node.Taint = &observed.Draining{Evict: pod}, false })
+		for _, b := range []observed.Brakes{{Looked: true, Changed: true}, {Looked: true, Paused: true}, {Looked: true, Stopped: true}, {Looked: true, Storm: true}, {}} {
+			with(func(y *observed.Look) { y.Draining, y.Brakes = &observed.Draining{Evict: pod}, b })
+		}
+		with(func(y *observed.Look) { y.Lease.Exists, y.Draining = false, &observed.Draining{Evict: pod} })
+	}
+}
+
+// drainWaits are until the Lease is old, and until the drain's time is over.
+func drainWaits(s *State) []time.Duration {
+	if s.drains() && (s.st.Phase == api.Draining || s.st.Phase == api.Pending) {
+		return []time.Duration{2*fencetest.Renewal + time.Second}
+	}
+	return nil
+}
+
+// lives: the node is Ready and its Lease moved lately, by what was really seen.
+func (sh *shadow) lives(seen *observed.Look, now time.Time) bool {
+	return seen.Node.Exists && seen.Node.UID == "uid-1" && seen.Node.Ready() && !sh.stale(seen, now)
+}
+
+// drains keeps how long it really took, and how it ended.
+func (sh *shadow) drains(s *State, seen *observed.Look, after *api.NodeFenceStatus, now time.Time) {
+	if !s.drains() {
+		return
+	}
+	if s.st.Phase == api.Draining {
+		sh.took += now.Sub(s.now)
+	}
+	limit := s.spec.Decision.Settings.Drain.Timeout.Duration
+	left := seen.Draining == nil || !seen.Node.Taint || len(seen.Draining.Evict)+len(seen.Draining.Leaving) > 0
+	if ends := after.Phase != api.Draining && (after.Phase != api.Pending || after.Drain == nil || after.Drain.EndedAt != nil); s.st.Phase == api.Draining && ends {
+		sh.over, sh.timedOut = true, sh.took >= limit && left && !(sh.stale(seen, now) && !seen.Node.Ready()) && after.Reason != api.DrainCutShort
+	}
+	sh.over = sh.over || after.Drain != nil && after.Drain.EndedAt != nil
+}
+
+// checkDrain holds what is promised of such a fence.
+func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+	if !s.drains() {
+		say(a.Phase != api.Draining && act != fence.Evict && act != fence.AskDrain, "drain: a policy that drains nothing has no pod asked to leave")
+		return
+	}
+	b, limit := &s.st, s.spec.Decision.Settings.Drain.Timeout.Duration
+	took := sh.took
+	if b.Phase == api.Draining {
+		took += now.Sub(s.now)
+	}
+	lives, confirmed := sh.lives(seen, now), f.Spec.Requests.ConfirmOff != nil
+	silent := !seen.Node.Ready() && sh.stale(seen, now)
+	endsHere := b.Phase == api.Pending && b.Drain != nil && b.Drain.EndedAt == nil && a.Drain != nil && a.Drain.EndedAt != nil
+	say(!endsHere || silent || confirmed, "drain: at the gate it ends only where the node has failed, or a person says that it is off")
+	begins := b.Phase != api.Draining && a.Phase == api.Draining
+	say(!begins || seen.MayDrain, "S14, S15: no drain begins before all limits were asked")
+	say(!begins || seen.Brakes.Looked && !seen.Brakes.Stopped && !seen.Brakes.Paused, "S25: no drain begins while a brake is on")
+	say(!begins || !sh.over, "drain: a fence drains its node once")
+	say(!begins || seen.Reserved == nil || a.GivenBack != nil && a.GivenBack.Time.Equal(observed.StampOf(*seen.Reserved).Time), "S14: a drain gives back the slot of before")
+	say(a.Phase != api.Draining || a.DecidedAt == nil, "S14: a fence that drains holds no slot")
+	say(a.Phase != api.Draining || a.NextLook != nil && a.NextLook.Sub(now) <= promisedAct, "S19: a drain is looked at again within seconds")
+	say(b.Phase != api.Pending || a.Phase != api.Isolating || sh.over || confirmed || !lives, "drain: a node that lives is drained before it is isolated for its cut")
+	say(b.Phase != api.Pending || a.Phase != api.Isolating || !lives || confirmed || !sh.timedOut || !s.givesUp(), "drain: a node that lives is not cut once its drain was given up")
+	if b.Phase == api.Draining && a.Phase == api.Pending && clear(seen.Brakes) && !seen.Brakes.Changed {
+		empty := seen.Draining != nil && seen.Node.Taint && len(seen.Draining.Evict)+len(seen.Draining.Leaving) == 0
+		say(empty || silent || confirmed || took >= limit, "drain: it goes on until the node is empty, has failed, or its time is over")
+	}
+	if act != fence.Evict {
+		return
+	}
+	say(clear(seen.Brakes), "S25: no pod is asked to leave while a brake is on")
+	say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no pod is asked to leave after an abort")
+	say(lives, "drain: pods of a node that does not live are not asked to leave")
+	say(seen.Node.Taint, "drain: no pod is asked to leave before the node takes no new one")
+	say(took < limit, "drain: no pod is asked to leave once its time is over")
+	say(now.Sub(fencetest.Start) <= promisedRequest+took+time.Second, "S17: no pod is asked to leave once the reason has gone")
+	say(a.Drain != nil && a.Drain.AskedAt != nil && a.Drain.AskedAt.Time.Equal(now.Truncate(time.Microsecond)), "S8: that pods are asked to leave is saved first")
+}
