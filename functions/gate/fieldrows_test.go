@@ -116,6 +116,12 @@ var policyRows = map[string]row{
 	})},
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
+	"drain.timeout":              {from: `"5m"`, to: `"0s"`, ask: decides(lives)},
+	"drain.onTimeout": {from: `"Fence"`, to: `"GiveUp"`, ask: decides(lives, phase(api.Draining), func(w *world) {
+		w.fence.Status.Drain = &api.DrainRecord{BeganAt: *w.ago(time.Hour), IsolatedAt: w.ago(time.Hour)}
+		w.fence.Status.Drain.Spent.Duration, w.seen.Node.Taint = time.Hour, true
+		w.seen.Draining = &observed.Draining{Leaving: []string{"a/b"}}
+	})},
 	"isolation.powerDelay": {from: `"0s"`, to: `"5m"`, ask: decides(func(w *world) {
 		w.seen.Node.Taint, w.fence.Status.Placed = true, api.Placed{Taint: true, IsolatedAt: w.ago(time.Minute)}
 	})},

@@ -135,6 +135,14 @@ func reads(power, err string) func(*world) {
 
 func ready(w *world) { w.seen.Node.Conditions[0].Status = "True" }
 
+// lives is n0 that is Ready, with a Lease that has just moved, and whose fence somebody asks for.
+func lives(w *world) {
+	ready(w)
+	w.seen.Lease.Renewed = "r2"
+	w.fence.Status.Decision.Trigger = api.Trigger{Type: api.TriggerRequest}
+	w.fence.Status.Decision.AskedBy = []api.AskedBy{{ID: "1", Source: "/me", Type: "t", JoinedAt: *w.ago(time.Second)}}
+}
+
 // dumping is a machine that has been dumping its memory for some time.
 func dumping(w *world) {
 	w.fence.Status.Kdump = &api.KdumpRecord{Since: *w.ago(100 * time.Second), BootID: "b"}

@@ -74,7 +74,7 @@ func TestLimits(t *testing.T) {
 			l.Status.Storms = []api.Storm{{Policy: "p", TopologyKey: fencetest.ZoneKey, Domain: "b", Since: observed.StampOf(fencetest.Start)}}
 		}, ""},
 		"a slot that a newer nodefence holds is held": {func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
-			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Draining"))
+			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Tomorrow"))
 			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-time.Hour))}}
 		}, api.TooManyConcurrent},
 		"and dropped in a phase that is known": {func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
@@ -83,7 +83,7 @@ func TestLimits(t *testing.T) {
 			l.Status.Reservations = []api.Reservation{{NodeName: "n2", FenceUID: "f2", FenceNumber: 1, At: observed.StampOf(fencetest.Start.Add(-time.Hour))}}
 		}, ""},
 		"and none where it holds none": {func(_ *api.NodeFence, c *admission.Picture, _ *api.FenceLedger) {
-			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Draining"))
+			c.Fences = append(c.Fences, fencetest.Running("n2", "f2", "Tomorrow"))
 		}, ""},
 		"as many as the rate allows": {func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			fencetest.Limits(f).MaxRate = &api.ResolvedRate{Count: 2, Period: hour}

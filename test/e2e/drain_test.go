@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/rig"
+)
+
+// web runs so many pods, all of them on one node, under a disruption budget.
+func (w *world) web(node string, pods int, budget string) {
+	w.t.Helper()
+	all, err := w.Kube.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{})
+	must(w.t, err)
+	cordon := func(on bool) {
+		for i := range all.Items {
+			if name := all.Items[i].Name; name != node {
+				w.patch(name, fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, on))
+			}
+		}
+	}
+	cordon(true)
+	must(w.t, w.Apply(w.ctx, fmt.Sprintf(`
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: default}
+spec: {%s, selector: {matchLabels: {app: web}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: web, image: example.invalid/web}]
+`, budget, pods)))
+	w.until("the pods to run on "+node, func() (bool, error) {
+		b, err := w.Kube.PolicyV1().PodDisruptionBudgets("default").Get(w.ctx, "web", metav1.GetOptions{})
+		on, _, lerr := w.webPods(node)
+		return err == nil && int(b.Status.CurrentHealthy) == pods && len(on) == pods, lerr
+	})
+	cordon(false)
+}
+
+// webPods are the UIDs of the pods on a node, and how many pods are leaving, wherever they are.
+func (w *world) webPods(node string) (on []string, leaving int, err error) {
+	all, err := w.Kube.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range all.Items {
+		if p := &all.Items[i]; p.Spec.NodeName == node && p.Status.Phase == corev1.PodRunning {
+			on = append(on, string(p.UID))
+		}
+		if all.Items[i].DeletionTimestamp != nil {
+			leaving++
+		}
+	}
+	slices.Sort(on)
+	return on, leaving, nil
+}
+
+// tells checks that the story of a fence has these words for a reason in a phase.
+func (w *world) tells(f *api.NodeFence, p api.Phase, why api.Reason, words string) {
+	w.t.Helper()
+	if !slices.ContainsFunc(f.Status.History, func(h api.HistoryEntry) bool {
+		return h.Phase == p && h.Reason == why && strings.Contains(h.Message, words)
+	}) {
+		w.t.Errorf("nothing says %s %s: %s\n%s", p, why, words, rig.Story(f))
+	}
+}
+
+// TestDrain: the ten pods of a node that lives leave it one by one, as their budget says, and its
+// machine is cut once they have. Nothing is left to be force-deleted. With drain: Skip the machine is
+// cut at once.
+func TestDrain(t *testing.T) {
+	w := newWorld(t, 4, quick+"drain: {timeout: 10m}\n")
+	w.web("node-1", 10, "maxUnavailable: 1")
+	w.start(nil)
+	w.admin("nodefence-system", "node-1", nil)
+	most := 0
+	var f *api.NodeFence
+	w.until("the drain to end", func() (bool, error) {
+		on, leaving, err := w.webPods("node-1")
+		if err != nil {
+			return false, err
+		}
+		most = max(most, leaving)
+		if f, err = w.Fences.Fence(w.ctx, "node-1"); err != nil || f == nil || f.Status.Drain == nil {
+			return false, err
+		}
+		if len(on) > 0 && f.Status.Drain.EndedAt == nil {
+			w.words("node-1", "")
+		}
+		return f.Status.Drain.EndedAt != nil, nil
+	})
+	if d := f.Status.Drain; most != 1 || d.Ended != api.DrainEmpty || d.PodsLeft != 0 || d.Rounds < 10 {
+		t.Errorf("%d pods left at a time; the drain: %+v", most, d)
+	}
+	if on, _, err := w.webPods("node-1"); err != nil || len(on) > 0 {
+		t.Errorf("the drain is over, and on the node are %v (%v)", on, err)
+	}
+	f = w.ended("node-1", api.Recovered)
+	w.tells(f, api.Draining, api.NodeDraining, "its pods are asked to leave")
+	w.tells(f, api.Draining, api.DisruptionBudget, "The disruption budget web needs 9 healthy pods")
+	w.tells(f, api.Pending, api.Drained, "no pod is left")
+	if f.Status.Release.Pods != 0 {
+		t.Errorf("%d pods were force-deleted", f.Status.Release.Pods)
+	}
+	w.words("node-1", "off on")
+	w.unmarked("node-1")
+
+	w.admin("nodefence-system", "node-2", map[string]any{"drain": "Skip"})
+	if f = w.ended("node-2", api.Recovered); f.Status.Drain != nil {
+		t.Errorf("with drain Skip it drains: %+v", f.Status.Drain)
+	}
+	w.words("node-2", "off on")
+}
+
+// TestDrainGivesUp: under onTimeout GiveUp and a budget of zero nothing is cut, the node is given back,
+// and record and FenceRequest say by which budget.
+func TestDrainGivesUp(t *testing.T) {
+	w := newWorld(t, 3, quick+"drain: {timeout: 8s, onTimeout: GiveUp}\n")
+	w.web("node-1", 2, "maxUnavailable: 0")
+	before, _, err := w.webPods("node-1")
+	must(t, err)
+	w.start(nil)
+	o := w.admin("nodefence-system", "node-1", nil)
+	const words = "The disruption budget web needs 2 healthy pods and has 2 currently"
+	f := w.ended("node-1", api.DrainTimedOut)
+	w.tells(f, api.Draining, api.DisruptionBudget, words)
+	if !strings.Contains(f.Status.Message, words) || f.Status.Drain.Ended != api.DrainGivenUp || f.Status.DecidedAt != nil {
+		t.Errorf("it ended with %q, drain %+v", f.Status.Message, f.Status.Drain)
+	}
+	c := meta.FindStatusCondition(w.lastWord(o).Status.Conditions, "Succeeded")
+	if c.Status != metav1.ConditionFalse || c.Reason != string(api.DrainTimedOut) || !strings.Contains(c.Message, words) {
+		t.Errorf("the FenceRequest says %+v", c)
+	}
+	w.words("node-1", "")
+	w.unmarked("node-1")
+	if after, _, err := w.webPods("node-1"); err != nil || !slices.Equal(before, after) {
+		t.Errorf("pods %v became %v (%v)", before, after, err)
+	}
+}
+
+// TestDrainOfANodeThatFallsSilent: it is fenced as one that failed, and its pods are released with a
+// proof.
+func TestDrainOfANodeThatFallsSilent(t *testing.T) {
+	w := newWorld(t, 4, quick+"drain: {timeout: 1h, onTimeout: GiveUp}\n")
+	w.web("node-1", 2, "maxUnavailable: 0")
+	w.start(nil)
+	w.admin("nodefence-system", "node-1", nil)
+	w.held("node-1", api.DisruptionBudget)
+	w.node("node-1", "crash")
+	f := w.ended("node-1", api.Recovered)
+	w.tells(f, api.Pending, api.DrainCutShort, "the node is fenced as one that failed")
+	if f.Status.Drain.Ended != api.DrainSilent || f.Status.Release.Pods != 2 {
+		t.Errorf("drain %+v, release %+v", f.Status.Drain, f.Status.Release)
+	}
+	w.words("node-1", "off on")
+	w.unmarked("node-1")
+}
