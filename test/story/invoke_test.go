@@ -23,10 +23,12 @@ func (w *world) invoke(why string) {
 	var call *observed.CallResult
 	var checked *observed.Checked
 	var verdict *observed.Verdict
+	var asked asks
 	from, cleared := w.record.Status.Phase, -1
 	for range 16 {
 		seen := w.look(me)
 		seen.Call, seen.Checked, seen.Cleared = call, checked, cleared == w.saves
+		seen.MayDrain, seen.Evicted = asked.mayDrain, asked.evicted
 		if verdict != nil {
 			seen.Verdict = verdict
 		}
@@ -43,6 +45,9 @@ func (w *world) invoke(why string) {
 		}
 		if act == fence.None || call != nil {
 			break
+		}
+		if w.drainStep(act, &asked) {
+			continue
 		}
 		if act == fence.Reserve {
 			verdict = w.reserve()

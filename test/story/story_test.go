@@ -211,6 +211,7 @@ func TestStories(t *testing.T) {
 	maps.Copy(all, isolated)
 	maps.Copy(all, windows)
 	maps.Copy(all, asked)
+	maps.Copy(all, drained)
 	for name, i := range all {
 		t.Run(name, func(t *testing.T) {
 			w := tell(i, twist{})

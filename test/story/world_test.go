@@ -63,6 +63,8 @@ type world struct {
 	inUse   []string
 	// mute: the API server does not answer; paused: every policy is.
 	mute, paused bool
+	// budget is that of the pod, where the node may be drained.
+	budget *budget
 	// windows are the policy's pause windows.
 	windows   []policy.Windows
 	shutUntil time.Time
@@ -237,7 +239,7 @@ func (w *world) look(me string) observed.Look {
 			Conditions:   []observed.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},
 		Lease:  observed.Lease{Exists: true, Renewed: fmt.Sprintf("%d/%d", boot, beats), Renewal: 10 * time.Second, StillSince: w.stillSince()},
-		Brakes: observed.Brakes{Looked: true, Counted: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(),
+		Brakes: observed.Brakes{Looked: true, Counted: true, Storm: w.storm, Paused: w.paused, Windows: w.windows}, Reserved: &r, Left: w.leftover(), Draining: w.onNode(),
 	}
 	if w.early && w.boot == 0 && w.beats == 0 {
 		seen.Lease.StillSince = start.Add(-12 * time.Second)
