@@ -2,6 +2,7 @@ package kube
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,6 +42,44 @@ func TestForceDeleteRemovesOnePodAndNoOther(t *testing.T) {
 			want := `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":"p1"}}`
 			if d := cmp.Diff(want, strings.TrimSpace(f.writes()[0].Body)); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestEvict: a pod is evicted by its UID, so that another one of its name stays (S6). One that its
+// disruption budget holds is no error, and it is said by which.
+func TestEvict(t *testing.T) {
+	status := func(code int, more string) func(http.ResponseWriter, request) {
+		return func(w http.ResponseWriter, _ request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":` + strconv.Itoa(code) + more + `}`))
+		}
+	}
+	const budget = `,"reason":"TooManyRequests","message":"Cannot evict pod as it would violate the pod's disruption budget.","details":{"causes":[{"reason":"DisruptionBudget","message":"The disruption budget db needs 2 healthy pods and has 2 currently"}]}`
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter, request)
+		held   string
+		fails  bool
+	}{
+		"it goes":                       {status(201, ""), "", false},
+		"its budget holds it":           {status(429, budget), "The disruption budget db needs 2 healthy pods and has 2 currently", false},
+		"the API server is busy":        {status(429, `,"reason":"TooManyRequests","message":"too many requests"`), "too many requests", false},
+		"a server that says no more":    {status(429, `,"reason":"TooManyRequests"`), "try again later", false},
+		"it is gone":                    {status(404, `,"reason":"NotFound"`), "", false},
+		"another of its name":           {status(409, `,"reason":"Conflict"`), "", false},
+		"two budgets, which it refuses": {status(500, `,"reason":"InternalError","message":"more than one PodDisruptionBudget"`), "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.answer[aPodPath+"/eviction"] = c.answer
+			held, err := f.EvictPod(t.Context(), "n", "p", "p1")
+			if (err != nil) != c.fails || !strings.Contains(held, c.held) || (c.held == "") != (held == "") {
+				t.Errorf("held %q, %v", held, err)
+			}
+			if body := f.writes()[0].Body; len(f.writes()) != 1 || !strings.Contains(body, `"preconditions":{"uid":"p1"}`) || strings.Contains(body, "gracePeriodSeconds") {
+				t.Errorf("%d requests, %s", len(f.writes()), body)
 			}
 		})
 	}

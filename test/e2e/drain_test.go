@@ -105,7 +105,7 @@ func TestDrain(t *testing.T) {
 		}
 		return f.Status.Drain.EndedAt != nil, nil
 	})
-	if d := f.Status.Drain; most != 1 || d.Ended != api.DrainEmpty || d.PodsLeft != 0 || d.Rounds < 10 {
+	if d := f.Status.Drain; most != 1 || d.Ended != api.DrainEmpty || d.PodsLeft != 0 || d.Rounds < 2 {
 		t.Errorf("%d pods left at a time; the drain: %+v", most, d)
 	}
 	if on, _, err := w.webPods("node-1"); err != nil || len(on) > 0 {
