@@ -15,7 +15,7 @@
 // one reads the record and goes on.
 //
 // A phase belongs to one function: Pending to the gate, Isolating to isolate, Probing, Fencing
-// and PoweringOn to power, Releasing to cleanup, the others to recover. A record that enters a
+// and PoweringOn to power, Draining and Releasing to cleanup, the others to recover. A record that enters a
 // phase is an event, and the event wakes the owner. Events are hints: they may be lost, come
 // twice or be forged. What counts is the record, and what is seen.
 //
@@ -70,7 +70,7 @@
 //
 // Read the types facts.Facts and decision (decide.go), and then the files in this order; each needs those
 // before it. A file that is not listed belongs to one feature, which its name says (kdump,
-// probing, nodegone): skip it at first.
+// probing): skip it at first.
 //
 //	observed: seen.go left.go             what was seen outside of the record
 //	facts: times.go facts.go devicefacts.go cutfacts.go
@@ -82,7 +82,7 @@
 //	                                      for every device
 //	retry.go await.go                     what comes of a failure
 //	ended.go slot.go                      what ends a fence early, and the slot that it holds
-//	pending.go isolating.go fencing.go releasing.go
+//	pending.go draining.go isolating.go fencing.go releasing.go
 //	poweringon.go restoring.go recovering.go resting.go
 //	                                      the phases, one file each
 //	decide.go                             what is noted first, and the table of the phases
