@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // let is an entry of the ledger's draining list.
@@ -109,5 +111,36 @@ func TestTwoAskToDrainAtOnce(t *testing.T) {
 	}
 	if v := admission.AdmitDrain(f, c, l, fencetest.Start.Add(2*time.Second)); v != nil {
 		t.Errorf("the first again: %+v", v)
+	}
+}
+
+// TestADrainThatTakesLonger sends a fence that has cut nothing back to the gate; one that takes less
+// does not, and neither does a record of a nodefence that drains nothing (S17).
+func TestADrainThatTakesLonger(t *testing.T) {
+	under := func(d *api.Drain) []api.FencePolicy {
+		return []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Mode: api.ModeEnforce, Action: api.ActionReboot, Selector: &api.LabelSelector{}, Drain: d}}}
+	}
+	for name, c := range map[string]struct {
+		was, is *api.Drain
+		older   bool
+		want    bool
+	}{
+		"as it was":             {nil, nil, false, false},
+		"longer":                {nil, &api.Drain{Timeout: api.DurationOf(6 * time.Minute)}, false, true},
+		"shorter":               {nil, &api.Drain{Timeout: api.DurationOf(time.Minute)}, false, false},
+		"it gives up":           {nil, &api.Drain{OnTimeout: api.DrainThenGiveUp}, false, true},
+		"it gives up no more":   {&api.Drain{OnTimeout: api.DrainThenGiveUp}, nil, false, false},
+		"no drain gives up":     {nil, &api.Drain{Timeout: api.DurationOf(0), OnTimeout: api.DrainThenGiveUp}, false, false},
+		"of an older nodefence": {nil, nil, true, false},
+	} {
+		f, _, l := fencetest.World(fencetest.Start)
+		f.Status.Phase = api.Isolating
+		f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(under(c.was), "n0", nil)
+		if c.older {
+			f.Status.Decision.Settings.Drain = api.DrainSettings{}
+		}
+		if b := admission.Against(f, under(c.is), observed.Node{Exists: true}, l, fencetest.Start); b.Stricter != c.want {
+			t.Errorf("%s: stricter %v, %s", name, b.Stricter, b.Message)
+		}
 	}
 }

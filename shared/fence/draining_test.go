@@ -156,21 +156,26 @@ func TestADrain(t *testing.T) {
 		"all have left, and it is unmarked": {both(on(&observed.Draining{}), func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }), "Draining , Isolate"},
 		"not Ready for a moment":            {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, "Draining NodeDraining, "},
 		"the Lease stands for a moment":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Lease.StillSince = stamp(time.Hour) }, "Draining NodeDraining, "},
-		"it has failed":                     {silent, "Pending DrainCutShort, , ended Silent"},
-		"somebody wants no drain":           {skips, "Pending DrainCutShort, , ended Skipped"},
-		"its time is over":                  {late(api.DrainThenFence), "Pending DrainTimedOut, , ended TimedOut"},
-		"its time is over, and gives up":    {late(api.DrainThenGiveUp), "Recovering DrainTimedOut, , ended GivenUp"},
-		"the clock was set back":            {func(f *api.NodeFence, _ *observed.Look) { f.Status.PhaseSince = stamp(-time.Hour) }, "Pending DrainTimedOut, , ended TimedOut"},
-		"aborted":                           {func(f *api.NodeFence, _ *observed.Look) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }, "Recovering Aborted, "},
-		"asked for by nobody any more":      {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy = nil }, "Recovering HealedBeforeFence, "},
-		"paused":                            {brake(observed.Brakes{Paused: true}), "Pending Paused, "},
-		"stopped":                           {brake(observed.Brakes{Stopped: true}), "Pending Stopped, "},
-		"a storm":                           {brake(observed.Brakes{Storm: true}), "Pending TooManyUnhealthy, "},
-		"stricter policies, unmarked":       {brake(observed.Brakes{Stricter: true, Unmark: true, Why: api.DryRun}), "Recovering DryRun, "},
-		"no policy":                         {brake(observed.Brakes{Gone: true}), "Recovering PolicyDeleted, "},
-		"other policies":                    {brake(observed.Brakes{Changed: true}), "Pending PolicyChanged, "},
-		"brakes that nobody has looked at":  {func(_ *api.NodeFence, s *observed.Look) { s.Brakes = observed.Brakes{} }, "Draining , "},
-		"another Node":                      {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "other" }, "Recovering NodeReplaced, "},
+		"a problem, and the Lease stands for a moment": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Lease.StillSince = stamp(time.Hour)
+			f.Status.Decision.Settings.UnhealthyConditions[0] = api.ConditionSetting{Type: "Deadlock", Status: "True"}
+			s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
+		}, "Draining NodeDraining, "},
+		"it has failed":                    {silent, "Pending DrainCutShort, , ended Silent"},
+		"somebody wants no drain":          {skips, "Pending DrainCutShort, , ended Skipped"},
+		"its time is over":                 {late(api.DrainThenFence), "Pending DrainTimedOut, , ended TimedOut"},
+		"its time is over, and gives up":   {late(api.DrainThenGiveUp), "Recovering DrainTimedOut, , ended GivenUp"},
+		"the clock was set back":           {func(f *api.NodeFence, _ *observed.Look) { f.Status.PhaseSince = stamp(-time.Hour) }, "Pending DrainTimedOut, , ended TimedOut"},
+		"aborted":                          {func(f *api.NodeFence, _ *observed.Look) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }, "Recovering Aborted, "},
+		"asked for by nobody any more":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy = nil }, "Recovering HealedBeforeFence, "},
+		"paused":                           {brake(observed.Brakes{Paused: true}), "Pending Paused, "},
+		"stopped":                          {brake(observed.Brakes{Stopped: true}), "Pending Stopped, "},
+		"a storm":                          {brake(observed.Brakes{Storm: true}), "Pending TooManyUnhealthy, "},
+		"stricter policies, unmarked":      {brake(observed.Brakes{Stricter: true, Unmark: true, Why: api.DryRun}), "Recovering DryRun, "},
+		"no policy":                        {brake(observed.Brakes{Gone: true}), "Recovering PolicyDeleted, "},
+		"other policies":                   {brake(observed.Brakes{Changed: true}), "Pending PolicyChanged, "},
+		"brakes that nobody has looked at": {func(_ *api.NodeFence, s *observed.Look) { s.Brakes = observed.Brakes{} }, "Draining , "},
+		"another Node":                     {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "other" }, "Recovering NodeReplaced, "},
 	})
 }
 
