@@ -18,13 +18,15 @@ func (p *program) askCommand() *cobra.Command {
 		Use:   "ask NODE --reason WHY",
 		Short: "Ask for the fence of a node, healthy or not (a FenceRequest)",
 		Long: `Ask for the fence of a node, whether it is healthy or not: a FenceRequest is created in nodefence's
-namespace. The node's policy says what is done, and all limits hold. Deleting the FenceRequest
+namespace. The node's policy says what is done, and all limits hold. A node that still lives is
+drained first, unless --drain is Skip. Deleting the FenceRequest
 before power is cut withdraws it.`,
 		Example:           `  kubectl fence ask worker-7 --reason "its fan screams"`,
 		Args:              oneName("node"),
 		ValidArgsFunction: p.nodes(),
 	}
 	a := p.actingFlags(cmd, false).reasonFlag(cmd)
+	drain := cmd.Flags().String("drain", string(api.DrainIfReady), "whether a node that still lives gives its pods away first: IfReady, or Skip")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.client()
 		if err != nil {
@@ -34,7 +36,11 @@ before power is cut withdraws it.`,
 		if err != nil {
 			return err
 		}
-		if err := a.agree(says, ""); err != nil {
+		first, err := act.Drain(q, *drain)
+		if err != nil {
+			return err
+		}
+		if err := a.agree(says+first+"\n", ""); err != nil {
 			return err
 		}
 		return a.send(cmd.Context(), c, q)
