@@ -155,17 +155,24 @@ func BudgetStatus(b *api.FenceBudget, c Picture, l *api.FenceLedger, now time.Ti
 }
 
 // backBeforeItsTurn: a fence waits for a slot again, its node is Ready and its Lease moves,
-// and nothing was taken from it, or the asking node's name comes first. It takes nothing
-// while it waits; two such fences would wait for each other under a budget of one.
+// and nothing was taken from it, or the asking node's name comes first, and it was taken from
+// that one too. It takes nothing while it waits; two such fences would wait for each other under
+// a budget of one.
 func (c Picture) backBeforeItsTurn(f *api.NodeFence, asking string, l *api.FenceLedger) bool {
 	if acts(f, l) || !c.has(f.Spec.NodeName) || c.node(f.Spec.NodeName).Unhealthy || f.Status.Release.StartedAt != nil {
 		return false
 	}
-	if !f.Status.Power.SwitchedByUs {
+	cut := f.Status.Power.SwitchedByUs
+	if !cut && !drained(&f.Status) {
 		return true
 	}
-	o, cut, seen := c.fence(asking), f.Status.Power.CutAt, l.Status.Leases.ObservedAt
-	return o != nil && underWay(o, l) && asking < f.Spec.NodeName && cut != nil && seen != nil && seen.Sub(cut.Time) > longAgo
+	if o := c.fence(asking); o == nil || !underWay(o, l) || asking >= f.Spec.NodeName {
+		return false
+	} else if !cut {
+		return drained(&o.Status) || o.Status.Power.SwitchedByUs
+	}
+	at, seen := f.Status.Power.CutAt, l.Status.Leases.ObservedAt
+	return at != nil && seen != nil && seen.Sub(at.Time) > longAgo
 }
 
 // longAgo: by then a node that was cut shows as not Ready, or its Lease as standing still.

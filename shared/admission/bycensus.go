@@ -3,7 +3,6 @@ package admission
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,7 +138,7 @@ func nodesBy(c *api.Census, name string, n observed.Node) (all []Node, lacks str
 }
 
 // fencesBy are the open fences: those of the census, those that ask now as they were read,
-// and those that have a slot which the census has not seen yet.
+// and those that have a slot, or were let drain, which the census has not seen yet.
 func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all []api.NodeFence, lacks string) {
 	byNode, c := map[string]api.NodeFence{}, l.Status.Census
 	for i := range c.Fences {
@@ -154,6 +153,9 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all [
 			return nil, "it does not know what became of the slot of node " + r.NodeName
 		}
 		byNode[r.NodeName] = f
+	}
+	if lacks = withDrains(byNode, l, now); lacks != "" {
+		return nil, lacks
 	}
 	for _, f := range asking {
 		byNode[f.Spec.NodeName] = *f
@@ -175,27 +177,6 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all [
 	}
 	return all, ""
 }
-
-// withSlot is a node's fence as the census has it, where that was seen later than its slot
-// was reserved. A fence that was seen earlier waits to go on with its slot, or has gone on
-// since. Of one that is not known the same is true, or its record is gone.
-func withSlot(is api.NodeFence, r api.Reservation) (f api.NodeFence, known bool) {
-	mine, later := is.UID == r.FenceUID, versionOf(is.ResourceVersion) > versionOf(r.FenceVersion)
-	switch {
-	case mine && is.Status.FenceNumber > r.FenceNumber, mine && is.Status.FenceNumber == r.FenceNumber && (later || is.HoldsSlot()):
-		return is, true
-	case mine && is.Status.FenceNumber == r.FenceNumber:
-		is.Status.Phase, is.Status.GivenBack = api.Pending, nil
-		return is, true
-	}
-	f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: r.NodeName, UID: r.FenceUID, ResourceVersion: r.FenceVersion}}
-	f.Spec.NodeName = r.NodeName
-	f.Status.FenceNumber, f.Status.Phase, f.Status.Decision.NodeUID = r.FenceNumber, api.Pending, unknownUID
-	return f, false
-}
-
-// unknownUID stands for the UID of a Node that the census does not say.
-const unknownUID = "unknown"
 
 // fenceOf is a fence with what the census keeps of it.
 func fenceOf(c *api.CountedFence) api.NodeFence {
@@ -232,13 +213,4 @@ func fenceOf(c *api.CountedFence) api.NodeFence {
 		st.Decision.Limits = append(st.Decision.Limits, api.ScopedLimits{Policy: p})
 	}
 	return f
-}
-
-// versionOf is a resourceVersion as a number; 0 where it is none, which is before any other.
-func versionOf(v string) uint64 {
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

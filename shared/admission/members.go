@@ -84,12 +84,16 @@ func (m members) wellWithout(f *api.NodeFence, c Picture, l *api.FenceLedger) (h
 	return healthy, lost
 }
 
-// waitsBehind: a healthy node's own fence was only asked for, has touched nothing, and goes
-// after this one, by the nodes' names. Of two that are asked for at once each would
-// otherwise hold the other until both requests are too old. The second one still counts
-// the first, and they go one at a time.
+// waitsBehind: a healthy node's own fence was only asked for, and goes after this one. Of two that
+// are asked for at once each would otherwise hold the other until both requests are too old. One
+// that has touched nothing goes after one whose node was drained, and else by the nodes' names.
+// One that only drains its node goes after that of a node that has failed. Who goes later still
+// counts the other, and they go one at a time.
 func (c Picture) waitsBehind(node string, f *api.NodeFence, l *api.FenceLedger) bool {
 	o := c.fence(node)
-	return o != nil && f.Spec.NodeName < node && o.Status.Decision.Trigger.Asked() &&
-		o.CurrentPhase() == api.Pending && !underWay(o, l) && !c.node(node).Unhealthy
+	if o == nil || !o.Status.Decision.Trigger.Asked() || c.node(node).Unhealthy {
+		return false
+	}
+	untouched := o.CurrentPhase() == api.Pending && !underWay(o, l)
+	return untouched && (f.Spec.NodeName < node || drained(&f.Status)) || onlyDrains(o, l) && c.failed(f.Spec.NodeName, l)
 }

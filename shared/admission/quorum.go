@@ -44,16 +44,23 @@ func planeNeverFenced(f *api.NodeFence, plane bool) *observed.Verdict {
 	}
 }
 
-// otherPlaneFenced: another node of the control plane is under a fence.
+// otherPlaneFenced: another node of the control plane is under a fence. One that is only drained
+// runs its etcd: it does not hold the fence of a node that has failed, and itself waits for that
+// fence once it is empty.
 func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes map[string]bool) *observed.Verdict {
 	for i := range c.Fences {
 		o := &c.Fences[i]
-		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l)
+		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l) && !(onlyDrains(o, l) && c.failed(f.Spec.NodeName, l))
 		if other && (planes[o.Spec.NodeName] || c.isMember(o.Spec.NodeName) || wasPlane(o, c, l)) {
 			return hold(api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm)
 		}
 	}
 	return nil
+}
+
+// failed: the node is not there, not Ready, or its Lease stands still.
+func (c Picture) failed(node string, l *api.FenceLedger) bool {
+	return !c.hasNode(node) || c.node(node).Unhealthy || stillIn(l.Status.Leases, c)[node]
 }
 
 // quorumLost: etcd would lose its quorum without this node, by its observed members or by

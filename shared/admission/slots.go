@@ -3,7 +3,10 @@ package admission
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -122,49 +125,21 @@ func roomFor(f *api.NodeFence, s scope, c Picture, all []api.Reservation, what s
 	return nil
 }
 
-// roomToDrain: no policy may have more nodes drain at once than it has slots, in all and in a domain.
+// roomToDrain: no policy may have more nodes drain at once, or drained and waiting, than it has slots,
+// in all and in a domain.
 func roomToDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
 	all := l.Status.Draining
 	if _, has := reservationOf(all, f); !has && len(all) >= maxSlots {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%d nodes drain in the whole cluster, and no more may", len(all)), askConcurrent)
+		return hold(api.TooManyConcurrent, fmt.Sprintf("%d nodes drain in the whole cluster, or have drained and wait for a slot, and no more may", len(all)), askConcurrent)
 	}
 	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
-			if v := roomFor(f, s, c, all, "nodes drain"); v != nil {
+			if v := roomFor(f, s, c, all, "nodes drain, or have drained and wait for a slot"); v != nil {
 				return v
 			}
 		}
 	}
 	return nil
-}
-
-// rebuildDraining drops what the ledger says of fences that drain no more, and puts back those that
-// it has lost. A fence that was let drain a moment ago may be about to: one that is seen Pending
-// counts for as long as a reservation does.
-func rebuildDraining(l *api.FenceLedger, c Picture, now time.Time) {
-	old, seen, asOf := l.Status.Draining, map[string]bool{}, now
-	if !c.AsOf.IsZero() {
-		asOf = c.AsOf
-	}
-	kept := func(r api.Reservation) bool { return asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart }
-	l.Status.Draining = nil
-	for i := range c.Fences {
-		f := &c.Fences[i]
-		seen[f.Spec.NodeName] = true
-		r, found := reservationOf(old, f)
-		drains, waits := f.CurrentPhase() == api.Draining, f.CurrentPhase() == api.Pending
-		if drains && !found {
-			r, found = reservation(f, c, now), true
-		}
-		if found && (drains || waits && kept(r)) {
-			l.Status.Draining = append(l.Status.Draining, r)
-		}
-	}
-	for _, r := range old {
-		if !seen[r.NodeName] && kept(r) {
-			l.Status.Draining = append(l.Status.Draining, r) // its record is newer than the picture
-		}
-	}
 }
 
 // rate: no policy may begin more fences in its time than it allows.
@@ -217,4 +192,59 @@ func ReservedAt(l *api.FenceLedger, f *api.NodeFence) *time.Time {
 // givenBack: this reservation was given back without a fence.
 func givenBack(r api.Reservation, f *api.NodeFence) bool {
 	return f.CurrentPhase() == api.Pending && f.Status.GivenBack != nil && f.Status.GivenBack.Time.Equal(r.At.Time)
+}
+
+// withSlot is a node's fence as the census has it, where that was seen later than its slot
+// was reserved. A fence that was seen earlier waits to go on with its slot, or has gone on
+// since. Of one that is not known the same is true, or its record is gone.
+func withSlot(is api.NodeFence, r api.Reservation) (f api.NodeFence, known bool) {
+	mine, later := is.UID == r.FenceUID, versionOf(is.ResourceVersion) > versionOf(r.FenceVersion)
+	switch {
+	case mine && is.Status.FenceNumber > r.FenceNumber, mine && is.Status.FenceNumber == r.FenceNumber && (later || is.HoldsSlot()):
+		return is, true
+	case mine && is.Status.FenceNumber == r.FenceNumber:
+		is.Status.Phase, is.Status.GivenBack = api.Pending, nil
+		return is, true
+	}
+	f = api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: r.NodeName, UID: r.FenceUID, ResourceVersion: r.FenceVersion}}
+	f.Spec.NodeName = r.NodeName
+	f.Status.FenceNumber, f.Status.Phase, f.Status.Decision.NodeUID = r.FenceNumber, api.Pending, unknownUID
+	return f, false
+}
+
+// unknownUID stands for the UID of a Node that the census does not say.
+const unknownUID = "unknown"
+
+// before: a fence is shown as it was before it was let drain, or another one of its node is.
+func before(f *api.NodeFence, r api.Reservation) bool {
+	if f.UID != r.FenceUID || f.Status.FenceNumber < r.FenceNumber {
+		return true
+	}
+	return f.Status.FenceNumber == r.FenceNumber && versionOf(f.ResourceVersion) < versionOf(r.FenceVersion)
+}
+
+// withDrains puts those in that the census shows as they were before their nodes were let drain: each
+// is about to be drained, or is drained by now. lacks says of which nobody knows that.
+func withDrains(byNode map[string]api.NodeFence, l *api.FenceLedger, now time.Time) (lacks string) {
+	for _, r := range l.Status.Draining {
+		is := byNode[r.NodeName]
+		if !before(&is, r) {
+			continue
+		}
+		f, known := withSlot(is, r)
+		if !known && !observed.Fresh(r.At.Time, now, facts.ReservationKept) {
+			return "it does not know what became of the drain of node " + r.NodeName
+		}
+		byNode[r.NodeName] = f
+	}
+	return ""
+}
+
+// versionOf is a resourceVersion as a number; 0 where it is none, which is before any other.
+func versionOf(v string) uint64 {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

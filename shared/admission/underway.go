@@ -2,8 +2,11 @@ package admission
 
 import (
 	"slices"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -26,10 +29,54 @@ func drained(st *api.NodeFenceStatus) bool {
 	return st.Drain != nil && st.Drain.Ended != api.DrainGivenUp
 }
 
-// acts: it does not wait for a slot now.
+// acts: it does not wait for a slot now. One that has drained waits: were it to act, two of them
+// would wait for each other.
 func acts(f *api.NodeFence, l *api.FenceLedger) bool {
-	_, drains := reservationOf(l.Status.Draining, f)
+	_, let := reservationOf(l.Status.Draining, f)
+	drains := let && !drained(&f.Status)
 	return f.Open() && (f.CurrentPhase() != api.Pending || drains || ReservedAt(l, f) != nil)
+}
+
+// onlyDrains: no more has been done, or is being done, than that its node is emptied.
+func onlyDrains(f *api.NodeFence, l *api.FenceLedger) bool {
+	_, let := reservationOf(l.Status.Draining, f)
+	waits := f.CurrentPhase() == api.Pending && !f.Status.Begun() && ReservedAt(l, f) == nil
+	return f.CurrentPhase() == api.Draining || waits && (let || drained(&f.Status))
+}
+
+// emptied: its node drains, or has drained and waits for its first slot.
+func emptied(f *api.NodeFence) bool {
+	p := f.CurrentPhase()
+	return p == api.Draining || p == api.Pending && drained(&f.Status) && !f.Status.Begun()
+}
+
+// rebuildDraining drops what the ledger says of fences that drain no more, and puts back those that
+// it has lost. A node that has drained counts as long as its fence waits for a slot: it has given its
+// work away, and a powerDelay or a limit may keep it there for long. A fence that was let drain a moment
+// ago may be about to: one that is seen Pending counts for as long as a reservation does.
+func rebuildDraining(l *api.FenceLedger, c Picture, now time.Time) {
+	old, seen, asOf := l.Status.Draining, map[string]bool{}, now
+	if !c.AsOf.IsZero() {
+		asOf = c.AsOf
+	}
+	kept := func(r api.Reservation) bool { return asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart }
+	l.Status.Draining = nil
+	for i := range c.Fences {
+		f := &c.Fences[i]
+		r, found := reservationOf(old, f)
+		drains := emptied(f)
+		if drains && !found {
+			r, found = reservation(f, c, now), true
+		}
+		if found && (drains || f.CurrentPhase() == api.Pending && kept(r)) {
+			l.Status.Draining, seen[r.NodeName] = append(l.Status.Draining, r), true
+		}
+	}
+	for _, r := range old {
+		if f := c.fence(r.NodeName); !seen[r.NodeName] && (f == nil || before(f, r)) && kept(r) && !observed.Ahead(r.At.Time, now) {
+			l.Status.Draining = append(l.Status.Draining, r) // its record is newer than the picture
+		}
+	}
 }
 
 // placeUnderWay says of each such fence what its node counts for, and drops what was
