@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
@@ -31,6 +32,8 @@ type invocation struct {
 	checked  *observed.Checked
 	mayDrain bool
 	evicted  *observed.Evicted
+	// drainAsked is when this invocation last asked whether the node may be drained.
+	drainAsked time.Time
 	// cleared is the record's resourceVersion for which the out-of-service taint
 	// was removed last.
 	cleared string
@@ -102,7 +105,10 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	if err := inv.Does.Look(ctx, f, &seen, inv.since); err != nil {
 		return false, inv.blind(ctx, fmt.Errorf("look at %s: %w", node, err))
 	}
-	return inv.decide(ctx, &seen, inv.Now())
+	now := inv.Now()
+	// As any other yes, one to a drain is asked for again when it is too old (S17).
+	seen.MayDrain = seen.MayDrain && observed.Fresh(inv.drainAsked, now, facts.DecisionValidity)
+	return inv.decide(ctx, &seen, now)
 }
 
 // start notes the phase that the event found the fence in.
@@ -184,6 +190,9 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 
 // act carries out what was decided and saved.
 func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observed.Look) (more bool, err error) {
+	if d.Action == fence.AskDrain {
+		inv.drainAsked = inv.Now() // before it is answered: what the answer rests on is read after this
+	}
 	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
 	inv.Reporter.Decided(ctx, d)
 	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
@@ -213,20 +222,6 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observe
 // kubelet reacts to Ready=Unknown (S5), and a deleted Node may come back as another one (S6).
 func answered(a fence.Action) bool {
 	return a.Device() || a == fence.MarkNotReady || a == fence.DeleteNode
-}
-
-// soon is the least time that must be left until a nextLook that is not put off.
-const soon = 2 * time.Second
-
-// onlyLater tells whether the decision only puts nextLook off, and the saved one is still to
-// come. If we die in the action, the saved one wakes somebody in time, so there is nothing to
-// save.
-func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
-	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
-		return false
-	}
-	before.NextLook = after.NextLook
-	return equality.Semantic.DeepEqual(before, after)
 }
 
 // announce sends the event of the fence's phase, if somebody must act on it now.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -96,3 +97,17 @@ func (l *Loop) owns(p api.Phase) bool { return slices.Contains(l.Owns, p) }
 // Keep makes the next Run begin with a record that its caller has just read or written; nil keeps
 // nothing.
 func (l *Loop) Keep(f *api.NodeFence) { l.Records.put(f, l.Now()) }
+
+// soon is the least time that must be left until a nextLook that is not put off.
+const soon = 2 * time.Second
+
+// onlyLater tells whether the decision only puts nextLook off, and the saved one is still to
+// come. If we die in the action, the saved one wakes somebody in time, so there is nothing to
+// save.
+func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
+	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
+		return false
+	}
+	before.NextLook = after.NextLook
+	return equality.Semantic.DeepEqual(before, after)
+}
