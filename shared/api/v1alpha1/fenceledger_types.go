@@ -113,8 +113,8 @@ type FenceLedgerStatus struct {
 	// +listType=atomic
 	// +optional
 	UnderWay []UnderWay `json:"underWay,omitempty"`
-	// draining are the fences whose nodes drain, or were let drain a moment ago: limits.maxConcurrent
-	// bounds them as it does reservations. With 1024 of them no other node is drained, and its fence
+	// draining are the fences whose nodes drain, were let drain a moment ago, or have drained and wait
+	// for a slot: limits.maxConcurrent bounds them as it does reservations. With 1024 of them no other node is drained, and its fence
 	// waits (TooManyConcurrent), so that this list, which takes 2048, is never full.
 	// +kubebuilder:validation:MaxItems=2048
 	// +listType=map
