@@ -50,7 +50,7 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		"a request without a time":            {asks(func(e *event.Event) { _ = e.Context.SetTime(time.Time{}) }), []string{"attribute time: missing"}},
 		"a request for no node's name":        {asks(func(e *event.Event) { e.SetSubject("Worker 7") }), []string{"attribute subject", `"Worker 7" is not a node's name`}},
 		"a request's data that is a list":     {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, []string{"x"}) }), []string{"data: want a JSON object with node, reason, drain and token"}},
-		"a request that drains as it likes":  {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Drain: "skip"}) }), []string{`data.drain: "skip", write IfReady or Skip`}},
+		"a request that drains as it likes":   {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Drain: "skip"}) }), []string{`data.drain: "skip", write IfReady or Skip`}},
 		"a request that names two nodes": {asks(func(e *event.Event) { _ = e.SetData(event.ApplicationJSON, events.Request{Node: "worker-8"}) }),
 			[]string{`"worker-7"`, `"worker-8"`, "must name one node"}},
 	} {

@@ -27,8 +27,12 @@ func TestWhichPodsLeave(t *testing.T) {
 	}
 	pods := []corev1.Pod{
 		pod("z-plain", func(*corev1.Pod) {}),
-		pod("a-owned", func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &yes}} }),
-		pod("daemon", func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &yes}} }),
+		pod("a-owned", func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &yes}}
+		}),
+		pod("daemon", func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &yes}}
+		}),
 		pod("mirror", func(p *corev1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }),
 		pod("done", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		pod("failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
