@@ -31,6 +31,11 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"}, Reason: "TaskHung", Count: 1, Source: corev1.EventSource{Component: "kernel-monitor"},
 	}}}
+	// drained is who asked for a fence whose drain was given up.
+	drained := func(ago time.Duration) string {
+		return `,"askedBy":[{"id":"0","source":"s","type":"` + events.NodeProblem + `","user":"node problem TaskHung","joinedAt":"` + at(ago) + `"}]`
+	}
+	gaveUp := `"drain":{"beganAt":"` + at(10*time.Minute) + `","endedAt":"` + at(5*time.Minute) + `","ended":"GivenUp"}`
 	reports, err := json.Marshal(hung)
 	if err != nil {
 		t.Fatal(err)
@@ -54,21 +59,24 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		event event.Event
 		want  string // the trigger that is written
 	}{
-		"beside the condition of one that waits":     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"of one that was opened just now":            {record(waits, `"reason":"Opened"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"after the request that opened it":           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"after the power was cut":                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"when the node is booting":                   {record(waits, `"phase":"Recovering","cutOrReleased":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"when it is being undone":                    {record(waits, `"phase":"Recovering"`), west, ""},
-		"when it goes back to the gate":              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"a second time":                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
-		"from a source that nobody trusts":           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
-		"made an hour ago":                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
-		"made before the last fence ended":           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
-		"made since the last fence ended":            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"a problem that the policy fences for":       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
-		"that problem over again":                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","joinedAt":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
-		"a problem from before the last fence ended": {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
+		"beside the condition of one that waits":                     {record(waits, `"phase":"Pending"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"of one that was opened just now":                            {record(waits, `"reason":"Opened"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"after the request that opened it":                           {record(asked, `"phase":"Pending"`), west, "0 of /racks/west (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"after the power was cut":                                    {record(waits, `"phase":"Fencing","power":{"switchedByUs":true}`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"when the node is booting":                                   {record(waits, `"phase":"Recovering","cutOrReleased":true`), west, "Ready=Unknown, then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"when it is being undone":                                    {record(waits, `"phase":"Recovering"`), west, ""},
+		"when it goes back to the gate":                              {record(waits, `"phase":"Recovering","outcome":"SentBack"`), west, "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"a second time":                                              {record(strings.Replace(asked, `"0"`, `"1"`, 1), `"phase":"Pending"`), west, ""},
+		"from a source that nobody trusts":                           {record(waits, `"phase":"Pending"`), ask("/racks/east", time.Second), ""},
+		"made an hour ago":                                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
+		"made before the last fence ended":                           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
+		"made since the last fence ended":                            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
+		"a problem that the policy fences for":                       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
+		"that problem over again":                                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","joinedAt":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
+		"that problem over again, where its drain was given up":      {record(waits+drained(12*time.Minute), `"phase":"Pending",`+gaveUp), problem, "Ready=Unknown, r/1 of source ()"},
+		"that problem, where its drain was given up, at once":        {record(waits+drained(time.Second), `"phase":"Pending",`+gaveUp), problem, ""},
+		"that problem over again, of a drain that was given up, cut": {record(waits+drained(12*time.Minute), `"phase":"Fencing","power":{"switchedByUs":true},"cutOrReleased":true,`+gaveUp), problem, ""},
+		"a problem from before the last fence ended":                 {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)

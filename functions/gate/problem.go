@@ -52,16 +52,27 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, nil, nil
 	}
 	r.User, r.Reason = clip.To(longestWords, "node problem "+reason), clip.To(longestWords, due.ask)
-	switch {
-	case f == nil:
-	case f.Served(r) || f.Open() && (fence.Ends(f, n.UID) != "" || g.known(f, r)):
-		g.ignored(e, node, string(api.RequestMerged))
-		return nil, nil, nil
-	case f.Open():
-		return nil, nil, g.join(ctx, e, n, f, r)
+	if f != nil && (f.Served(r) || f.Open()) {
+		return nil, nil, g.problemOfOpen(ctx, e, n, f, r)
 	}
 	o, err = g.begin(ctx, f, node, forRequest(api.TriggerProblem, n, r, resolved))
 	return o, nil, err
+}
+
+// problemOfOpen has the open fence of a node answer to a problem. One that answers to it already, and
+// drains its node or has, keeps that it stays (drain.onTimeout: GiveUp).
+func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
+	switch {
+	case f.Served(r) || fence.Ends(f, n.UID) != "":
+	case f.ReportedAgain(*r):
+		made, err := g.Client.SaveFenceStatus(ctx, f)
+		g.Loop.Keep(made)
+		return err
+	case !g.known(f, r):
+		return g.join(ctx, e, n, f, r)
+	}
+	g.ignored(e, n.Name, string(api.RequestMerged))
+	return nil
 }
 
 // due is what a report leads to: ask says in words why a fence is asked for, and is empty

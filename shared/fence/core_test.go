@@ -50,7 +50,7 @@ func (c *Core) Describe() { c.d.describe() }
 func (c *Core) RecentCuts() int32 { return int32(c.d.RecentCuts()) }
 
 // Kept are the past fences that the record has room for.
-func (c *Core) Kept(past []api.PastFence) []api.PastFence { return c.d.kept(past) }
+func (c *Core) Kept(past []api.PastFence) []api.PastFence { return c.d.KeptPast(past) }
 
 // IsolationRecords drops those of devices that are bound no more.
 func (c *Core) IsolationRecords() { c.d.isolationRecords() }

@@ -15,7 +15,8 @@ import (
 // have an order, as each rests on those before it:
 //
 //  1. open: a record that only has a number gets its first phase
-//  2. hear: what people ask of this fence; a request about another one counts for nothing
+//  2. hear: what people ask of this fence; a request about another one counts for nothing.
+//     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
 //  5. noteIsolated: since when the node has our taint, where its policy counts from there
@@ -45,6 +46,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
+	d.noteWithdrawn(f.Annotations[api.WithdrawnSkipAnnotation])
 	d.noteLease()
 	d.noteConditions()
 	d.noteIsolated()

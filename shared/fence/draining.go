@@ -17,8 +17,7 @@ import (
 // gate again when the drain is over (S14, S17). Nothing is released by a drain (S1): the node's own
 // kubelet ends each pod, within its disruption budget.
 
-// drainFirst has a node that lives drained. One whose drain was given up waits, unless somebody
-// asks for its fence: then that ends.
+// drainFirst has a node that lives drained. One whose drain was given up waits, or ends.
 func (d *decision) drainFirst() outcome {
 	if end, _ := d.DrainCutShort(); end != "" {
 		if d.DrainGoesOn() {
@@ -27,11 +26,9 @@ func (d *decision) drainFirst() outcome {
 		return goOn
 	}
 	switch r := d.Record.Drain; {
-	case d.DrainOver() && r.Ended == api.DrainGivenUp && d.AskedFor():
-		return d.undoNow(api.DrainTimedOut, r.Left)
-	case d.DrainOver() && r.Ended == api.DrainGivenUp:
-		return d.stay(api.DrainTimedOut, "the node was not empty in time, and is not fenced before it falls silent (drain.onTimeout: GiveUp): "+r.Left, facts.Resync)
-	case d.DrainOver() || r == nil && !d.Lives():
+	case r.GivenUp() && !d.DrainsAnew():
+		return d.givenUp()
+	case d.DrainOver() && !d.DrainsAnew() || r == nil && !d.Lives():
 		return goOn
 	case d.Seen.MayDrain:
 		return d.beginDrain()
@@ -41,12 +38,31 @@ func (d *decision) drainFirst() outcome {
 	return d.askGate(AskDrain)
 }
 
-// beginDrain begins the drain, or goes on with one that a brake had stopped. A slot of before is
-// given back: others need it meanwhile (S14).
+// givenUp waits with nothing of ours on the node, as long as that stays for which the fence is: ended,
+// it would be opened anew for that, and the node drained again and again. Where only somebody's
+// request is left, the fence ends. A policy that cuts all the same by now has it go on.
+func (d *decision) givenUp() outcome {
+	r := d.Record.Drain
+	switch {
+	case d.Decision.Settings.Drain.OnTimeout != api.DrainThenGiveUp:
+		r.Ended = api.DrainTimeIsOver
+		return goOn
+	case !d.ReasonStays():
+		return d.undoNow(api.DrainTimedOut, r.Left)
+	}
+	return d.stay(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours is on it. The fence waits until its reason ends, or the node falls silent. "+
+		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+r.Left, facts.Resync)
+}
+
+// beginDrain begins the drain, or goes on with one that a brake had stopped, or that has more time
+// now. A slot of before is given back: others need it meanwhile (S14).
 func (d *decision) beginDrain() outcome {
 	d.dropYes()
-	if d.Record.Drain == nil {
+	switch r := d.Record.Drain; {
+	case r == nil || d.DrainAskedAnew():
 		d.Record.Drain = &api.DrainRecord{BeganAt: d.Time()}
+	case d.DrainHasTime():
+		r.Ended, r.EndedAt, r.IsolatedAt = "", nil, nil
 	}
 	left := d.Decision.Settings.Drain.Timeout.Duration - facts.DrainTook(d.Record, d.Now)
 	return d.enter(api.Draining, api.NodeDraining, "the node lives: its pods are asked to leave before its machine is cut, for "+max(0, left).Round(time.Second).String()+" at most")
@@ -148,9 +164,8 @@ func (d *decision) drainsOn(why api.Reason, msg string) outcome {
 	return o
 }
 
-// drainTimedOut goes on to the cut, or gives the fence up, as the policy says. One that nobody asks
-// for goes back to the gate without our marks, and waits there: ended, it would be opened anew for
-// the condition that holds, and the node drained again and again.
+// drainTimedOut goes on to the cut, or gives the fence up, as the policy says. One whose reason stays
+// goes back to the gate without our marks, and waits there (givenUp).
 func (d *decision) drainTimedOut() outcome {
 	r, s := d.Record.Drain, d.Decision.Settings.Drain
 	if r.Left == "" {
@@ -163,7 +178,7 @@ func (d *decision) drainTimedOut() outcome {
 	}
 	d.drainEnds(api.DrainGivenUp)
 	msg += "; nothing is cut (drain.onTimeout: GiveUp)"
-	if d.AskedFor() {
+	if !d.ReasonStays() {
 		return d.undoNow(api.DrainTimedOut, msg)
 	}
 	d.Record.Outcome = api.SentBack

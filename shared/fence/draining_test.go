@@ -59,6 +59,20 @@ func checkAlive(t *testing.T, phase api.Phase, rows map[string]drainCase) {
 	}
 }
 
+// evidence is a condition of a node that is Ready.
+func evidence(f *api.NodeFence, s *observed.Look) {
+	f.Status.Decision.AskedBy, f.Status.Decision.Trigger = nil, api.Trigger{Type: api.TriggerNodeCondition}
+	f.Status.Decision.Settings.UnhealthyConditions[0] = api.ConditionSetting{Type: "Deadlock", Status: "True"}
+	s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
+}
+
+// asks has somebody ask for the fence besides.
+func asks(ago time.Duration, user, typ string, wish api.DrainWish) func(*api.NodeFence, *observed.Look) {
+	return func(f *api.NodeFence, _ *observed.Look) {
+		f.Status.Decision.AskedBy = append(f.Status.Decision.AskedBy, api.AskedBy{ID: "2", Source: "/x", Type: typ, User: user, Drain: wish, JoinedAt: *stamp(ago)})
+	}
+}
+
 func skips(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].Drain = api.DrainSkip }
 
 func says(why api.Reason) *observed.Verdict {
@@ -67,8 +81,9 @@ func says(why api.Reason) *observed.Verdict {
 
 func ended(how api.DrainEnd) func(*api.NodeFence, *observed.Look) {
 	return func(f *api.NodeFence, _ *observed.Look) {
-		at := observed.StampOf(fencetest.Start)
-		f.Status.Drain = &api.DrainRecord{BeganAt: at, EndedAt: &at, Ended: how, Left: "pod a/p is left"}
+		at := observed.StampOf(fencetest.Start.Add(50 * time.Minute))
+		f.Status.Drain = &api.DrainRecord{BeganAt: at, EndedAt: &at, Ended: how, Left: "pod a/p is left", Spent: metav1.Duration{Duration: 5 * time.Minute}}
+		f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenGiveUp
 	}
 }
 
@@ -82,11 +97,6 @@ func TestWhatDrains(t *testing.T) {
 	}
 	confirmed := func(f *api.NodeFence, _ *observed.Look) {
 		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
-	}
-	evidence := func(f *api.NodeFence, s *observed.Look) { // a problem of a node that is Ready
-		f.Status.Decision.AskedBy, f.Status.Decision.Trigger = nil, api.Trigger{Type: api.TriggerNodeCondition}
-		f.Status.Decision.Settings.UnhealthyConditions[0] = api.ConditionSetting{Type: "Deadlock", Status: "True"}
-		s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
 	}
 	checkAlive(t, api.Pending, map[string]drainCase{
 		"it lives: the gate is asked first":   {func(*api.NodeFence, *observed.Look) {}, "Pending , AskDrain"},

@@ -2,7 +2,6 @@ package fence
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -59,7 +58,7 @@ func (d *decision) begin() {
 			FenceNumber: old.FenceNumber - 1, OpenedAt: *old.OpenedAt, ClosedAt: closed,
 			Outcome: old.Outcome, Cuts: cuts, AskedBy: old.Decision.PastAskedBy(),
 		})
-		old.Past = d.kept(old.Past)
+		old.Past = d.KeptPast(old.Past)
 	}
 	*d.Record = api.NodeFenceStatus{
 		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
@@ -73,20 +72,6 @@ func (d *decision) begin() {
 		return
 	}
 	d.opens(d.OpenedFor() + ", " + facts.DecidingPolicy(d.Decision.ResolvedPolicy))
-}
-
-// kept are the last fences, and those before them whose cuts count still: fences that
-// end without a cut must not have a node's limit forgotten (S26).
-func (d *decision) kept(past []api.PastFence) []api.PastFence {
-	spare, newest, i := len(past)-facts.MaxPast, len(past)-1, -1
-	past = slices.DeleteFunc(past, func(p api.PastFence) bool {
-		if i++; i == newest || spare <= 0 || p.Cuts > 0 && d.Now.Sub(p.ClosedAt.Time) < facts.CutsCount {
-			return false // when the newest ended says which requests are about it
-		}
-		spare--
-		return true
-	})
-	return past[max(0, len(past)-facts.MostPast):] // more than any limit lets a day have
 }
 
 // hear keeps what people ask of this very fence, and refuses what is about another one: a
@@ -161,17 +146,10 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 	st, dec := &f.Status, &f.Status.Decision
 	words, told := "it joins the fence that is under way", r.Words()+", joins this fence"
 	r.Served = facts.Served(st)
-	if !r.Served && dec.Asker() == nil {
-		words, told = "it joins the fence that waits, which goes on as asked for", told+", which goes on as asked for"
+	if how := (&facts.Facts{Record: st}).GoesOn(r); !r.Served && how != "" {
+		words, told = "it joins the fence that waits, "+how, told+", "+how
 	}
-	dec.AskedBy = append(slices.Clone(dec.AskedBy), r)
-	if len(dec.AskedBy) > api.MaxAskedBy {
-		oldest := 0
-		if dec.Asker() == &dec.AskedBy[0] {
-			oldest = 1 // for that one it goes on
-		}
-		dec.AskedBy = slices.Delete(dec.AskedBy, oldest, oldest+1)
-	}
+	dec.AskedBy = dec.Joined(r)
 	joined := *st
 	d := &decision{facts.Facts{Record: &joined, Now: r.JoinedAt.Time}}
 	d.aside(api.RequestMerged, told)
@@ -180,6 +158,16 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 		words = "it joins the fence that was given up, which goes on when a person wants it to (spec.requests.retry)"
 	}
 	return words
+}
+
+// noteWithdrawn forgets that a request wanted no drain which was withdrawn since. The fence goes on
+// for others.
+func (d *decision) noteWithdrawn(uid string) {
+	if all := d.Record.Decision.SkipWithdrawn(uid); all != nil {
+		dec := *d.Decision // what was decided is shared
+		dec.AskedBy, d.Record.Decision.AskedBy, d.Decision = all, all, &dec
+		d.aside(api.RequestWithdrawn, "the FenceRequest is withdrawn that wanted no drain, UID "+uid)
+	}
 }
 
 // Asked tells whether this open fence goes on because an event asks for it.

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // MaxAskedBy bounds those who asked for a fence that its record names.
 const MaxAskedBy = 17
@@ -79,15 +82,73 @@ func (d *Decision) Asker() *AskedBy {
 	return nil
 }
 
-// SkipsDrain is who wants the node not to be drained; nil if nobody does who asked when nothing
-// was done yet.
-func (d *Decision) SkipsDrain() *AskedBy {
+// ProblemEventType is the type of an event that reports a problem of a node.
+const ProblemEventType = "io.nodefence.node.problem.v1"
+
+// OfProblem: a reported problem asks, which is reported again as long as it stays.
+func (a *AskedBy) OfProblem() bool { return a.Type == ProblemEventType }
+
+// AsksAnew: it comes of a user, who knows what was done before. What a program reports comes again and
+// again, and would have the node drained each time.
+func (a *AskedBy) AsksAnew() bool { return a.User != "" && !a.OfProblem() }
+
+// Within tells whether it asks for something that was not done yet when it came, and came between
+// these times.
+func (a *AskedBy) Within(from, to time.Time) bool {
+	return !a.Served && !a.JoinedAt.Time.Before(from) && !a.JoinedAt.After(to)
+}
+
+// SkipsDrain is who wants the node not to be drained, of those who asked between these times, when
+// nothing was done yet; nil if nobody does.
+func (d *Decision) SkipsDrain(from, to time.Time) *AskedBy {
 	for i := range d.AskedBy {
-		if a := &d.AskedBy[i]; !a.Served && a.Drain == DrainSkip {
+		if a := &d.AskedBy[i]; a.Drain == DrainSkip && a.Within(from, to) {
 			return a
 		}
 	}
 	return nil
+}
+
+// Joined are those who asked, and one more. They are bounded: the oldest goes, but not the one for
+// whom the fence goes on.
+func (d *Decision) Joined(r AskedBy) []AskedBy {
+	all := append(slices.Clone(d.AskedBy), r)
+	if len(all) <= MaxAskedBy {
+		return all
+	}
+	oldest := 0
+	if !all[0].Served {
+		oldest = 1
+	}
+	return slices.Delete(all, oldest, oldest+1)
+}
+
+// SkipWithdrawn are those who asked, where the one of this ID wants no drain any more; nil if it does
+// not want that.
+func (d *Decision) SkipWithdrawn(id string) []AskedBy {
+	i := slices.IndexFunc(d.AskedBy, func(a AskedBy) bool { return a.ID == id && a.Drain == DrainSkip && !a.Served })
+	if i < 0 {
+		return nil
+	}
+	all := slices.Clone(d.AskedBy)
+	all[i].Drain = ""
+	return all
+}
+
+// reportedEvery is how soon the record notes anew that a problem is reported.
+const reportedEvery = 30 * time.Second
+
+// ReportedAgain notes in a fence that drains its node, or has, that the problem stays that asks for
+// it: as long as it does, such a fence waits. False if nothing is to be saved.
+func (f *NodeFence) ReportedAgain(r AskedBy) bool {
+	st := &f.Status
+	i := slices.IndexFunc(st.Decision.AskedBy, func(was AskedBy) bool { return !was.Served && was.OfProblem() && was.User == r.User })
+	if i < 0 || st.Drain == nil || st.CutOrReleased || st.Begun() || r.JoinedAt.Sub(st.Decision.AskedBy[i].JoinedAt.Time) < reportedEvery {
+		return false
+	}
+	st.Decision.AskedBy = slices.Clone(st.Decision.AskedBy)
+	st.Decision.AskedBy[i].JoinedAt = r.JoinedAt
+	return true
 }
 
 // Asked tells whether somebody asked for it when nothing was done yet.

@@ -21,9 +21,10 @@ type Drain struct {
 	// +optional
 	Timeout *Duration `json:"timeout,omitempty"`
 	// onTimeout says what happens when the time is over and pods are left. Fence, the default, cuts
-	// the machine all the same. GiveUp ends the fence without a cut, and gives the node back. Where
-	// nobody asks for the fence, and a condition of the policy holds still, it waits instead, with
-	// nothing of nodefence on the node, until the condition ends or the node falls silent.
+	// the machine all the same. GiveUp ends the fence without a cut, and gives the node back. Where a
+	// condition of the policy holds still, or a problem is reported, it waits instead, with nothing of
+	// nodefence on the node, until that ends, the node falls silent, or a user asks anew: then the node
+	// is drained once more.
 	// +optional
 	OnTimeout DrainTimeoutAction `json:"onTimeout,omitempty"`
 }
@@ -93,7 +94,8 @@ const (
 	DrainSkipped DrainEnd = "Skipped"
 )
 
-// DrainRecord is how the node was drained before its machine is cut. A fence drains once.
+// DrainRecord is how the node was drained before its machine is cut. A fence drains once, and once more
+// for a user who asks after that was given up.
 type DrainRecord struct {
 	// beganAt is when the drain began, by the API server's clock.
 	// +required
@@ -125,3 +127,6 @@ type DrainRecord struct {
 	// +optional
 	Ended DrainEnd `json:"ended,omitempty"`
 }
+
+// GivenUp: the node could not be drained in time, and nothing was cut.
+func (r *DrainRecord) GivenUp() bool { return r != nil && r.EndedAt != nil && r.Ended == DrainGivenUp }

@@ -128,6 +128,10 @@ const (
 	// that was withdrawn before anything was done for it. To write it makes the gate read that object again
 	// before it opens or joins a fence for it.
 	WithdrawnAnnotation = "nodefence.io/withdrawn-request"
+	// WithdrawnSkipAnnotation is on the NodeFence of a node, and holds the UID of the last FenceRequest
+	// with drain: Skip that was withdrawn while others ask for the fence too. What it says of the drain
+	// counts no more.
+	WithdrawnSkipAnnotation = "nodefence.io/withdrawn-skip"
 )
 
 // FenceRequestList is a list of FenceRequest.

@@ -21,7 +21,7 @@ func (d *Facts) ToDrain() bool {
 	case d.Begun() || d.Record.CutOrReleased || d.MustNotSwitch() || d.ConfirmAsked():
 		return false
 	}
-	return d.Decision.SkipsDrain() == nil
+	return d.SkipsDrain() == nil
 }
 
 // Lives: the node is there, Ready, and its Lease is fresh: there is a kubelet that ends its pods.
@@ -40,7 +40,7 @@ func (d *Facts) Silent() bool {
 // DrainCutShort is how a drain ends before the node is empty or its time is over, and why; empty
 // while it goes on.
 func (d *Facts) DrainCutShort() (end api.DrainEnd, why string) {
-	switch by := d.Decision.SkipsDrain(); {
+	switch by := d.SkipsDrain(); {
 	case by != nil && by.User != "":
 		return api.DrainSkipped, by.User + " asks for the fence without a drain"
 	case by != nil:

@@ -40,15 +40,21 @@ func (d *Facts) AskedFor() bool { return Requested(d.Decision, d.Record, d.Now) 
 // end is for good, and not for a difference of seconds.
 // While the node is drained for it, its time does not run.
 func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
-	limit := api.RequestValidity + DrainTook(st, now)
 	if dec.Asker() == nil {
 		return false
 	}
+	from, to := askedWithin(dec, st, now)
+	last := LastAsked(dec)
+	return last.Before(from) || last.After(to)
+}
+
+// askedWithin are the times between which a request came that is still carried out.
+func askedWithin(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) (from, to time.Time) {
+	limit := api.RequestValidity + DrainTook(st, now)
 	if dec.Settings.Mode == api.ModeRequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
 	}
-	age := now.Sub(LastAsked(dec))
-	return age > limit || age < -DecisionValidity
+	return now.Add(-limit), now.Add(DecisionValidity)
 }
 
 // LastAsked is when the last request came. It counts: each has passed all that the first one

@@ -1,7 +1,10 @@
 package facts
 
 import (
+	"slices"
 	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // OpenedFor says why a fence opened.
@@ -21,4 +24,18 @@ func (d *Facts) OpenedFor() string {
 		return t.Reason + ", seen" + since
 	}
 	return string(t.Type) + since
+}
+
+// KeptPast are the last fences, and those before them whose cuts count still: fences that
+// end without a cut must not have a node's limit forgotten (S26).
+func (d *Facts) KeptPast(past []api.PastFence) []api.PastFence {
+	spare, newest, i := len(past)-MaxPast, len(past)-1, -1
+	past = slices.DeleteFunc(past, func(p api.PastFence) bool {
+		if i++; i == newest || spare <= 0 || p.Cuts > 0 && d.Now.Sub(p.ClosedAt.Time) < CutsCount {
+			return false // when the newest ended says which requests are about it
+		}
+		spare--
+		return true
+	})
+	return past[max(0, len(past)-MostPast):] // more than any limit lets a day have
 }

@@ -1,0 +1,55 @@
+package facts
+
+import (
+	"slices"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// Who asks says whether a node is drained, and whether it is drained once more.
+
+// SkipsDrain is who wants the node not to be drained, and whose request is still carried out; nil if
+// nobody does.
+func (d *Facts) SkipsDrain() *api.AskedBy {
+	return d.Decision.SkipsDrain(askedWithin(d.Decision, d.Record, d.Now))
+}
+
+// ReasonStays: a condition of the policy holds, or a problem asks for this fence that was reported
+// lately. A request alone is answered by one drain.
+func (d *Facts) ReasonStays() bool {
+	return d.Unhealthy() || slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool {
+		return a.OfProblem() && a.Within(askedWithin(d.Decision, d.Record, d.Now))
+	})
+}
+
+// DrainsAnew: a drain that was given up is to be tried again: a user has asked since, or the policy
+// gives it more time.
+func (d *Facts) DrainsAnew() bool { return d.DrainAskedAnew() || d.DrainHasTime() }
+
+// DrainAskedAnew: a user has asked for the fence since its drain was given up.
+func (d *Facts) DrainAskedAnew() bool {
+	return d.Record.Drain.GivenUp() && slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool {
+		return a.AsksAnew() && a.JoinedAt.After(d.Record.Drain.EndedAt.Time) && a.Within(askedWithin(d.Decision, d.Record, d.Now))
+	})
+}
+
+// DrainHasTime: the policy's time for the drain, which was given up, has become longer than it took.
+func (d *Facts) DrainHasTime() bool {
+	return d.Record.Drain.GivenUp() && DrainTook(d.Record, d.Now) < d.Decision.Settings.Drain.Timeout.Duration
+}
+
+// GoesOn says how a fence that waits goes on for a request that joins it; empty if that changes
+// nothing.
+func (d *Facts) GoesOn(r api.AskedBy) string {
+	switch gaveUp := d.Record.Drain.GivenUp(); {
+	case gaveUp && r.Drain == api.DrainSkip:
+		return "which goes on without a drain"
+	case gaveUp && r.AsksAnew():
+		return "which drains its node once more"
+	case gaveUp:
+		return "as its node could not be drained in time, and waits on"
+	case d.Record.Decision.Asker() == nil:
+		return "which goes on as asked for"
+	}
+	return ""
+}
