@@ -53,6 +53,7 @@ func TestHandle(t *testing.T) {
 		"withdrawn before the cut":         {object: deleted, fence: waits, want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
 		"with another one":                 {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/w"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
 		"beside another one":               {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`, 1), want: "status 5 RemediationStarted"},
+		"that, and wants no drain":         {object: deleted, fence: strings.NewReplacer(`"id":"u"`, `"id":"u","drain":"Skip"`, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`).Replace(waits), want: "mark 7 that u skips nothing, status 5 RemediationStarted"},
 		"beside one that is gone":          {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/v"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
 		"beside one from elsewhere":        {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/default/w"}]}}}`, 1), want: "status 5 RemediationStarted"},
 		"that, and the fence went on":      {object: deleted, fence: waits, conflict: fencePath, again: true, want: ""},
@@ -141,6 +142,9 @@ func words(t *testing.T, r *http.Request, raw []byte) string {
 	case r.URL.Path == fencePath && abort != nil:
 		return fmt.Sprintf("abort %s of %d by %s: %s", f.ResourceVersion, *abort.FenceNumber, abort.By, abort.Reason)
 	case r.URL.Path == fencePath:
+		if uid := f.Annotations[api.WithdrawnSkipAnnotation]; uid != "" {
+			return "mark " + f.ResourceVersion + " that " + uid + " skips nothing"
+		}
 		return "mark " + f.ResourceVersion + " for " + f.Annotations[api.WithdrawnAnnotation]
 	}
 	return r.Method + " " + r.URL.Path + " " + string(raw)

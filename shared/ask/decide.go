@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -31,6 +32,9 @@ type Step struct {
 	// MarkWithdrawn is to mark the record, so that no gate opens or joins a fence by what it has
 	// read before.
 	MarkWithdrawn bool
+	// MarkSkip is to mark the record of a fence that others ask for too, so that nobody's node is cut
+	// without a drain by the wish of a request that is withdrawn.
+	MarkSkip bool
 	// Abort is why the fence that the record has is to be aborted; empty if it is not.
 	Abort string
 	// Hold is to add our finalizer.
@@ -69,6 +73,8 @@ func (s Seen) withdraw(a answer) Step {
 		return Step{MarkWithdrawn: true}
 	case a.now != nil && s.stops(a.now):
 		return Step{Abort: Withdrawn(r)}
+	case a.now != nil && s.skips(a.now):
+		return Step{MarkSkip: true}
 	case r.DeletionTimestamp != nil && s.letsGo(a):
 		return Step{LetGo: Held(r)}
 	}
@@ -80,6 +86,16 @@ func (s Seen) withdraw(a answer) Step {
 // for a condition of its node that still holds, a new one opens for that.
 func (s Seen) stops(st *api.NodeFenceStatus) bool {
 	return s.Fence.Open() && !served(st) && s.onlyAsker(st) && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil
+}
+
+// skips: the open fence, which goes on for others, would still cut without a drain by the wish of this request, and nothing of
+// the record says that it is withdrawn.
+func (s Seen) skips(st *api.NodeFenceStatus) bool {
+	wish := slices.ContainsFunc(st.Decision.AskedBy, func(a api.AskedBy) bool {
+		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request) && a.Drain == api.DrainSkip && !a.Served
+	})
+	return wish && !served(st) && s.Fence.Open() && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil &&
+		s.Fence.Annotations[api.WithdrawnSkipAnnotation] != string(s.Request.UID)
 }
 
 // letsGo: a deleted request is needed no more, so that our finalizer comes off, in bounded time

@@ -84,6 +84,10 @@ func released(f *api.NodeFence) {
 }
 func leftOver(f *api.NodeFence) { released(f); f.Status.Release.TimedOut = true }
 func marked(f *api.NodeFence)   { f.Annotations = map[string]string{api.WithdrawnAnnotation: "u"} }
+func skips(f *api.NodeFence)    { f.Status.Decision.AskedBy[0].Drain = api.DrainSkip }
+func skipMarked(f *api.NodeFence) {
+	f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "u"}
+}
 func outcome(why api.Reason, more func(*api.NodeFence)) func(*api.NodeFence) {
 	return func(f *api.NodeFence) {
 		more(f)
@@ -103,7 +107,7 @@ func past(why api.Reason, cuts int32, asked ...string) func(*api.NodeFence) {
 // words is a step in words: what is done, and the conditions that are written.
 func (s Step) words() string {
 	var all []string
-	for name, is := range map[string]bool{"1 mark": s.MarkWithdrawn, "2 abort": s.Abort != "", "3 hold": s.Hold, "5 let go": s.LetGo, "6 ask": s.Ask} {
+	for name, is := range map[string]bool{"1 mark": s.MarkWithdrawn, "1 mark skip": s.MarkSkip, "2 abort": s.Abort != "", "3 hold": s.Hold, "5 let go": s.LetGo, "6 ask": s.Ask} {
 		if is {
 			all = append(all, name)
 		}
@@ -173,6 +177,13 @@ func TestDecide(t *testing.T) {
 		"deleted, given up before":           {both(ended, deleted), record(api.Failed, by("u"), nil), "2 abort"},
 		"deleted, its last word said":        {both(ended, deleted), record(api.Isolating, by("u"), nil), "2 abort"},
 		"deleted, others ask too":            {deleted, record(api.Pending, by("u", "x"), nil), "4 TUU " + started + " 2"},
+		"deleted, wants no drain":            {deleted, record(api.Pending, by("u", "x"), skips), "1 mark skip"},
+		"deleted, wanted no drain, marked":   {deleted, record(api.Pending, by("u", "x"), func(f *api.NodeFence) { skips(f); skipMarked(f) }), "4 TUU " + started + " 2"},
+		"deleted, others want no drain":      {deleted, record(api.Pending, by("x", "u"), skips), "4 TUU " + started + " 2"},
+		"deleted, wanted no drain, alone":    {deleted, record(api.Pending, by("u"), skips), "2 abort"},
+		"deleted, wanted no drain, aborted":  {deleted, record(api.Pending, by("u", "x"), func(f *api.NodeFence) { skips(f); aborting(f) }), "4 TUU " + started + " 2"},
+		"deleted, wanted no drain, and cut":  {deleted, record(api.Fencing, by("u", "x"), func(f *api.NodeFence) { skips(f); cut(f) }), "4 TUU " + started + " 2"},
+		"not deleted, wants no drain":        {asIs, record(api.Pending, by("u", "x"), skips), "4 TUU " + started + " 2"},
 		"deleted, others were withdrawn":     {deleted, record(api.Pending, by("w", "u"), nil), "2 abort"},
 		"deleted, one of others was":         {deleted, record(api.Pending, by("w", "u", "x"), nil), "4 TUU " + started + " 2"},
 		"deleted, others asked before":       {deleted, record(api.Pending, by("x", "u"), nil), "4 TUU " + started + " 2"},

@@ -84,6 +84,14 @@ func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request ty
 	}})
 }
 
+// MarkSkipWithdrawn notes on a node's record, by compare-and-swap, that a FenceRequest was withdrawn
+// that wanted no drain, while others ask for the fence too.
+func (c *Client) MarkSkipWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
+	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{"metadata": map[string]any{
+		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnSkipAnnotation: string(request)},
+	}})
+}
+
 // AbortWithdrawn asks for the end of the fence that this record has, by compare-and-swap, because a
 // FenceRequest was withdrawn. It is noted for which one, so that the gate knows that nobody ended the
 // fence of a failure (NodeFence.EndedByWithdrawal).
