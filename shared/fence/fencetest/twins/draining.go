@@ -1,6 +1,7 @@
 package twins
 
 import (
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -24,6 +25,15 @@ func atGate(change func(f *api.NodeFence, s *observed.Look, now time.Time)) walk
 	return Before(func(f *api.NodeFence, s *observed.Look, now time.Time) {
 		if f.CurrentPhase() == api.Pending {
 			change(f, s, now)
+		}
+	})
+}
+
+// givenUp changes a fence at the gate whose drain was given up.
+func givenUp(change func(f *api.NodeFence, now time.Time)) walk.Decider {
+	return atGate(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if f.Status.Drain != nil && f.Status.Drain.Ended == api.DrainGivenUp {
+			change(f, now)
 		}
 	})
 }
@@ -76,6 +86,19 @@ var brokenDraining = map[string]walk.Decider{
 	}),
 	"cuts all the same what it has given up": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenFence
+	}),
+	"ends a fence whose drain was given up and whose condition holds": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) {
+		if st.Phase == api.Recovering && st.Outcome == api.SentBack && st.Reason == api.DrainTimedOut {
+			st.Outcome = api.DrainTimedOut
+		}
+	}),
+	"drains anew for who asked before": givenUp(func(f *api.NodeFence, now time.Time) {
+		asked := slices.Clone(f.Status.Decision.AskedBy)
+		asked[0].User, asked[0].JoinedAt = "ann", observed.StampOf(now)
+		f.Status.Decision.AskedBy = asked
+	}),
+	"drains anew for the time that it had": givenUp(func(f *api.NodeFence, _ time.Time) {
+		f.Status.Drain.Spent.Duration = 0
 	}),
 	"sleeps while the node drains": after(func(st *api.NodeFenceStatus, _ fence.Action, now time.Time) {
 		if st.Phase == api.Draining {

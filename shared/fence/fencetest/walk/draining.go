@@ -149,6 +149,8 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 		empty := seen.Draining != nil && seen.Node.Taint && len(seen.Draining.Evict)+len(seen.Draining.Leaving) == 0
 		say(empty || silent || confirmed || took >= limit, "drain: it goes on until the node is empty, has failed, or its time is over")
 	}
+	gaveUp := a.Outcome == api.DrainTimedOut && b.Outcome != api.DrainTimedOut
+	say(!gaveUp || len(a.Evidence) == 0, "drain: a fence that is given up waits as long as a condition holds")
 	if act != fence.Evict {
 		return
 	}
