@@ -102,6 +102,12 @@ var drained = map[string]incident{
 	"a node that lives can't be drained, and is given up": {func(w *world) {
 		w.drains(30*time.Second, time.Hour, api.DrainThenGiveUp, "")
 	}, []api.Phase{api.Finished}, 0},
+	"a node with a problem can't be drained, waits, and is drained once more for a user": {func(w *world) {
+		w.drains(30*time.Second, 3*time.Minute, api.DrainThenGiveUp, "")
+		by := &w.record.Status.Decision.AskedBy[0]
+		by.User, by.Reason, by.Type = "node problem TaskHung", "TaskHung, reported 3 times", api.ProblemEventType
+		at(w, 5*time.Minute, func() { w.wanted("2") })
+	}, []api.Phase{api.Finished}, 1},
 	"a node falls silent while it is drained": {func(w *world) {
 		w.drains(5*time.Minute, time.Hour, api.DrainThenGiveUp, "")
 		at(w, 12*time.Second, func() { w.crashed = true; w.say("           the node crashes") })
