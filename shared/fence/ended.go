@@ -205,7 +205,7 @@ func (d *decision) nodeGoes() (o outcome, stays string) {
 	case r.DeleteNodeUntil != nil && !d.Now.Before(r.DeleteNodeUntil.Time):
 		return goOn, "; its Node object could not be deleted within " + d.Decision.Settings.Release.Timeout.Duration.String()
 	}
-	if old := d.proofExpired(); old != "" {
+	if old := d.ProofExpired(); old != "" {
 		d.forgetProof()
 		return d.proveAnew(api.ProofExpired, old+"; looking again before the Node is deleted"), ""
 	}
@@ -220,5 +220,5 @@ func (d *decision) nodeGoes() (o outcome, stays string) {
 // deletionEnds is until when the deletion may be begun: on this proof, and by this try.
 func (d *decision) deletionEnds() *api.Time {
 	until := facts.Sooner(d.Now.Add(facts.ActWithin), d.Record.Release.DeleteNodeUntil.Time)
-	return d.Stamp(d.whileProven(until))
+	return d.Stamp(d.WhileProven(until))
 }

@@ -199,7 +199,7 @@ func (d *decision) stillThere(i int) outcome {
 // readOrCut chooses the next call to a device that is to be cut.
 func (d *decision) readOrCut(i int) outcome {
 	r, dev := d.CutRecord(i), d.access(i)
-	if r.FirstCut != nil && !d.partOfProof(r.FirstCut) {
+	if r.FirstCut != nil && !d.PartOfProof(r.FirstCut) {
 		r.FirstCut = nil
 	}
 	return dev.next(dev.reads(api.PoweredOn), r.OffAt, func() outcome { return d.cutAccess(i) })

@@ -97,7 +97,7 @@ func (d *decision) releasingByDump() outcome {
 		d.lookAfter(facts.Poll) // what was asked last has not been seen to act
 		return settled
 	}
-	if !d.dumpFresh() {
+	if !d.DumpFresh() {
 		return d.stay(api.WaitingForRelease, "the next kdump message is waited for: pods are deleted within "+facts.DumpValidity.String()+" of one", facts.Poll)
 	}
 	rate, again := d.quota()
@@ -112,7 +112,7 @@ func (d *decision) deletePods(n, of int) outcome {
 	d.proveDump()
 	d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d of %d pods while the machine dumps its memory", n, of))
 	r := &d.Record.Release
-	r.NotAfter, r.AskedAt, r.BatchAt = d.Stamp(d.whileDumping(d.Now.Add(facts.ActWithin))), d.At(0), d.At(0)
+	r.NotAfter, r.AskedAt, r.BatchAt = d.Stamp(d.WhileDumping(d.Now.Add(facts.ActWithin))), d.At(0), d.At(0)
 	r.Batch, r.Pods, r.InMinute = int32(n), r.Pods+int32(n), r.InMinute+int32(n)
 	r.Batches++ // no batch without a save
 	return d.carryOut(DeletePods)

@@ -6,7 +6,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
-	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // What is released rests on a proof that the machine writes no more. Here proofs are made,
@@ -38,24 +37,6 @@ func (d *decision) newProof(kind api.ProofKind) *api.Proof {
 		p.Identity = r.Identity
 	}
 	return p
-}
-
-// signOfLife names what contradicts the proof, if anything (S3).
-func (d *decision) signOfLife() string {
-	p, r := d.Record.Proof, d.Record.Release
-	switch n := d.Seen.Node; {
-	case p == nil:
-		return ""
-	case p.BootIDBefore != "" && n.BootID != p.BootIDBefore:
-		return "boot ID changed"
-	case p.Type == api.ProofStorageCut:
-		return "" // the machine may live: it does not write
-	case d.LeaseMovedSince(p.At), observed.Ahead(p.At.Time, d.Now) && d.LeaseFresh(): // a Lease that moves now has a time before such a proof
-		return "the node's Lease moved"
-	case r.MarkedAt != nil && n.Ready() && !d.Within(r.MarkedAt, facts.Settle):
-		return "the node reports Ready again"
-	}
-	return ""
 }
 
 // dumpProves: the policy opts in, the fence waits for this dump, its messages arrive,
@@ -142,43 +123,6 @@ func (d *decision) proveCut() {
 	}
 	p.Device = strings.Join(devices, ", ")
 	d.Record.Proof = p
-}
-
-// seenCutTwice: a storage device reads as cut off, and did a settle ago; the last read is
-// fresh.
-func (d *decision) seenCutTwice(r *api.IsolationRecord) bool {
-	return r.FirstCut != nil && r.LastRead != nil && r.LastRead.State == api.PoweredOff &&
-		r.LastRead.At.Sub(r.FirstCut.At.Time) >= facts.Settle && d.partOfProof(r.LastRead)
-}
-
-// partOfProof: a read is young enough to be a part of a proof.
-func (d *decision) partOfProof(r *api.Read) bool { return d.Within(&r.At, facts.ProofValidity) }
-
-// proofExpired says that the proof is of a kind that ages, and is too old, or of a time that
-// is still to come; empty if it holds.
-func (d *decision) proofExpired() string {
-	if p := d.Record.Proof; p.Type.Ages() && !d.Within(&p.At, facts.ProofValidity) {
-		return "the proof is older than " + facts.ProofValidity.String()
-	}
-	return ""
-}
-
-// dumpFresh: the last message of the dump is young enough to delete pods by (S3).
-func (d *decision) dumpFresh() bool {
-	return observed.Fresh(d.Seen.Dump.Last, d.Now, facts.DumpValidity)
-}
-
-// whileProven is the first of a time and the end of the proof.
-func (d *decision) whileProven(until time.Time) time.Time {
-	if p := d.Record.Proof; p.Type.Ages() {
-		return facts.Sooner(until, p.At.Add(facts.ProofValidity))
-	}
-	return until
-}
-
-// whileDumping is the first of a time and the end of what the last message of a dump proves.
-func (d *decision) whileDumping(until time.Time) time.Time {
-	return facts.Sooner(until, d.Seen.Dump.Last.Add(facts.DumpValidity))
 }
 
 // forgetProof has it made anew, from the first read.

@@ -144,5 +144,5 @@ func (d *decision) cutDone(i int) bool {
 	case !facts.CutOnly(d.Decision) || !facts.Proves(d.Decision.Isolation()[i]):
 		return r.SeenCutAt != nil
 	}
-	return d.seenCutTwice(r)
+	return d.SeenCutTwice(r)
 }

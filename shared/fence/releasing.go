@@ -18,7 +18,7 @@ func (d *decision) releasing() outcome {
 	if facts.FreedByDump(d.Record) {
 		return d.releasingByDump()
 	}
-	if alive := d.signOfLife(); alive != "" {
+	if alive := d.SignOfLife(); alive != "" {
 		return d.void(alive)
 	}
 	if d.Record.Release.StartedAt == nil {
@@ -76,7 +76,7 @@ func (d *decision) nextBatch(left *observed.Left) outcome {
 	if wait && !d.Decision.Settings.Release.Taints() {
 		return settled // nothing of ours is on the node: waiting needs no proof
 	}
-	if old := d.proofExpired(); old != "" {
+	if old := d.ProofExpired(); old != "" {
 		d.forgetProof()
 		d.Record.Power.NotBefore = nil
 		return d.proveAnew(api.ProofExpired, old+"; looking again")
@@ -122,7 +122,7 @@ func (d *decision) batchEnds() *api.Time {
 	if late := d.Record.Release.Deadline; late.Time.Before(until) {
 		until = late.Time
 	}
-	return d.Stamp(d.whileProven(until))
+	return d.Stamp(d.WhileProven(until))
 }
 
 // void ends a release: what came back to life is left to its own kubelet (S4).
