@@ -19,7 +19,8 @@ import (
 //     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
-//  5. noteIsolated: since when the node has our taint, where its policy counts from there
+//  5. noteIsolated: since when the node has our taint, where its policy counts from there; and
+//     since when one that would be drained does not live
 //  6. what was begun is written down, before anything that is noted next may undo it
 //  7. noteCall: what the call of this invocation gave, which ends its claim
 //  8. lostCall: a claim that nobody ended is taken over. It comes after noteCall, so that our
@@ -50,6 +51,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.noteLease()
 	d.noteConditions()
 	d.noteIsolated()
+	d.Record.SilentSince = d.SilentNow()
 	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()
 	d.noteCall()
 	d.lostCall()

@@ -49,7 +49,7 @@ func TestADrainThatWasGivenUp(t *testing.T) {
 		"a user wants no drain":                {given(evidence, asks(time.Minute, "ann", "t", api.DrainSkip)), "Pending , Reserve, ended GivenUp"},
 		"the policy gives more time":           {both(given(evidence), longer), "Pending , AskDrain, ended GivenUp"},
 		"more time, and the gate says yes":     {both(given(evidence, yes), longer), "Draining NodeDraining, "},
-		"the policy has it cut all the same":   {both(given(evidence), cuts), "Pending , Reserve, ended TimedOut"},
+		"the policy has it cut all the same":   {both(given(evidence), cuts), "Pending , AskDrain"},
 	})
 }
 
@@ -68,7 +68,8 @@ func TestWhatWaitsOnceItsDrainIsGivenUp(t *testing.T) {
 	} {
 		st, _ := alive(api.Draining, func(f *api.NodeFence, s *observed.Look) {
 			c.change(f, s)
-			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 4*time.Minute, api.DrainThenGiveUp
+			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 5*time.Minute, api.DrainThenGiveUp
+			f.Status.Drain.Rounds, f.Status.Drain.AskedAt = 1, stamp(time.Minute)
 		})
 		if st.Phase != api.Recovering || st.Outcome != c.want || st.Drain.Ended != api.DrainGivenUp {
 			t.Errorf("%s: %s %s", name, st.Phase, st.Outcome)

@@ -19,15 +19,16 @@ import (
 
 // drainFirst has a node that lives drained. One whose drain was given up waits, or ends.
 func (d *decision) drainFirst() outcome {
+	d.drainOpensAgain()
 	if end, _ := d.DrainCutShort(); end != "" {
-		if d.DrainGoesOn() {
-			d.drainEnds(end)
-		}
+		d.drainStops(end)
 		return goOn
 	}
 	switch r := d.Record.Drain; {
 	case r.GivenUp() && !d.DrainsAnew():
 		return d.givenUp()
+	case r == nil && d.SilenceLeft() > 0:
+		return d.stay(api.WaitingForTime, "the node is not Ready, or its Lease does not move: it is fenced without a drain if that lasts", min(d.SilenceLeft(), facts.Handover))
 	case d.DrainOver() && !d.DrainsAnew() || r == nil && !d.Lives():
 		return goOn
 	case d.Seen.MayDrain:
@@ -40,18 +41,29 @@ func (d *decision) drainFirst() outcome {
 
 // givenUp waits with nothing of ours on the node, as long as that stays for which the fence is: ended,
 // it would be opened anew for that, and the node drained again and again. Where only somebody's
-// request is left, the fence ends. A policy that cuts all the same by now has it go on.
+// request is left, the fence ends.
 func (d *decision) givenUp() outcome {
 	r := d.Record.Drain
-	switch {
-	case d.Decision.Settings.Drain.OnTimeout != api.DrainThenGiveUp:
-		r.Ended = api.DrainTimeIsOver
-		return goOn
-	case !d.ReasonStays():
+	if !d.ReasonStays() {
 		return d.undoNow(api.DrainTimedOut, r.Left)
 	}
 	return d.stay(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours is on it. The fence waits until its reason ends, or the node falls silent. "+
 		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+r.Left, facts.Resync)
+}
+
+// drainOpensAgain goes on with a drain whose end is void, in the time that is left of it. One that
+// was given up begins anew: the node was given back since.
+func (d *decision) drainOpensAgain() {
+	switch r := d.Record.Drain; {
+	case !d.DrainVoid():
+	case r.Ended == api.DrainGivenUp:
+		d.Record.Drain = nil
+	default:
+		r.Ended, r.EndedAt = "", nil
+		if !d.Seen.Node.Taint {
+			r.IsolatedAt = nil
+		}
+	}
 }
 
 // beginDrain begins the drain, or goes on with one that a brake had stopped, or that has more time
@@ -68,14 +80,34 @@ func (d *decision) beginDrain() outcome {
 	return d.enter(api.Draining, api.NodeDraining, "the node lives: its pods are asked to leave before its machine is cut, for "+max(0, left).Round(time.Second).String()+" at most")
 }
 
+// dropYesOfBefore gives back a slot that was reserved before the drain ended: the limits are asked
+// anew after it (S14).
+func (d *decision) dropYesOfBefore() {
+	if r := d.Seen.Reserved; r != nil && d.DrainOver() && r.Before(d.Record.Drain.EndedAt.Time) {
+		d.dropYes()
+	}
+}
+
 // draining follows the policy as it stands: nothing of it is frozen before a slot is reserved.
 func (d *decision) draining() outcome {
-	took := facts.DrainTook(d.Record, d.Now)
+	d.countDrain()
 	o := first(d.ended, d.calledOff, d.drainAnew, d.drainShort, d.drain)
-	if d.Record.Phase != api.Draining && d.Record.Drain != nil {
-		d.Record.Drain.Spent.Duration = took
-	}
+	d.countDrain()
 	return o
+}
+
+// countDrain counts until now, and on from here where the node is isolated. What is placed on it
+// while the taint is missing is asked to leave too.
+func (d *decision) countDrain() {
+	if r := d.Record.Drain; r != nil {
+		r.Spent.Duration, r.CountedAt = facts.DrainTook(d.Record, d.Now), nil
+		if !d.Seen.Node.Taint {
+			r.IsolatedAt = nil
+		}
+		if d.Record.Phase == api.Draining && r.IsolatedAt != nil {
+			r.CountedAt = d.At(0)
+		}
+	}
 }
 
 // drainAnew goes back to the gate where the policies have changed, or nothing says that it drains.
@@ -92,8 +124,15 @@ func (d *decision) drainShort() outcome {
 	if end == "" {
 		return goOn
 	}
-	d.drainEnds(end)
+	d.drainStops(end)
 	return d.enter(api.Pending, api.DrainCutShort, why)
+}
+
+// drainStops ends a drain that goes on, but for a person's word: that may not be believed.
+func (d *decision) drainStops(how api.DrainEnd) {
+	if d.DrainGoesOn() && !d.ConfirmAsked() {
+		d.drainEnds(how)
+	}
 }
 
 func (d *decision) drainEnds(how api.DrainEnd) {
@@ -116,9 +155,6 @@ func (d *decision) drain() outcome {
 	case d.DrainTimeUp():
 		return d.drainTimedOut()
 	case !n.Taint:
-		if !d.Record.Placed.Taint {
-			r.IsolatedAt = nil // our marks were taken back since: the pods of before are counted from the next ones
-		}
 		return d.mark()
 	case on == nil:
 		return d.stay(d.Record.Reason, d.Record.Message, facts.DrainPoll) // not seen is not empty

@@ -29,7 +29,8 @@ func alive(phase api.Phase, change func(*api.NodeFence, *observed.Look)) (api.No
 		if phase == api.Pending {
 			f.Status.Placed.Taint, s.Node.Taint = false, false
 		} else {
-			f.Status.Drain = &api.DrainRecord{BeganAt: minute, IsolatedAt: &minute}
+			f.Status.Drain = &api.DrainRecord{BeganAt: minute, IsolatedAt: &minute, Rounds: 1, CountedAt: &just}
+			f.Status.Drain.Spent.Duration = time.Minute - time.Second
 			s.Draining = &observed.Draining{Evict: []observed.Pod{{Namespace: "a", Name: "p"}}}
 		}
 		change(f, s)
@@ -80,23 +81,63 @@ func says(why api.Reason) *observed.Verdict {
 }
 
 func ended(how api.DrainEnd) func(*api.NodeFence, *observed.Look) {
-	return func(f *api.NodeFence, _ *observed.Look) {
+	return func(f *api.NodeFence, s *observed.Look) {
 		at := observed.StampOf(fencetest.Start.Add(50 * time.Minute))
 		f.Status.Drain = &api.DrainRecord{BeganAt: at, EndedAt: &at, Ended: how, Left: "pod a/p is left", Spent: metav1.Duration{Duration: 5 * time.Minute}}
-		f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenGiveUp
+		if how == api.DrainGivenUp {
+			f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenGiveUp
+		}
+		s.Node.Taint = true
 	}
 }
 
+func unmarked(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }
+
+func notReady(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "False" }
+
+func yes(at time.Time) func(*api.NodeFence, *observed.Look) {
+	return func(f *api.NodeFence, s *observed.Look) {
+		end := observed.StampOf(fencetest.Start.Add(time.Hour - 10*time.Second))
+		r := end.Add(at.Sub(fencetest.Start))
+		f.Status.Drain.EndedAt, s.Reserved = &end, &r
+	}
+}
+
+// quietFor has the fence have seen for so long that the node does not live.
+func quietFor(d time.Duration) func(*api.NodeFence, *observed.Look) {
+	return func(f *api.NodeFence, _ *observed.Look) { f.Status.SilentSince = stamp(d) }
+}
+
+// lasts has a condition of the policy have held for so long, which is its time there.
+func lasts(typ, status string, d time.Duration) func(*api.NodeFence, *observed.Look) {
+	return func(f *api.NodeFence, s *observed.Look) {
+		f.Status.Decision.Settings.UnhealthyConditions = append(f.Status.Decision.Settings.UnhealthyConditions,
+			api.ConditionSetting{Type: typ, Status: status, Duration: metav1.Duration{Duration: d}})
+		f.Status.Evidence = append(f.Status.Evidence, api.Evidence{Type: api.TriggerNodeCondition, Condition: typ, Status: status, Mark: observed.StampOf(fencetest.Start), Since: *stamp(d)})
+	}
+}
+
+// silent is a node that has failed.
 func silent(_ *api.NodeFence, s *observed.Look) {
 	s.Node.Conditions[0].Status, s.Lease.Exists = "Unknown", false
+}
+
+// away is one whose kubelet is away for less than the policy's time, with a problem that holds.
+func away(f *api.NodeFence, s *observed.Look) {
+	silent(f, s)
+	f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{
+		{Type: "Deadlock", Status: "True"}, {Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: 5 * time.Minute}}}
+	s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
 }
 
 func TestWhatDrains(t *testing.T) {
 	settings := func(change func(*api.Settings)) func(*api.NodeFence, *observed.Look) {
 		return func(f *api.NodeFence, _ *observed.Look) { change(&f.Status.Decision.Settings) }
 	}
-	confirmed := func(f *api.NodeFence, _ *observed.Look) {
-		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
+	evidence := func(f *api.NodeFence, s *observed.Look) { // a problem of a node that is Ready
+		f.Status.Decision.AskedBy, f.Status.Decision.Trigger = nil, api.Trigger{Type: api.TriggerNodeCondition}
+		f.Status.Decision.Settings.UnhealthyConditions[0] = api.ConditionSetting{Type: "Deadlock", Status: "True"}
+		s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
 	}
 	checkAlive(t, api.Pending, map[string]drainCase{
 		"it lives: the gate is asked first":   {func(*api.NodeFence, *observed.Look) {}, "Pending , AskDrain"},
@@ -112,20 +153,37 @@ func TestWhatDrains(t *testing.T) {
 		"nobody approved":                     {settings(func(s *api.Settings) { s.Mode, s.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour }), "Pending WaitingForApproval, "},
 		"no machine is cut":                   {settings(func(s *api.Settings) { s.Action = api.ActionIsolate }), "Pending , Reserve"},
 		"no drain":                            {settings(func(s *api.Settings) { s.Drain.Timeout.Duration = 0 }), "Pending , Reserve"},
-		"it is not Ready":                     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "False" }, "Pending , Reserve"},
+		"it is not Ready for a moment":        {notReady, "Pending WaitingForTime, "},
+		"it is not Ready for longer":          {both(notReady, quietFor(30*time.Second)), "Pending , Reserve"},
+		"its Lease is gone for a moment":      {func(_ *api.NodeFence, s *observed.Look) { s.Lease.Exists = false }, "Pending WaitingForTime, "},
+		"it was not Ready, and is again":      {quietFor(time.Hour), "Pending , AskDrain"},
+		"not Ready, by a clock set back":      {both(notReady, quietFor(-time.Hour)), "Pending WaitingForTime, "},
+		"not Ready for the policy's time":     {both(notReady, lasts("Ready", "False", time.Minute)), "Pending , Reserve"},
+		"its Lease has just missed two": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Lease.StillSince = stamp(2 * fencetest.Renewal)
+		}, "Pending WaitingForTime, "},
 		"its Lease stands still": {func(f *api.NodeFence, _ *observed.Look) {
 			*f.Status.Lease.StillSince = observed.StampOf(fencetest.Start)
 		}, "Pending , Reserve"},
 		"somebody wants none":                  {skips, "Pending , Reserve"},
 		"a person says that it is off":         {confirmed, "Pending , Reserve"},
+		"stopped, and a person says it is off": {both(going, confirmed), "Pending , Reserve"},
 		"power was cut before":                 {func(f *api.NodeFence, _ *observed.Look) { f.Status.CutOrReleased = true }, "Recovering HealedBeforeFence, "},
 		"it has drained":                       {ended(api.DrainEmpty), "Pending , Reserve, ended Empty"},
 		"it has drained for long enough":       {ended(api.DrainTimeIsOver), "Pending , Reserve, ended TimedOut"},
 		"it was given up, and is asked for":    {ended(api.DrainGivenUp), "Recovering DrainTimedOut, , ended GivenUp"},
 		"it was given up, and is ill":          {both(evidence, ended(api.DrainGivenUp)), "Pending DrainTimedOut, , ended GivenUp"},
 		"it was given up, and has failed":      {both(ended(api.DrainGivenUp), silent), "Pending , Reserve, ended GivenUp"},
+		"given up, and away for a moment":      {both(both(evidence, ended(api.DrainGivenUp)), away), "Pending DrainTimedOut, , ended GivenUp"},
+		"given up, and the policy would cut": {both(both(evidence, ended(api.DrainGivenUp)), settings(func(s *api.Settings) {
+			s.Drain.OnTimeout = api.DrainThenFence
+		})), "Pending , AskDrain"},
+		"it had failed, and lives again":       {ended(api.DrainSilent), "Pending , AskDrain"},
+		"it has drained, and was unmarked":     {both(ended(api.DrainEmpty), unmarked), "Pending , AskDrain"},
+		"a yes of before its drain's end":      {both(ended(api.DrainEmpty), yes(fencetest.Start.Add(-time.Second))), "Pending , Reserve, ended Empty"},
+		"a yes of after its drain's end":       {both(ended(api.DrainEmpty), yes(fencetest.Start.Add(time.Second))), "Isolating Admitted, , ended Empty"},
 		"a brake had stopped it, and is off":   {both(going, func(*api.NodeFence, *observed.Look) {}), "Pending , AskDrain"},
-		"stopped, and the node is not Ready":   {both(going, func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "False" }), "Pending , AskDrain"},
+		"stopped, and the node is not Ready":   {both(going, notReady), "Pending , AskDrain"},
 		"stopped, and the node has failed":     {both(going, silent), "Pending , Reserve, ended Silent"},
 		"stopped, and somebody wants no drain": {both(going, skips), "Pending , Reserve, ended Skipped"},
 	})
@@ -141,13 +199,19 @@ func going(f *api.NodeFence, _ *observed.Look) {
 	f.Status.Drain = &api.DrainRecord{BeganAt: at, IsolatedAt: &at}
 }
 
+func confirmed(f *api.NodeFence, _ *observed.Look) {
+	f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
+}
+
+func unasked(f *api.NodeFence, _ *observed.Look) { f.Status.Drain.Rounds = 0 }
+
 func TestADrain(t *testing.T) {
 	on := func(d *observed.Draining) func(*api.NodeFence, *observed.Look) {
 		return func(_ *api.NodeFence, s *observed.Look) { s.Draining = d }
 	}
 	late := func(how api.DrainTimeoutAction) func(*api.NodeFence, *observed.Look) {
 		return func(f *api.NodeFence, _ *observed.Look) {
-			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 4*time.Minute, how
+			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 5*time.Minute-time.Second, how
 		}
 	}
 	brake := func(b observed.Brakes) func(*api.NodeFence, *observed.Look) {
@@ -171,11 +235,21 @@ func TestADrain(t *testing.T) {
 			f.Status.Decision.Settings.UnhealthyConditions[0] = api.ConditionSetting{Type: "Deadlock", Status: "True"}
 			s.Node.Conditions = append(s.Node.Conditions, observed.Condition{Type: "Deadlock", Status: "True"})
 		}, "Draining NodeDraining, "},
-		"it has failed":                    {silent, "Pending DrainCutShort, , ended Silent"},
-		"somebody wants no drain":          {skips, "Pending DrainCutShort, , ended Skipped"},
-		"its time is over":                 {late(api.DrainThenFence), "Pending DrainTimedOut, , ended TimedOut"},
-		"its time is over, and gives up":   {late(api.DrainThenGiveUp), "Recovering DrainTimedOut, , ended GivenUp"},
-		"the clock was set back":           {func(f *api.NodeFence, _ *observed.Look) { f.Status.PhaseSince = stamp(-time.Hour) }, "Pending DrainTimedOut, , ended TimedOut"},
+		"a problem, and its kubelet is away": {away, "Draining NodeDraining, "},
+		"nobody has looked for long": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.PhaseSince, f.Status.Drain.CountedAt = stamp(time.Hour), stamp(time.Hour)
+		}, "Draining , Evict"},
+		"its time is over, and no pod was asked": {both(late(api.DrainThenFence), unasked), "Draining , Evict"},
+		"none to ask, and its time is over":      {both(both(late(api.DrainThenFence), unasked), on(&observed.Draining{Leaving: []string{"a/p"}})), "Pending DrainTimedOut, , ended TimedOut"},
+		"not Ready until its time is over":       {both(both(late(api.DrainThenFence), unasked), notReady), "Pending DrainTimedOut, , ended TimedOut"},
+		"a person says that it is off":           {confirmed, "Pending DrainCutShort, "},
+		"it has failed":                          {silent, "Pending DrainCutShort, , ended Silent"},
+		"somebody wants no drain":                {skips, "Pending DrainCutShort, , ended Skipped"},
+		"its time is over":                       {late(api.DrainThenFence), "Pending DrainTimedOut, , ended TimedOut"},
+		"its time is over, and gives up":         {late(api.DrainThenGiveUp), "Recovering DrainTimedOut, , ended GivenUp"},
+		"the clock was set back": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.PhaseSince, f.Status.Drain.CountedAt = stamp(-time.Hour), stamp(-time.Hour)
+		}, "Draining , Evict"},
 		"aborted":                          {func(f *api.NodeFence, _ *observed.Look) { f.Spec.Requests.Abort = &api.AbortRequest{By: "ann"} }, "Recovering Aborted, "},
 		"asked for by nobody any more":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy = nil }, "Recovering HealedBeforeFence, "},
 		"paused":                           {brake(observed.Brakes{Paused: true}), "Pending Paused, "},
@@ -202,9 +276,9 @@ func TestADrainHoldsNoSlot(t *testing.T) {
 		t.Errorf("phase %s, given back %v, yes %v", st.Phase, st.GivenBack, st.DecidedAt)
 	}
 	st, _ = alive(api.Draining, func(f *api.NodeFence, s *observed.Look) {
-		f.Status.Drain.Spent.Duration, s.Brakes.Paused = 30*time.Second, true
+		f.Status.Drain.Spent.Duration, s.Brakes.Paused = 89*time.Second, true
 	})
-	if got := st.Drain.Spent.Duration; got != 90*time.Second || st.Drain.EndedAt != nil {
+	if got := st.Drain.Spent.Duration; got != 90*time.Second || st.Drain.EndedAt != nil || st.Drain.CountedAt != nil {
 		t.Errorf("a drain that is stopped took %s", got)
 	}
 }

@@ -158,14 +158,26 @@ func (d *decision) confirmed() outcome {
 	switch {
 	case d.LeaseFresh():
 		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moves: the machine is not off")
-		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moves: not believed", facts.Handover)
+		return d.notBelieved(c.By + " confirmed that the machine is off, but its Lease moves: not believed")
 	case d.LeaseGone():
 		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moved a moment ago, and is gone now: nobody can tell that the machine is off")
 		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", facts.Handover)
 	}
+	if d.DrainGoesOn() {
+		d.drainEnds(api.DrainSkipped)
+	}
 	d.answer(api.AskedConfirmOff, &c.Request, api.Done, "taken for the proof that the machine is off")
 	d.proveByWord(c.By)
 	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
+}
+
+// notBelieved goes back to the gate where the node is drained first, but for that word.
+func (d *decision) notBelieved(msg string) outcome {
+	if d.ToDrain() && d.Lives() && !d.DrainOver() {
+		d.dropYes()
+		return d.enter(api.Pending, api.SignOfLife, msg)
+	}
+	return d.stay(api.SignOfLife, msg, facts.Handover)
 }
 
 // readOrOff chooses the next call to the device.

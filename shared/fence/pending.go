@@ -19,6 +19,7 @@ func (d *decision) pending() outcome {
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() outcome {
+	d.dropYesOfBefore()
 	if r := d.Seen.Reserved; r != nil && observed.Fresh(*r, d.Now, facts.DecisionValidity) {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()

@@ -95,6 +95,9 @@ func (d *decision) undo(mine bool) outcome {
 	}
 	if d.Record.Outcome == api.SentBack {
 		d.Record.Outcome, d.Record.Placed = "", api.Placed{}
+		if r := d.Record.Drain; r != nil && r.Ended != api.DrainGivenUp {
+			d.Record.Drain = nil // without our marks the node fills again
+		}
 		return d.enter(api.Pending, d.Record.Reason, d.Record.Message)
 	}
 	if d.Seen.Finalizer {

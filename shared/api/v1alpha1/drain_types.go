@@ -100,13 +100,18 @@ type DrainRecord struct {
 	// beganAt is when the drain began, by the API server's clock.
 	// +required
 	BeganAt Time `json:"beganAt"`
-	// isolatedAt is when the node was first seen isolated. Pods that were made after that are not
-	// asked to leave.
+	// isolatedAt is when the node was first seen isolated, without a break since. Pods that were made
+	// after that are not asked to leave.
 	// +optional
 	IsolatedAt *Time `json:"isolatedAt,omitempty"`
-	// spent is how long the fence was in phase Draining before it last left it.
+	// spent is how long the node has been drained until countedAt. The time in which it was isolated
+	// and the fence was in phase Draining counts, and of the time between two looks 30 s at most.
 	// +optional
 	Spent metav1.Duration `json:"spent,omitzero"`
+	// countedAt is until when spent was counted, by the API server's clock. It is missing while
+	// nothing counts.
+	// +optional
+	CountedAt *Time `json:"countedAt,omitempty"`
 	// askedAt is when pods were last asked to leave. It is saved before they are.
 	// +optional
 	AskedAt *Time `json:"askedAt,omitempty"`

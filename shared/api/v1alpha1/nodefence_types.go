@@ -144,6 +144,11 @@ type NodeFenceStatus struct {
 	// drain is how the node was drained, if it was Ready when its fence would have begun.
 	// +optional
 	Drain *DrainRecord `json:"drain,omitempty"`
+	// silentSince is since when the node has not lived while its fence waits in phase Pending, and
+	// would drain a node that lives: it is not Ready, or its Lease has missed two renewals. It is
+	// missing while the node lives.
+	// +optional
+	SilentSince *Time `json:"silentSince,omitempty"`
 	// isolation is what each device that cuts the machine off was asked, and what it said.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map

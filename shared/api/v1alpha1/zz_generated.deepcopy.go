@@ -854,6 +854,10 @@ func (in *DrainRecord) DeepCopyInto(out *DrainRecord) {
 		*out = (*in).DeepCopy()
 	}
 	out.Spent = in.Spent
+	if in.CountedAt != nil {
+		in, out := &in.CountedAt, &out.CountedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.AskedAt != nil {
 		in, out := &in.AskedAt, &out.AskedAt
 		*out = (*in).DeepCopy()
@@ -2476,6 +2480,10 @@ func (in *NodeFenceStatus) DeepCopyInto(out *NodeFenceStatus) {
 		in, out := &in.Drain, &out.Drain
 		*out = new(DrainRecord)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.SilentSince != nil {
+		in, out := &in.SilentSince, &out.SilentSince
+		*out = (*in).DeepCopy()
 	}
 	if in.Isolation != nil {
 		in, out := &in.Isolation, &out.Isolation

@@ -30,15 +30,50 @@ func (d *Facts) Lives() bool {
 	return n.Exists && n.UID == d.Decision.NodeUID && n.Ready() && d.LeaseFresh()
 }
 
-// Silent: the node has failed as any other does. It is not Ready, a condition of the policy has held
-// for its time, and the Lease stands still. A short silence is none.
-func (d *Facts) Silent() bool {
-	due := ConditionsDue(d.Decision, d.Record)
-	return !d.Seen.Node.Ready() && !due.IsZero() && !due.After(d.Now) && !d.LeaseFresh()
+// Silent: the node has failed as any other does. A condition of the policy on its Ready has held for
+// that condition's own time, and the Lease stands still. A short silence is none, whatever else
+// holds: that a problem has lasted says nothing of how long the kubelet is away.
+func (d *Facts) Silent() bool { return !d.Seen.Node.Ready() && !d.LeaseFresh() && d.readyDue() }
+
+// readyDue: the node is not Ready, and was not for as long as the policy asks.
+func (d *Facts) readyDue() bool {
+	only := api.NodeFenceStatus{}
+	for _, e := range d.Record.Evidence {
+		if e.Type == api.TriggerNodeCondition && e.Condition == "Ready" {
+			only.Evidence = append(only.Evidence, e)
+		}
+	}
+	due := ConditionsDue(d.Decision, &only)
+	return !due.IsZero() && !due.After(d.Now)
+}
+
+// SilentNow is since when the node does not live, for the record: by our looks, or since its Lease
+// is known to have missed two renewals. Only a fence that waits at the gate and drains asks.
+func (d *Facts) SilentNow() *api.Time {
+	was, still := d.Record.SilentSince, d.Record.Lease.StillSince
+	switch {
+	case d.Record.Phase != api.Pending || !d.ToDrain() || d.Lives():
+		return nil
+	case was != nil && !observed.Ahead(was.Time, d.Now):
+		return was
+	case d.Seen.Lease.Exists && still != nil && !d.LeaseFresh():
+		return d.Stamp(still.Add(2 * d.Seen.Lease.Renewal))
+	}
+	return d.At(0)
+}
+
+// SilenceLeft is how long a node that does not live is still waited for before it is fenced without
+// a drain: a kubelet that starts again is back sooner. One that has failed is not waited for.
+func (d *Facts) SilenceLeft() time.Duration {
+	n, since := d.Seen.Node, d.Record.SilentSince
+	if since == nil || !n.Exists || n.UID != d.Decision.NodeUID || d.NeverReady() || d.readyDue() {
+		return 0
+	}
+	return ShortSilence - d.Since(since)
 }
 
 // DrainCutShort is how a drain ends before the node is empty or its time is over, and why; empty
-// while it goes on.
+// while it goes on. A person's word that the machine is off only stops it, until it is believed.
 func (d *Facts) DrainCutShort() (end api.DrainEnd, why string) {
 	switch by := d.SkipsDrain(); {
 	case by != nil && by.User != "":
@@ -50,7 +85,7 @@ func (d *Facts) DrainCutShort() (end api.DrainEnd, why string) {
 	case !d.ToDrain():
 		return api.DrainSkipped, "policy " + d.Decision.Policy.Name + " drains this node no more"
 	case d.Silent():
-		return api.DrainSilent, "a condition of the policy holds and the Lease stands still: the node is fenced as one that failed"
+		return api.DrainSilent, "not Ready for as long as the policy asks, and the Lease stands still: the node is fenced as one that failed"
 	}
 	return "", ""
 }
@@ -61,29 +96,50 @@ func (d *Facts) DrainOver() bool { return d.Record.Drain != nil && d.Record.Drai
 // DrainGoesOn: it has begun to, and not ended.
 func (d *Facts) DrainGoesOn() bool { return d.Record.Drain != nil && d.Record.Drain.EndedAt == nil }
 
-// DrainTook is how long the node was drained until now, without the time in which the fence waited
-// at the gate.
-func DrainTook(st *api.NodeFenceStatus, now time.Time) time.Duration {
-	if st.Drain == nil {
-		return 0
+// DrainVoid: how the drain ended says nothing of the node any more. It had failed, and lives again;
+// it was empty, and somebody has taken our taint off; or it was given up, and the policy would go on
+// to the cut now.
+func (d *Facts) DrainVoid() bool {
+	if !d.DrainOver() || !d.ToDrain() {
+		return false
 	}
-	took := st.Drain.Spent.Duration
-	if st.Phase == api.Draining && st.PhaseSince != nil {
-		took += max(0, now.Sub(st.PhaseSince.Time))
+	switch d.Record.Drain.Ended {
+	case api.DrainSilent:
+		return d.Lives()
+	case api.DrainEmpty:
+		return !d.Seen.Node.Taint
+	case api.DrainGivenUp:
+		return d.Decision.Settings.Drain.OnTimeout != api.DrainThenGiveUp
 	}
-	return took
+	return false
 }
 
-// DrainTimeUp: the policy's time for the drain is over. Where the API server's clock was set back,
-// nobody knows how long ago it began, and so it is over (S30).
+// DrainTook is how long the node was drained until now: isolated, and in phase Draining. Of the time
+// since the last look no more counts than lies between two of them, as nobody has asked its pods.
+func DrainTook(st *api.NodeFenceStatus, now time.Time) time.Duration {
+	switch r := st.Drain; {
+	case r == nil:
+		return 0
+	case r.CountedAt == nil:
+		return r.Spent.Duration
+	default:
+		return r.Spent.Duration + min(Resync, max(0, now.Sub(r.CountedAt.Time)))
+	}
+}
+
+// DrainTimeUp: the policy's time for the drain is over, and its pods were asked to leave meanwhile. A
+// node that does not live at its end, or has nothing left to be asked, needs no round.
 func (d *Facts) DrainTimeUp() bool {
-	since := d.Record.PhaseSince
-	unknown := d.Record.Phase == api.Draining && (since == nil || observed.Ahead(since.Time, d.Now))
-	return unknown || DrainTook(d.Record, d.Now) >= d.Decision.Settings.Drain.Timeout.Duration
+	r, on := d.Record.Drain, d.Seen.Draining
+	asked := r.Rounds > 0 && !d.Within(r.AskedAt, DrainPoll-1) || !d.Lives() || on != nil && len(on.Evict) == 0
+	return asked && DrainTook(d.Record, d.Now) >= d.Decision.Settings.Drain.Timeout.Duration
 }
 
 // DrainDue is how soon a drain is to be looked at again: when its time is over at the latest.
 func (d *Facts) DrainDue() time.Duration {
 	left := d.Decision.Settings.Drain.Timeout.Duration - DrainTook(d.Record, d.Now)
-	return max(0, min(DrainPoll, left))
+	if left <= 0 {
+		return DrainPoll
+	}
+	return min(DrainPoll, left)
 }

@@ -33,6 +33,9 @@ const (
 	Poll = time.Second
 	// DrainPoll lies between two tries to have pods leave, and two looks at those that are leaving.
 	DrainPoll = 3 * time.Second
+	// ShortSilence is how long a node must not live before it is fenced without a drain, where its
+	// policy gives no time for that.
+	ShortSilence = 30 * time.Second
 	// ProbePoll is the least time between two reads of a machine for which only its
 	// Lease speaks.
 	ProbePoll = 3 * time.Second
