@@ -69,10 +69,14 @@ func Delayed() fencetest.Given {
 // DrainTimeout is how long a node of Draining and GivesUp is drained.
 const DrainTimeout = 40 * time.Second
 
+// DrainSilence is how long their nodes are not Ready before that is a condition of the policy.
+const DrainSilence = 25 * time.Second
+
 // Draining is of a fence that somebody asks for, whose node is drained while it lives.
 func Draining() fencetest.Given {
 	s := Request()
 	s.Decision.Settings.Drain = api.DrainSettings{Timeout: metav1.Duration{Duration: DrainTimeout}, OnTimeout: api.DrainThenFence}
+	s.Decision.Settings.UnhealthyConditions[0].Duration.Duration = DrainSilence
 	return s
 }
 

@@ -70,7 +70,7 @@ var brokenDraining = map[string]walk.Decider{
 	"asks pods to leave before the node is isolated": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),
 	"asks pods to leave for ever": inDrain(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
 		at := observed.StampOf(now)
-		f.Status.PhaseSince, f.Status.Drain.Spent.Duration = &at, 0
+		f.Status.Drain.CountedAt, f.Status.Drain.Spent.Duration = &at, 0
 	}),
 	"takes pods that nobody has looked at for gone": inDrain(func(_ *api.NodeFence, s *observed.Look, _ time.Time) {
 		if s.Draining == nil {
@@ -111,4 +111,33 @@ var brokenDraining = map[string]walk.Decider{
 			st.Drain.AskedAt = nil
 		}
 	}),
+	"takes a silence that is shorter than the policy's for a failure": inDrain(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		conditions := &f.Status.Decision.Settings.UnhealthyConditions
+		*conditions = slices.Clone(*conditions)
+		(*conditions)[0].Duration.Duration = 0
+	}),
+	"fences without a drain at the first silent look": atGate(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		at := observed.StampOf(now.Add(-time.Hour))
+		f.Status.SilentSince = &at
+	}),
+	"counts the time in which nobody drained": inDrain(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if r := f.Status.Drain; r != nil && r.CountedAt != nil {
+			at := observed.StampOf(now)
+			r.Spent.Duration += now.Sub(r.CountedAt.Time)
+			r.CountedAt = &at
+		}
+	}),
+	"times out before it has asked any pod": inDrain(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Status.Drain != nil {
+			f.Status.Drain.Rounds = 1
+		}
+	}),
+	"takes a node for drained that was given back since": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
+		was := f.Status.Drain.DeepCopy()
+		st, act := fence.Decide(f, s, now)
+		if f.Status.Outcome == api.SentBack && st.Drain == nil {
+			st.Drain = was
+		}
+		return st, act
+	},
 }

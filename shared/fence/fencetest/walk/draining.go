@@ -7,6 +7,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -29,10 +30,19 @@ func (s *State) pastDrain() bool {
 
 // drained is what really happened of a drain.
 type drained struct {
-	// took is how long the fence was in Draining, by the looks.
-	took time.Duration
-	// over: it left Draining for good; timedOut: with its time over, and something left.
+	// took is how long the node was isolated in Draining, by the looks, of which the last one in that phase showed
+	// it so if marked. Of what lies between two looks facts.Resync counts at most.
+	took   time.Duration
+	marked bool
+	// shown: a look in Draining has shown the taint, and none there since that it was missing.
+	shown bool
+	// over: it left Draining for good, and how; timedOut: with its time over, and something left.
 	over, timedOut bool
+	how            api.DrainEnd
+	// begged: pods were asked to leave.
+	begged bool
+	// quiet is since when the looks show that the node does not live.
+	quiet time.Time
 	// beat is the Lease's last mark, still since when it was seen.
 	beat  string
 	still time.Time
@@ -50,16 +60,65 @@ func (sh *shadow) stale(seen *observed.Look, now time.Time) bool {
 	return !seen.Lease.Exists || now.Sub(sh.still) >= 2*fencetest.Renewal
 }
 
+// quiets keeps since when the node does not live; a Lease that stands still says so from before.
+func (sh *shadow) quiets(seen *observed.Look, now time.Time) {
+	switch {
+	case sh.lives(seen, now):
+		sh.quiet = time.Time{}
+	case sh.quiet.IsZero() && seen.Lease.Exists && sh.stale(seen, now):
+		sh.quiet = sh.still.Add(2 * fencetest.Renewal)
+	case sh.quiet.IsZero():
+		sh.quiet = now
+	}
+}
+
+// voids: at the gate the node is not any more what its drain has left it as.
+func (sh *shadow) voids(seen *observed.Look, st *api.NodeFenceStatus, now time.Time) {
+	if st.Phase == api.Pending && (sh.how == api.DrainSilent && sh.lives(seen, now) || sh.how == api.DrainEmpty && !seen.Node.Taint) {
+		sh.over, sh.how, sh.shown = false, "", sh.shown && seen.Node.Taint
+	}
+}
+
+// failed: the node is not Ready for as long as the policy asks, and its Lease stands still.
+func (sh *shadow) failed(seen *observed.Look, now time.Time) bool {
+	return !seen.Node.Ready() && sh.stale(seen, now) && sh.sickFor(now)
+}
+
+func (sh *shadow) sickFor(now time.Time) bool {
+	return !sh.sick.IsZero() && now.Sub(sh.sick) >= specs.DrainSilence
+}
+
+// tookUntil is how long the node has really been drained.
+func (s *State) tookUntil(sh *shadow, now time.Time) time.Duration {
+	if s.st.Phase != api.Draining || !sh.marked {
+		return sh.took
+	}
+	return sh.took + min(facts.Resync, now.Sub(s.now))
+}
+
 func (s *State) drainKey(age func(*api.Time, ...time.Duration) string) []any {
 	if !s.drains() {
 		return nil
 	}
 	limit, st := s.spec.Decision.Settings.Drain.Timeout.Duration, &s.st
-	k := []any{"drains", s.givesUp(), st.Drain != nil, s.sh.took >= limit, s.sh.over, s.sh.timedOut, s.now.Sub(s.sh.still) < 2*fencetest.Renewal, age(st.Lease.StillSince, 2*fencetest.Renewal), st.GivenBack != nil}
+	since := func(t time.Time) *api.Time {
+		if t.IsZero() {
+			return nil
+		}
+		at := observed.StampOf(t)
+		return &at
+	}
+	k := []any{"drains", s.givesUp(), string(s.sh.how), s.sh.begged, s.sh.shown, st.Drain != nil, s.sh.took >= limit, s.sh.over, s.sh.timedOut, s.now.Sub(s.sh.still) < 2*fencetest.Renewal, age(st.Lease.StillSince, 2*fencetest.Renewal), st.GivenBack != nil}
+	switch {
+	case st.Phase == api.Draining:
+		k = append(k, s.sh.marked, age(since(s.sh.sick), specs.DrainSilence))
+	case st.Phase == api.Pending && st.Drain == nil:
+		k = append(k, age(since(s.sh.quiet), facts.ShortSilence), age(st.SilentSince, facts.ShortSilence))
+	}
 	if d := st.Drain; d != nil {
 		took := facts.DrainTook(st, s.now)
 		old := s.now.Sub(s.spec.Decision.AskedBy[0].JoinedAt.Time) > api.RequestValidity+took
-		k = append(k, string(d.Ended), d.IsolatedAt != nil, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
+		k = append(k, string(d.Ended), d.IsolatedAt != nil, d.Rounds > 0, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
 	}
 	return k
 }
@@ -77,6 +136,8 @@ func drainLooks(s *State, with func(func(*observed.Look))) {
 			y.MayDrain, y.Reserved, y.Verdict = false, nil, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
 		})
 		with(func(y *observed.Look) { y.Lease.Exists = false })
+		with(func(y *observed.Look) { y.Node.Excluded = "by a label" })
+		with(func(y *observed.Look) { y.Node.Taint = false })
 	case api.Draining:
 		with(func(y *observed.Look) { y.Draining = nil })
 		with(func(y *observed.Look) { y.Draining = &observed.Draining{Evict: pod} })
@@ -106,19 +167,27 @@ func (sh *shadow) lives(seen *observed.Look, now time.Time) bool {
 }
 
 // drains keeps how long it really took, and how it ended.
-func (sh *shadow) drains(s *State, seen *observed.Look, after *api.NodeFenceStatus, now time.Time) {
+func (sh *shadow) drains(s *State, seen *observed.Look, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	if !s.drains() {
 		return
 	}
+	sh.took = s.tookUntil(sh, now)
 	if s.st.Phase == api.Draining {
-		sh.took += now.Sub(s.now)
+		sh.shown = seen.Node.Taint && (sh.shown || seen.Draining != nil && clear(seen.Brakes) && after.Phase == api.Draining)
 	}
+	sh.marked = s.st.Phase == api.Draining && after.Phase == api.Draining && sh.shown
+	sh.begged = sh.begged || act == fence.Evict
 	limit := s.spec.Decision.Settings.Drain.Timeout.Duration
 	left := seen.Draining == nil || !seen.Node.Taint || len(seen.Draining.Evict)+len(seen.Draining.Leaving) > 0
 	if ends := after.Phase != api.Draining && (after.Phase != api.Pending || after.Drain == nil || after.Drain.EndedAt != nil); s.st.Phase == api.Draining && ends {
 		sh.over, sh.timedOut = true, sh.took >= limit && left && !(sh.stale(seen, now) && !seen.Node.Ready()) && after.Reason != api.DrainCutShort
 	}
-	sh.over = sh.over || after.Drain != nil && after.Drain.EndedAt != nil
+	if d := after.Drain; d != nil && d.EndedAt != nil {
+		sh.over, sh.how = true, d.Ended
+	}
+	if s.st.Phase == api.Recovering && after.Phase == api.Pending && sh.how != api.DrainGivenUp {
+		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how = 0, false, false, false, false, "" // without marks it fills again
+	}
 }
 
 // checkDrain holds what is promised of such a fence.
@@ -128,14 +197,10 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 		return
 	}
 	b, limit := &s.st, s.spec.Decision.Settings.Drain.Timeout.Duration
-	took := sh.took
-	if b.Phase == api.Draining {
-		took += now.Sub(s.now)
-	}
-	lives, confirmed := sh.lives(seen, now), f.Spec.Requests.ConfirmOff != nil
-	silent := !seen.Node.Ready() && sh.stale(seen, now)
+	took := s.tookUntil(sh, now)
+	lives, confirmed, failed := sh.lives(seen, now), f.Spec.Requests.ConfirmOff != nil, sh.failed(seen, now)
 	endsHere := b.Phase == api.Pending && b.Drain != nil && b.Drain.EndedAt == nil && a.Drain != nil && a.Drain.EndedAt != nil
-	say(!endsHere || silent || confirmed, "drain: at the gate it ends only where the node has failed, or a person says that it is off")
+	say(!endsHere || failed, "drain: at the gate it ends only where the node has failed")
 	begins := b.Phase != api.Draining && a.Phase == api.Draining
 	say(!begins || seen.MayDrain, "S14, S15: no drain begins before all limits were asked")
 	say(!begins || seen.Brakes.Looked && !seen.Brakes.Stopped && !seen.Brakes.Paused, "S25: no drain begins while a brake is on")
@@ -144,10 +209,14 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	say(a.Phase != api.Draining || a.DecidedAt == nil, "S14: a fence that drains holds no slot")
 	say(a.Phase != api.Draining || a.NextLook != nil && a.NextLook.Sub(now) <= promisedAct, "S19: a drain is looked at again within seconds")
 	say(b.Phase != api.Pending || a.Phase != api.Isolating || sh.over || confirmed || !lives, "drain: a node that lives is drained before it is isolated for its cut")
+	long := sh.sickFor(now) || !sh.quiet.IsZero() && now.Sub(sh.quiet) >= facts.ShortSilence
+	say(b.Phase != api.Pending || a.Phase != api.Isolating || sh.over || confirmed || long, "drain: a node that does not live for a moment is not fenced without a drain")
 	say(b.Phase != api.Pending || a.Phase != api.Isolating || !lives || confirmed || !sh.timedOut || !s.givesUp(), "drain: a node that lives is not cut once its drain was given up")
 	if b.Phase == api.Draining && a.Phase == api.Pending && clear(seen.Brakes) && !seen.Brakes.Changed {
 		empty := seen.Draining != nil && seen.Node.Taint && len(seen.Draining.Evict)+len(seen.Draining.Leaving) == 0
-		say(empty || silent || confirmed || took >= limit, "drain: it goes on until the node is empty, has failed, or its time is over")
+		asked := sh.begged || !lives || seen.Draining != nil && len(seen.Draining.Evict) == 0
+		say(asked || took < limit || a.Reason != api.DrainTimedOut, "drain: its time is not over before pods were asked to leave")
+		say(empty || failed || confirmed || took >= limit, "drain: it goes on until the node is empty, has failed, or its time is over")
 	}
 	gaveUp := a.Outcome == api.DrainTimedOut && b.Outcome != api.DrainTimedOut
 	say(!gaveUp || len(a.Evidence) == 0, "drain: a fence that is given up waits as long as a condition holds")
@@ -158,7 +227,7 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	say(f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no pod is asked to leave after an abort")
 	say(lives, "drain: pods of a node that does not live are not asked to leave")
 	say(seen.Node.Taint, "drain: no pod is asked to leave before the node takes no new one")
-	say(took < limit, "drain: no pod is asked to leave once its time is over")
+	say(took < limit || !sh.begged, "drain: no pod is asked to leave once its time is over")
 	say(now.Sub(fencetest.Start) <= promisedRequest+took+time.Second, "S17: no pod is asked to leave once the reason has gone")
 	say(a.Drain != nil && a.Drain.AskedAt != nil && a.Drain.AskedAt.Time.Equal(now.Truncate(time.Microsecond)), "S8: that pods are asked to leave is saved first")
 }

@@ -18,7 +18,7 @@ func strip(st *api.NodeFenceStatus) {
 	st.Release.NotAfter, st.Release.Batches, st.Release.Batch, st.Release.Pods, st.Release.PodsLeft, st.Release.AttachmentsLeft = nil, 0, 0, 0, 0, 0
 	if st.Drain != nil {
 		st.Drain = st.Drain.DeepCopy()
-		st.Drain.Rounds, st.Drain.PodsLeft, st.Drain.Left = 0, 0, ""
+		st.Drain.Rounds, st.Drain.PodsLeft, st.Drain.Left = min(st.Drain.Rounds, 1), 0, ""
 	}
 	st.Power.LastError, st.Power.OffError = "", ""
 	if st.ActivityChecks != nil {

@@ -16,6 +16,8 @@ func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceS
 	if !CallElsewhere(&spec.Decision, &st, seen.Me, now) {
 		sh.sick = sh.sickSince(seen, now)
 		sh.beats(&seen, now)
+		sh.quiets(&seen, now)
+		sh.voids(&seen, &st, now)
 		sh.isolates(&spec, &seen, &st, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}

@@ -23,7 +23,7 @@ func (w *walker) step(s *State, l *look) {
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
-	sh.drains(s, &l.seen, &after, now)
+	sh.drains(s, &l.seen, &after, act, now)
 	sh.switched(s, &l.seen, &after, act, now)
 	sh.awaits(s, &after)
 	sh.keeps(&after, &l.seen)
