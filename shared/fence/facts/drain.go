@@ -114,19 +114,6 @@ func (d *Facts) DrainVoid() bool {
 	return false
 }
 
-// DrainTook is how long the node was drained until now: isolated, and in phase Draining. Of the time
-// since the last look no more counts than lies between two of them, as nobody has asked its pods.
-func DrainTook(st *api.NodeFenceStatus, now time.Time) time.Duration {
-	switch r := st.Drain; {
-	case r == nil:
-		return 0
-	case r.CountedAt == nil:
-		return r.Spent.Duration
-	default:
-		return r.Spent.Duration + min(Resync, max(0, now.Sub(r.CountedAt.Time)))
-	}
-}
-
 // DrainTimeUp: the policy's time for the drain is over, and its pods were asked to leave meanwhile. A
 // node that does not live at its end, or has nothing left to be asked, needs no round.
 func (d *Facts) DrainTimeUp() bool {

@@ -40,7 +40,7 @@ func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, 
 		return nil, nil, err
 	}
 	says = append([]string{
-		fmt.Sprintf("A fire drill: healthy node %s is fenced for real. Its pods are killed and start elsewhere, or wait for it.", d.Node.Name),
+		fmt.Sprintf("A fire drill: healthy node %s is fenced for real. Its pods start elsewhere, or wait for it: they are asked to leave first, as drain in its policy says, and what is left is killed.", d.Node.Name),
 	}, says...)
 	if d.Policy.Settings.Recovery.Uncordon == api.UncordonManual {
 		says = append(says, fmt.Sprintf("The drill is over only when somebody has given the node back (kubectl fence lift %s).", d.Node.Name))
