@@ -135,7 +135,7 @@ func TestAProblemThatIsReportedAgain(t *testing.T) {
 	}
 }
 
-func gaveUp(f *api.NodeFence) { ended(api.DrainGivenUp)(f, nil) }
+func gaveUp(f *api.NodeFence) { ended(api.DrainGivenUp)(f, &observed.Look{}) }
 
 // TestWhatAJoinedRequestIsTold of a fence whose drain was given up.
 func TestWhatAJoinedRequestIsTold(t *testing.T) {

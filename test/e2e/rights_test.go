@@ -48,7 +48,8 @@ import (
 // and that every granted right is used.
 func TestRights(t *testing.T) {
 	resolved := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
-	w := newWorld(t, 5, resolved)
+	const undrained = "drain: {timeout: 0s}\n" // what a drain does not leave to be released is released too
+	w := newWorld(t, 5, resolved+undrained)
 	must(t, w.Apply(w.ctx, trusting))
 	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: oom, kubernetesEvent: {reason: OOMKilling}}", "{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, action: Evict}")))
 	root, err := rig.Root()
@@ -82,6 +83,7 @@ func TestRights(t *testing.T) {
 	must(t, o.publish(a.request(second, "/me", "1", a.token(second, "1", 600))))
 	w.phase(second, api.Finished)
 	w.moved("db-0", second)
+	must(t, w.Apply(w.ctx, rig.Policy("default", resolved)))
 	must(t, o.publish(a.request(first, "/me", "2", a.token(first, "2", 600))))
 	w.until("the first node to be fenced again", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, first)

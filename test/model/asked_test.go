@@ -134,6 +134,7 @@ func TestBrokenTwinsOfARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := with(asking(true), withRequests(of))
 			sc.only = withdrawn
+			sc.policy.Spec.Drain = &api.Drain{Timeout: api.DurationOf(0)} // a drain leaves time for the withdrawal
 			for i := range uint64(3000) {
 				x := newExplorer(sc)
 				s, schedule := x.random(i + 1)

@@ -26,6 +26,7 @@ import (
 const policy = `
 unhealthyConditions: [{type: DiskBroken, status: "True", duration: 0s}]
 limits: {maxUnhealthy: "100%", maxConcurrent: 3}
+drain: {timeout: 0s}
 `
 
 // TestFuncAnswersAsOurOwnProgramDoes: the program that Knative's func builds of this
