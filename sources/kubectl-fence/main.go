@@ -25,6 +25,7 @@ func main() {
 	p := &program{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		terminal:  func() bool { return term.IsTerminal(int(os.Stdin.Fd())) },
+		start:     startProgram,
 	}
 	code := p.run(ctx, os.Args[1:])
 	stop()

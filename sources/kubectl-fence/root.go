@@ -17,7 +17,9 @@ type program struct {
 	genericiooptions.IOStreams
 	// terminal tells whether a person can answer at In.
 	terminal func() bool
-	config   *genericclioptions.ConfigFlags
+	// start starts another program: the browser.
+	start  func(name string, args ...string) error
+	config *genericclioptions.ConfigFlags
 }
 
 // ownNamespace is where nodefence, its ConfigMaps and FenceRequests are unless -n says otherwise.

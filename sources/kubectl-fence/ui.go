@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os/exec"
-	"runtime"
-
 	"github.com/spf13/cobra"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
@@ -59,18 +55,4 @@ func (p *program) pageOptions(cmd *cobra.Command) (ui.Options, error) {
 		name = raw.CurrentContext
 	}
 	return ui.Options{Client: c, User: user, Server: cfg.Host, Context: name, Namespace: p.namespace(), Out: p.Out}, nil
-}
-
-// openBrowser opens an address. That it can't is no error: the address is printed.
-func (p *program) openBrowser(url string) {
-	name, args := "xdg-open", []string{url}
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
-	}
-	if err := exec.Command(name, args...).Start(); err != nil {
-		fmt.Fprintf(p.ErrOut, "no browser could be opened: %v\n", err)
-	}
 }

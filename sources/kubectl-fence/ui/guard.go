@@ -118,7 +118,7 @@ func (g *guard) ownOrigin(r *http.Request) bool {
 // enter exchanges a token for the cookie. A browser that only loads in advance is not let in.
 func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Sec-Purpose") != "" || !g.spend(r.URL.Query().Get("token")) {
-		refuse(w, "this token lets nobody in, or no longer: use the address that kubectl fence ui has printed last")
+		refuse(w, "this token lets nobody in, or no longer: use the address that kubectl fence ui has printed last. If it was not you who used this one, end kubectl fence ui: whoever did acts as you")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: g.session, Path: g.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})

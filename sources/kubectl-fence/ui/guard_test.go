@@ -106,8 +106,8 @@ func TestATokenLetsInOnce(t *testing.T) {
 	if w := answer(h, request(t, http.MethodGet, first, nil)); w.Code != http.StatusSeeOther || asked != 1 {
 		t.Errorf("once: %d, asked %d", w.Code, asked)
 	}
-	if w := answer(h, request(t, http.MethodGet, first, nil)); w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 {
-		t.Errorf("twice: %d", w.Code)
+	if w := answer(h, request(t, http.MethodGet, first, nil)); w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 || !strings.Contains(w.Body.String(), "If it was not you who used this one, end kubectl fence ui") {
+		t.Errorf("twice: %d %s", w.Code, w.Body)
 	}
 	second := g.invitation()
 	third := g.invitation()

@@ -27,8 +27,9 @@ type Options struct {
 	Port int
 	// Out gets the address, with a token that lets one browser in.
 	Out io.Writer
-	// Open is called with that address once; nil if nobody wants that.
-	Open func(url string)
+	// Open is called with that address once; nil if nobody wants that. What it returns is called when
+	// a browser was let in, and at the end.
+	Open func(url string) (forget func())
 }
 
 // Server serves the pages.
@@ -70,7 +71,12 @@ func Serve(ctx context.Context, o Options) error {
 	url := s.invitation()
 	fmt.Fprintf(o.Out, "The page is at %s\nIt lets in one browser. End it with Ctrl-C.\n", url)
 	if o.Open != nil {
-		o.Open(url)
+		forget := o.Open(url)
+		defer forget()
+		s.invited = func() {
+			forget()
+			s.invite()
+		}
 	}
 	if err := web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
