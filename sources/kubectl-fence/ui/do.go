@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/ui/page"
@@ -17,33 +19,54 @@ import (
 
 // ask serves the page that says what an act will do, and asks.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
-	s.askAgain(w, r, http.StatusOK, "")
+	s.askAgain(w, r, http.StatusOK, "", given{})
 }
 
-// askAgain serves it with a word on why the person is asked again.
-func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, status int, why string) {
+// askAgain serves it with a word on why the person is asked again, and with what they have typed. The
+// name of a node is to be typed each time.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, status int, why string, typed given) {
 	verb, name := r.PathValue("verb"), r.PathValue("name")
 	v, ok := verbs[verb]
 	if !ok {
 		s.nowhere(w, r)
 		return
 	}
-	p, err := v.prepare(r.Context(), s, name, given{Person: s.person(metav1.Now().Rfc3339Copy())})
+	in := given{Person: s.person(metav1.Now().Rfc3339Copy())}
+	build, err := v.read(r.Context(), s, name)
+	var p prepared
+	if err == nil {
+		p, err = build(in)
+	}
 	if err != nil {
 		s.refused(w, v, name, err)
 		return
 	}
 	l := s.look()
-	l.Notice = why
+	l.Warning = why
 	c := &page.Confirm{
 		Look: l, Verb: verb, Name: name, Question: v.question(name), Says: items(p.says), Back: v.back(name),
-		Secret: s.form, At: p.at.UTC().Format(time.RFC3339), Shown: p.shown,
-		TakesReason: v.takesReason, NeedsReason: v.needsReason, Hardware: v.typed, As: p.as,
+		Secret: s.form, At: in.At.UTC().Format(time.RFC3339), Shown: p.shown,
+		TakesReason: v.takesReason, NeedsReason: v.needsReason, Reason: typed.Reason, Hardware: v.typed, Broken: typed.hardware,
+	}
+	if p.as != "" {
+		c.As = cmp.Or(typed.as, p.as)
 	}
 	if v.typed {
 		c.Types = name
 	}
+	if v.drains {
+		c.Drains = drains(typed.drain)
+	}
 	s.write(w, status, c, &page.Frame{Look: l})
+}
+
+// drains are the choices of how a node is drained first, with what each does.
+func drains(chosen string) (out []page.Choice) {
+	for _, wish := range []api.DrainWish{api.DrainIfReady, api.DrainSkip} {
+		says, _ := act.Drain(&api.FenceRequest{}, string(wish)) // both are wishes that it knows
+		out = append(out, page.Choice{Value: string(wish), Says: says, Chosen: cmp.Or(chosen, string(api.DrainIfReady)) == string(wish)})
+	}
+	return out
 }
 
 // items are sentences without the dashes that a terminal needs.
@@ -70,23 +93,19 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 	case err != nil || !same(r.PostFormValue("secret"), s.form):
 		refuse(w, "this is no form of this page: open the page, and use its own")
 		return
-	case v.typed && strings.TrimSpace(r.PostFormValue("typed")) != name:
-		s.askAgain(w, r, http.StatusUnprocessableEntity, "Nothing was done: what was typed is not the node's name, "+name+".")
+	}
+	in := given{Person: s.person(metav1.NewTime(at)), as: r.PostFormValue("as"), hardware: r.PostFormValue("hardware") == "yes", drain: r.PostFormValue("drain")}
+	in.Reason = strings.TrimSpace(r.PostFormValue("reason"))
+	if v.typed && strings.TrimSpace(r.PostFormValue("typed")) != name {
+		s.askAgain(w, r, http.StatusUnprocessableEntity, "Nothing was done: what was typed is not the node's name, "+name+".", in)
 		return
 	}
-	in := given{Person: s.person(metav1.NewTime(at))}
-	shown, err := v.prepare(r.Context(), s, name, in)
-	if err != nil {
-		s.refused(w, v, name, err)
+	p, still, err := s.agreed(r, v, name, in)
+	switch {
+	case err == nil && !still:
+		s.askAgain(w, r, http.StatusConflict, "Nothing was done: what is asked about has changed since it was shown. Look again.", in)
 		return
-	}
-	if shown.shown != r.PostFormValue("shown") {
-		s.askAgain(w, r, http.StatusConflict, "Nothing was done: what is asked about has changed since it was shown. Look again.")
-		return
-	}
-	in.Reason, in.as, in.hardware = strings.TrimSpace(r.PostFormValue("reason")), r.PostFormValue("as"), r.PostFormValue("hardware") == "yes"
-	p, err := v.prepare(r.Context(), s, name, in)
-	if err == nil {
+	case err == nil:
 		err = p.carry(r.Context())
 	}
 	if err != nil {
@@ -95,6 +114,21 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 	}
 	back := s.base + v.back(name) + "?notice=" + strconv.Itoa(s.noticed(capital(p.done)+"."))
 	http.Redirect(w, r, back, http.StatusSeeOther)
+}
+
+// agreed is the act that a person has agreed to, and whether it is still what they were shown. Both
+// come of one read.
+func (s *Server) agreed(r *http.Request, v verb, name string, in given) (p prepared, still bool, err error) {
+	build, err := v.read(r.Context(), s, name)
+	if err != nil {
+		return p, false, err
+	}
+	shown, err := build(given{Person: s.person(in.At)})
+	if err != nil || shown.shown != r.PostFormValue("shown") {
+		return p, false, err
+	}
+	p, err = build(in)
+	return p, true, err
 }
 
 func capital(s string) string {

@@ -21,11 +21,17 @@ import (
 // that was let in.
 func early(t *testing.T) (*Server, *http.Client, string) {
 	t.Helper()
-	c, err := cluster.New(&rest.Config{Host: "https://127.0.0.1:1"})
+	return before(t, &rest.Config{Host: "https://127.0.0.1:1"})
+}
+
+// before is a server whose mirror has read nothing of this API server yet, and a browser that was let in.
+func before(t *testing.T, cfg *rest.Config) (*Server, *http.Client, string) {
+	t.Helper()
+	c, err := cluster.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Options: Options{Client: c, User: "alice", Out: io.Discard}, mirror: mirror.New(c)}
+	s := &Server{Options: Options{Client: c, User: "alice", Namespace: "nodefence-system", Out: io.Discard}, mirror: mirror.New(c)}
 	web := httptest.NewUnstartedServer(nil)
 	u, err := url.Parse("http://" + web.Listener.Addr().String())
 	if err != nil {

@@ -6,30 +6,36 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
-// given is what the person has typed.
+// given is what the person has typed or chosen.
 type given struct {
 	act.Person
 	// as is the name under which a policy is paused; empty for the person's own.
 	as       string
 	hardware bool
+	// drain is how a node that still lives is drained first; empty for IfReady.
+	drain string
 }
+
+// building is an act on what was read, as the person has filled in its form. It reads nothing more: what
+// is compared with what they were shown is what is then written.
+type building func(given) (prepared, error)
 
 // prepared is an act that is ready to be carried out.
 type prepared struct {
 	says []string
 	// shown identifies what the person was shown.
 	shown, done, as string
-	at              metav1.Time
 	carry           func(context.Context) error
 }
+
+// reading reads what an act on something of that name is about.
+type reading func(ctx context.Context, s *Server, name string) (building, error)
 
 // verb is one thing that people can do.
 type verb struct {
@@ -37,7 +43,10 @@ type verb struct {
 	// of is what it is about: a node, a policy, or the cluster.
 	of                              string
 	takesReason, needsReason, typed bool
-	prepare                         func(context.Context, *Server, string, given) (prepared, error)
+	// drains: the person says whether the node is drained first.
+	drains bool
+	// read reads what it is about, once.
+	read reading
 }
 
 func (v verb) question(name string) string {
@@ -60,46 +69,59 @@ func (v verb) back(name string) string {
 
 // verbs are all of them, by the name that the plugin's command has.
 var verbs = map[string]verb{
-	"approve":     {asks: "Approve the fence of node %s", of: "node", takesReason: true, prepare: onFence(act.Approve)},
-	"abort":       {asks: "Abort the fence of node %s", of: "node", takesReason: true, prepare: onFence(act.Abort)},
-	"retry":       {asks: "Retry the fence of node %s", of: "node", takesReason: true, prepare: onFence(act.Retry)},
-	"lift":        {asks: "Give node %s back", of: "node", takesReason: true, prepare: onFence(act.Lift)},
-	"confirm-off": {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, prepare: confirmOff},
-	"ask":         {asks: "Ask for a fence of node %s", of: "node", needsReason: true, prepare: askFor},
-	"pause":       {asks: "Pause policy %s", of: "policy", prepare: onPolicy(act.Pause, ownName)},
-	"resume":      {asks: "Resume policy %s", of: "policy", prepare: onPolicy(act.Resume, whoPauses)},
-	"stop":        {asks: "Stop all fencing", of: "cluster", takesReason: true, prepare: onLedger(func(l *api.FenceLedger, in given) (act.Change, error) { return act.Stop(l, in.Reason) })},
-	"start":       {asks: "Let fences begin again", of: "cluster", prepare: onLedger(func(l *api.FenceLedger, _ given) (act.Change, error) { return act.Start(l) })},
+	"approve":     {asks: "Approve the fence of node %s", of: "node", takesReason: true, read: onFence(act.Approve)},
+	"abort":       {asks: "Abort the fence of node %s", of: "node", takesReason: true, read: onFence(act.Abort)},
+	"retry":       {asks: "Retry the fence of node %s", of: "node", takesReason: true, read: onFence(act.Retry)},
+	"lift":        {asks: "Give node %s back", of: "node", takesReason: true, read: onFence(act.Lift)},
+	"confirm-off": {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, read: changing(fenceOf, confirmOff)},
+	"ask":         {asks: "Ask for a fence of node %s", of: "node", needsReason: true, drains: true, read: askFor},
+	"pause":       {asks: "Pause policy %s", of: "policy", read: onPolicy(act.Pause, ownName)},
+	"resume":      {asks: "Resume policy %s", of: "policy", read: onPolicy(act.Resume, whoPauses)},
+	"stop":        {asks: "Stop all fencing", of: "cluster", takesReason: true, read: changing(ledgerOf, func(l *api.FenceLedger, in *given) (act.Change, error) { return act.Stop(l, in.Reason) })},
+	"start":       {asks: "Let fences begin again", of: "cluster", read: changing(ledgerOf, func(l *api.FenceLedger, _ *given) (act.Change, error) { return act.Start(l) })},
 }
 
-// change is an act that is one write. It is built from what the API server has now.
-func (s *Server) change(ctx context.Context, in given, build func(context.Context) (act.Change, error)) (prepared, error) {
-	ch, err := build(ctx)
-	if err != nil {
-		return prepared{}, err
-	}
-	carry := func(ctx context.Context) error { return s.Client.Carry(ctx, ch, cluster.DryRunNone, build) }
-	return prepared{says: ch.Says, shown: ch.Shown(), done: ch.Done, at: in.At, carry: carry}, nil
-}
-
-func onFence(build func(*api.NodeFence, act.Person) (act.Change, error)) func(context.Context, *Server, string, given) (prepared, error) {
-	return func(ctx context.Context, s *Server, name string, in given) (prepared, error) {
-		return s.change(ctx, in, func(ctx context.Context) (act.Change, error) {
-			f, err := s.Client.Fence(ctx, name)
+// changing is an act that is one write, built from what the API server has. build fills in what the
+// person has left open.
+func changing[T any](get func(context.Context, *Server, string) (*T, error), build func(*T, *given) (act.Change, error)) reading {
+	return func(ctx context.Context, s *Server, name string) (building, error) {
+		o, err := get(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		return func(in given) (prepared, error) {
+			ch, err := build(o, &in)
 			if err != nil {
-				return act.Change{}, cluster.NoSuch(err, "fence of node", name, "look at the page of all nodes")
+				return prepared{}, err
 			}
-			return build(f, in.Person)
-		})
+			anew := func(ctx context.Context) (act.Change, error) {
+				now, err := get(ctx, s, name)
+				if err != nil {
+					return act.Change{}, err
+				}
+				return build(now, &in)
+			}
+			carry := func(ctx context.Context) error { return s.Client.Carry(ctx, ch, cluster.DryRunNone, anew) }
+			return prepared{says: ch.Says, shown: ch.Shown(), done: ch.Done, as: in.as, carry: carry}, nil
+		}, nil
 	}
 }
 
-func confirmOff(ctx context.Context, s *Server, name string, in given) (prepared, error) {
+func onFence(build func(*api.NodeFence, act.Person) (act.Change, error)) reading {
+	return changing(fenceOf, func(f *api.NodeFence, in *given) (act.Change, error) { return build(f, in.Person) })
+}
+
+func fenceOf(ctx context.Context, s *Server, node string) (*api.NodeFence, error) {
+	f, err := s.Client.Fence(ctx, node)
+	return f, cluster.NoSuch(err, "fence of node", node, "look at the page of all nodes")
+}
+
+func confirmOff(f *api.NodeFence, in *given) (act.Change, error) {
 	var as api.OutOfServiceValue
 	if in.hardware {
 		as = api.HardwareFailure
 	}
-	return onFence(func(f *api.NodeFence, p act.Person) (act.Change, error) { return act.ConfirmOff(f, p, as) })(ctx, s, name, in)
+	return act.ConfirmOff(f, in.Person, as)
 }
 
 // ownName is the name under which a person pauses a policy unless they say another.
@@ -113,53 +135,51 @@ func whoPauses(p *api.FencePolicy, user string) string {
 	return user
 }
 
-func onPolicy(build func(*api.FencePolicy, string) (act.Change, error), usual func(*api.FencePolicy, string) string) func(context.Context, *Server, string, given) (prepared, error) {
-	return func(ctx context.Context, s *Server, name string, in given) (prepared, error) {
-		as := in.as
-		out, err := s.change(ctx, in, func(ctx context.Context) (act.Change, error) {
-			p, err := s.Client.Policy(ctx, name)
-			if err != nil {
-				return act.Change{}, cluster.NoSuch(err, "FencePolicy", name, "look at the page of all policies")
-			}
-			as = cmp.Or(in.as, usual(p, s.User))
-			return build(p, as)
-		})
-		out.as = as
-		return out, err
-	}
+func onPolicy(build func(*api.FencePolicy, string) (act.Change, error), usual func(*api.FencePolicy, string) string) reading {
+	return changing(policyOf, func(p *api.FencePolicy, in *given) (act.Change, error) {
+		in.as = cmp.Or(in.as, usual(p, in.Name))
+		return build(p, in.as)
+	})
 }
 
-func onLedger(build func(*api.FenceLedger, given) (act.Change, error)) func(context.Context, *Server, string, given) (prepared, error) {
-	return func(ctx context.Context, s *Server, _ string, in given) (prepared, error) {
-		return s.change(ctx, in, func(ctx context.Context) (act.Change, error) {
-			l, err := s.Client.Ledger(ctx)
-			if err != nil {
-				return act.Change{}, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
-			}
-			return build(l, in)
-		})
-	}
+func policyOf(ctx context.Context, s *Server, name string) (*api.FencePolicy, error) {
+	p, err := s.Client.Policy(ctx, name)
+	return p, cluster.NoSuch(err, "FencePolicy", name, "look at the page of all policies")
 }
 
-// askFor prepares a FenceRequest. What it will do is said before the person has said why.
-func askFor(ctx context.Context, s *Server, node string, in given) (prepared, error) {
-	seen := s.mirror.Seen(in.At.Time)
-	if seen.Node(node) == nil {
-		return prepared{}, view.NoSuchNode(node, seen.Names())
-	}
-	who := in.Person
-	who.Reason = cmp.Or(who.Reason, "…")
-	_, resolved := seen.Deciding(node)
-	q, says, err := act.Ask(node, s.Namespace, who, resolved, seen.Target(node), seen.Fence(node))
+func ledgerOf(ctx context.Context, s *Server, _ string) (*api.FenceLedger, error) {
+	l, err := s.Client.Ledger(ctx)
+	return l, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
+}
+
+// askFor prepares a FenceRequest, from what the API server has now: what the pages show may be older.
+// What it will do is said before the person has said why.
+func askFor(ctx context.Context, s *Server, node string) (building, error) {
+	seen, err := s.Client.Look(ctx)
 	if err != nil {
-		return prepared{}, err
+		return nil, err
 	}
-	carry := func(ctx context.Context) error {
-		if in.Reason == "" {
-			return fmt.Errorf("say why node %s is to be fenced, for those who read it later", node)
+	if seen.Node(node) == nil {
+		return nil, view.NoSuchNode(node, seen.Names())
+	}
+	_, resolved := seen.Deciding(node)
+	return func(in given) (prepared, error) {
+		who := in.Person
+		who.Reason = cmp.Or(who.Reason, "…")
+		q, says, err := act.Ask(node, s.Namespace, who, resolved, seen.Target(node), seen.Fence(node))
+		if err == nil {
+			_, err = act.Drain(q, cmp.Or(in.drain, string(api.DrainIfReady))) // the form says what each choice does
 		}
-		_, err := s.Client.Ask(ctx, q, cluster.DryRunNone)
-		return err
-	}
-	return prepared{says: says, shown: act.Digest(node, says), at: in.At, carry: carry, done: fmt.Sprintf("a FenceRequest for node %s was created by %s in namespace %s", node, who.Name, q.Namespace)}, nil
+		if err != nil {
+			return prepared{}, err
+		}
+		carry := func(ctx context.Context) error {
+			if in.Reason == "" {
+				return fmt.Errorf("say why node %s is to be fenced, for those who read it later", node)
+			}
+			_, err := s.Client.Ask(ctx, q, cluster.DryRunNone)
+			return err
+		}
+		return prepared{says: says, shown: act.Digest(node, says), carry: carry, done: fmt.Sprintf("a FenceRequest for node %s was created by %s in namespace %s", node, who.Name, q.Namespace)}, nil
+	}, nil
 }

@@ -12,14 +12,23 @@ type Confirm struct {
 	// Secret proves that the form is from this page, At tells the request from others, and Shown
 	// is what the person was shown.
 	Secret, At, Shown string
-	// NeedsReason, TakesReason: a reason must be given, or may be.
+	// NeedsReason, TakesReason: a reason must be given, or may be. Reason is what was typed before.
 	NeedsReason, TakesReason bool
+	Reason                   string
 	// Types is what must be typed; empty if nothing.
 	Types string
-	// Hardware: the person can say that the machine is beyond repair.
-	Hardware bool
+	// Hardware: the person can say that the machine is beyond repair. Broken: they said so before.
+	Hardware, Broken bool
+	// Drains are the ways to drain the node first; empty if nothing is to be chosen.
+	Drains []Choice
 	// As is the name under which a policy is paused, which can be changed.
 	As string
+}
+
+// Choice is one of several values of which one is chosen, with what it does.
+type Choice struct {
+	Value, Says string
+	Chosen      bool
 }
 
 // Title names the page.

@@ -25,6 +25,8 @@ type Look struct {
 	Zone *time.Location
 	// Notice is what the person did last, in a sentence.
 	Notice string
+	// Warning says why nothing was done, in a sentence.
+	Warning string
 }
 
 // Moment is one point in time, as it is shown.

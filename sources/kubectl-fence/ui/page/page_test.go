@@ -134,7 +134,7 @@ func whole(t *testing.T, l *Look, p Shown) string {
 func TestNothingOfTheClusterIsMarkup(t *testing.T) {
 	const nasty = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
 	l := cluster()
-	l.User, l.Server, l.Context, l.Notice, l.Gaps = nasty, nasty, nasty, nasty, []string{nasty}
+	l.User, l.Server, l.Context, l.Notice, l.Warning, l.Gaps = nasty, nasty, nasty, nasty, nasty, []string{nasty}
 	l.Nodes[0].Labels[corev1.LabelTopologyZone] = nasty
 	l.Nodes[0].Spec.Taints = []corev1.Taint{{Key: nasty, Value: nasty}}
 	f := &l.Fences[0]
@@ -148,7 +148,7 @@ func TestNothingOfTheClusterIsMarkup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	confirm := &Confirm{Look: l, Verb: "abort", Name: nasty, Question: nasty, Says: []string{nasty}, Types: nasty, As: nasty, Shown: nasty, Back: nasty}
+	confirm := &Confirm{Look: l, Verb: "abort", Name: nasty, Question: nasty, Says: []string{nasty}, Types: nasty, TakesReason: true, Reason: nasty, Drains: []Choice{{Value: nasty, Says: nasty}}, As: nasty, Shown: nasty, Back: nasty}
 	for _, p := range []Shown{NewCluster(l, nasty, true), n, NewPolicies(l), NewHistory(l, nasty), confirm, &Message{Look: l, Heading: nasty, Text: nasty, Back: nasty, BackName: nasty}} {
 		html := whole(t, l, p)
 		if strings.Contains(html, "<script>") || strings.Contains(html, "<img") || strings.Contains(html, `onerror=alert(1)>'"`) {
