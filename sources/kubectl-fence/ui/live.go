@@ -38,7 +38,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		n, key, err := s.news(path)
 		if err != nil {
-			n, key = news{Title: "nodefence", Saying: err.Error() + "."}, err.Error()
+			return // the browser says that the connection is lost, and asks again
 		}
 		if key == last {
 			n.Main = ""
@@ -76,11 +76,12 @@ func wait(ctx context.Context, changes <-chan struct{}, shortest time.Duration) 
 	}
 }
 
-// news renders the page, with a key that changes if the page does.
+// news renders the page, with a key that changes if the page does. Where there is none any more, that
+// is the news.
 func (s *Server) news(path string) (news, string, error) {
 	p, l, _, err := s.at(path)
 	if err != nil {
-		return news{}, "", err
+		p, _ = nothing(l, err)
 	}
 	main, err := page.Main(p)
 	n := news{Title: p.Title(), Saying: p.Saying(), Main: string(main), AsOf: "live, as of " + l.At(l.Now).Text}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,7 +20,7 @@ var static embed.FS
 func (s *Server) look() *page.Look {
 	l := &page.Look{Seen: s.mirror.Seen(time.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
 	for _, g := range s.mirror.Gaps() {
-		l.Gaps = append(l.Gaps, g.Words())
+		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread})
 	}
 	return l
 }
@@ -68,10 +69,21 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RequestURI()
 	p, l, here, err := s.at(path)
 	if err != nil {
-		s.say(w, http.StatusNotFound, "There is no such page", err.Error()+".", "/", "All nodes")
+		m, status := nothing(l, err)
+		s.write(w, status, m, &page.Frame{Look: l, Path: path})
 		return
 	}
 	s.write(w, http.StatusOK, p, &page.Frame{Look: l, Path: path, Here: here})
+}
+
+// nothing is the page that says why there is no other at a path, with its status.
+func nothing(l *page.Look, err error) (*page.Message, int) {
+	m := &page.Message{Look: l, Heading: "There is no such page", Text: capital(err.Error()) + ".", Back: "/", BackName: "All nodes"}
+	if errors.As(err, new(page.NotKnown)) {
+		m.Heading = "Not known yet"
+		return m, http.StatusServiceUnavailable
+	}
+	return m, http.StatusNotFound
 }
 
 // write serves a page.

@@ -55,23 +55,40 @@ func (c *oneCookie) Cookies(*url.URL) []*http.Cookie     { return []*http.Cookie
 // TestBeforeAnythingIsRead: the pages are served, and say that nothing is known yet: no empty list
 // looks like a calm cluster.
 func TestBeforeAnythingIsRead(t *testing.T) {
-	_, c, base := early(t)
+	s, c, base := early(t)
+	for _, g := range s.look().Gaps {
+		if !g.Unread {
+			t.Errorf("%s count as read", g.Kind)
+		}
+	}
 	for path, want := range map[string]struct {
 		status int
-		words  string
+		words  []string
 	}{
-		"/": {200, "Nodes are still being read."}, "/policies": {200, "FencePolicies are still being read."}, "/history": {200, "NodeFences are still being read."},
-		"/node/none": {404, "node none does not exist"}, "/elsewhere": {404, "There is no page /elsewhere."}, "/do/nothing/x": {404, "There is no such page"},
-		"/style.css": {200, "--ground"}, "/live.js": {200, "EventSource"}, "/do/abort/x": {422, "the API server does not answer"},
+		"/":          {200, []string{"Nodes are still being read.", "Which nodes there are is not known.", "Whether a node needs a look is not known.", "Which policies there are is not known."}},
+		"/policies":  {200, []string{"FencePolicies are still being read.", "Which policies there are is not known."}},
+		"/history":   {200, []string{"NodeFences are still being read.", "Which fences there were is not known."}},
+		"/node/none": {503, []string{"Not known yet", "Whether there is a node none is not known, because Nodes are still being read.", `data-path="/node/none"`}},
+		"/elsewhere": {404, []string{"There is no page /elsewhere."}}, "/do/nothing/x": {404, []string{"There is no such page"}},
+		"/style.css": {200, []string{"--ground"}}, "/live.js": {200, []string{"EventSource"}}, "/do/abort/x": {422, []string{"the API server does not answer"}},
 	} {
 		r, err := c.Get(base + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, _ := io.ReadAll(r.Body)
-		r.Body.Close()
-		if got := strings.ReplaceAll(strings.ToLower(string(body)), "&#39;", "'"); r.StatusCode != want.status || !strings.Contains(got, strings.ToLower(want.words)) {
-			t.Errorf("%s: %d, without %q: %s", path, r.StatusCode, want.words, body)
+		got := strings.ToLower(read(t, r))
+		if r.StatusCode != want.status {
+			t.Errorf("%s: %d", path, r.StatusCode)
+		}
+		for _, words := range want.words {
+			if !strings.Contains(got, strings.ToLower(words)) {
+				t.Errorf("%s: without %q: %s", path, words, got)
+			}
+		}
+		for _, calm := range []string{"there is no node.", "no fence is open", "no node is fenced", "have no fence", "never fenced", "does not exist", "there are none"} {
+			if strings.Contains(got, calm) {
+				t.Errorf("%s says %q", path, calm)
+			}
 		}
 	}
 }
@@ -102,10 +119,10 @@ func TestAFormOfOurs(t *testing.T) {
 	}
 }
 
-// TestAPageIsFollowed: what comes first is the whole page, as it is rendered otherwise.
-func TestAPageIsFollowed(t *testing.T) {
-	_, c, base := early(t)
-	r, err := c.Get(base + "/live?page=" + url.QueryEscape("/history?node=a"))
+// first is the first news of a page.
+func first(t *testing.T, c *http.Client, base, path string) news {
+	t.Helper()
+	r, err := c.Get(base + "/live?page=" + url.QueryEscape(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +132,24 @@ func TestAPageIsFollowed(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &n) != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
+	return n
+}
+
+// TestAPageThatIsGone says so where it was, with the time, and the page as it was does not stay.
+func TestAPageThatIsGone(t *testing.T) {
+	_, c, base := early(t)
+	for path, words := range map[string]string{"/elsewhere": "There is no page /elsewhere.", "/node/none": "Whether there is a node none is not known"} {
+		n := first(t, c, base, path)
+		if !strings.Contains(n.Main, "<main") || !strings.Contains(n.Main, words) || !strings.Contains(n.Saying, words) || !strings.HasPrefix(n.AsOf, "live, as of ") {
+			t.Errorf("%s: %+v", path, n)
+		}
+	}
+}
+
+// TestAPageIsFollowed: what comes first is the whole page, as it is rendered otherwise.
+func TestAPageIsFollowed(t *testing.T) {
+	_, c, base := early(t)
+	n := first(t, c, base, "/history?node=a")
 	if !strings.Contains(n.Main, "History of a") || n.Title != "History of fences – nodefence" || !strings.HasPrefix(n.AsOf, "live, as of ") {
 		t.Errorf("%+v", n)
 	}

@@ -23,6 +23,8 @@ type Gap struct {
 	Kind string
 	// Why says what is wrong, and what to do; empty while it is only being read.
 	Why string
+	// Unread: nothing of it was read yet.
+	Unread bool
 	// Since is when that began.
 	Since time.Time
 }
@@ -164,7 +166,7 @@ func (f *followed) gap() *Gap {
 	if f.why == "" && f.informer.HasSynced() {
 		return nil
 	}
-	return &Gap{Kind: f.kind, Why: f.why, Since: f.since}
+	return &Gap{Kind: f.kind, Why: f.why, Unread: !f.informer.HasSynced(), Since: f.since}
 }
 
 // Words are the gap in a sentence.

@@ -46,7 +46,7 @@ func (m *Mirror) Pods(node string, now time.Time) ([]Pod, *Gap) {
 	}
 	m.mu.Unlock()
 	if p == nil {
-		return nil, &Gap{Kind: "Pods"}
+		return nil, &Gap{Kind: "Pods", Unread: true}
 	}
 	var out []Pod
 	for _, x := range items(p.followed, func(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }) {

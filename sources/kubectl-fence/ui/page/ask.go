@@ -48,5 +48,5 @@ type Message struct {
 // Title names the page.
 func (m *Message) Title() string { return m.Heading + " – nodefence" }
 
-// Saying is nothing: the page does not change.
-func (m *Message) Saying() string { return "" }
+// Saying is what it says.
+func (m *Message) Saying() string { return m.Text }

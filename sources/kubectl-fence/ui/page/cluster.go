@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Cluster is the page of all nodes.
@@ -25,7 +26,9 @@ type Cluster struct {
 	Attention []Line
 	More      int
 	Zones     []Zone
-	Brakes    []PolicyLine
+	// Unnamed say which policies hold or miss nodes that they do not name.
+	Unnamed []string
+	Brakes  []PolicyLine
 	// Stop is the switch that can be set now: stop, or start.
 	Stop string
 }
@@ -71,7 +74,7 @@ const (
 // with all of them.
 func NewCluster(l *Look, zone string, asked bool) *Cluster {
 	all := l.lines()
-	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Stop: "stop"}
+	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies), Stop: "stop"}
 	for _, x := range all {
 		if x.State.Well() {
 			break // they are sorted
@@ -152,12 +155,24 @@ func policyLine(p *api.FencePolicy) PolicyLine {
 	return out
 }
 
+// Unsure tells whether a node may need a look that is not listed.
+func (c *Cluster) Unsure() bool { return c.blind() || c.Lacks(nodes, fences, policies, ledgers) }
+
 // Title says in a few words how the cluster stands.
-func (c *Cluster) Title() string { return cmp.Or(said(c.Counts), "no node") + " – nodefence" }
+func (c *Cluster) Title() string {
+	none := "no node"
+	if c.Lacks(nodes) {
+		none = "nodes not known"
+	}
+	return cmp.Or(said(c.Counts), none) + " – nodefence"
+}
 
 // Saying is the sentence that is read out when it changes.
 func (c *Cluster) Saying() string {
-	words := fmt.Sprintf("%d nodes: %s.", c.Nodes, cmp.Or(said(c.Counts), "none"))
+	words := fmt.Sprintf("%s: %s.", view.Count(c.Nodes, "node", "nodes"), cmp.Or(said(c.Counts), "none"))
+	if c.Nodes == 0 && c.Lacks(nodes) {
+		words = "Which nodes there are is not known."
+	}
 	if notes := c.Notes(); len(notes) > 0 {
 		words += " " + strings.Join(notes, " ")
 	}

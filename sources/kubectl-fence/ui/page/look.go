@@ -19,8 +19,8 @@ type Look struct {
 	User string
 	// Server is the API server's address, and Context kubectl's name for it; it may be empty.
 	Server, Context string
-	// Gaps say what is not seen as it is, a sentence each.
-	Gaps []string
+	// Gaps are the kinds that are not seen as they are.
+	Gaps []Gap
 	// Zone is the person's time zone.
 	Zone *time.Location
 	// Notice is what the person did last, in a sentence.
@@ -78,25 +78,4 @@ func moment(t any) (time.Time, bool) {
 		}
 	}
 	return at, !at.IsZero()
-}
-
-// Notes say what holds all fences, and which storms there are.
-func (l *Look) Notes() []string {
-	out := l.Seen.Notes()
-	if l.Ledger == nil {
-		return out
-	}
-	for _, s := range l.Ledger.Status.Storms {
-		where := "policy " + s.Policy
-		if s.TopologyKey != "" {
-			where += ", " + s.TopologyKey + " " + cmp.Or(s.Domain, "without a value")
-		}
-		switch {
-		case s.CoolDownUntil == nil:
-			out = append(out, "Storm over "+where+": "+s.Message+". No fence begins there.")
-		case s.CoolDownUntil.After(l.Now):
-			out = append(out, "The storm over "+where+" has ended; no fence begins there before "+l.At(s.CoolDownUntil).Text+".")
-		}
-	}
-	return out
 }

@@ -78,9 +78,10 @@ type Asked struct {
 	Result, Message string
 }
 
-// NewNode is the page of one node. An error says that there is no such node.
+// NewNode is the page of one node. An error says that there is no such node, or that
+// this is NotKnown.
 func NewNode(l *Look, name string) (*Node, error) {
-	why, err := l.Why(name)
+	why, err := l.why(name)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +115,9 @@ func NewNode(l *Look, name string) (*Node, error) {
 // facts are what Kubernetes says of the node.
 func (l *Look) facts(x Line) []Fact {
 	out := []Fact{{Name: "Policy", Value: cmp.Or(x.Policy, "none selects it")}}
+	if x.Policy == "" && l.Lacks(policies) {
+		out[0].Value = "not known"
+	}
 	n := l.Node(x.Node)
 	if n == nil {
 		return append(out, Fact{Name: "Node object", Value: "there is none"})

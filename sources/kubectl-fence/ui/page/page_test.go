@@ -54,6 +54,7 @@ func cluster() *Look {
 	l.Fences = []api.NodeFence{fence("b1", api.Fencing, api.PowerOffSent, "off sent"), fence("b2", api.Failed, api.DeviceFailed, "no answer"), fence("a4", api.Fenced, api.StaysOff, "it stays off")}
 	l.Policies[0].Status.Held = []api.HeldNode{{NodeName: "a2", Reason: api.TooManyUnhealthy, Message: "3 of 9"}}
 	l.Policies[0].Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *at(-time.Hour)}}
+	l.Ledger.Status.Leases.ObservedAt = at(-time.Second)
 	l.Ledger.Status.Leases.Still = []api.StillLease{{NodeName: "a1", Since: *at(-4 * time.Second)}, {NodeName: "a3", Since: *at(-8 * time.Second), Stale: true}}
 	l.Targets = []api.FenceTarget{{ObjectMeta: metav1.ObjectMeta{Name: "b4"}}}
 	l.Targets[0].Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionFalse, Reason: string(api.DeviceUnreachable), Message: "no answer"}}
@@ -134,7 +135,7 @@ func whole(t *testing.T, l *Look, p Shown) string {
 func TestNothingOfTheClusterIsMarkup(t *testing.T) {
 	const nasty = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`
 	l := cluster()
-	l.User, l.Server, l.Context, l.Notice, l.Warning, l.Gaps = nasty, nasty, nasty, nasty, nasty, []string{nasty}
+	l.User, l.Server, l.Context, l.Notice, l.Warning, l.Gaps = nasty, nasty, nasty, nasty, nasty, []Gap{{Kind: nasty, Words: nasty}}
 	l.Nodes[0].Labels[corev1.LabelTopologyZone] = nasty
 	l.Nodes[0].Spec.Taints = []corev1.Taint{{Key: nasty, Value: nasty}}
 	f := &l.Fences[0]
@@ -252,6 +253,7 @@ func TestLargeClusters(t *testing.T) {
 // large is a cluster of n nodes in five zones, of which every hundredth is silent.
 func large(n int) *Look {
 	l := &Look{Base: "/base", Seen: view.Seen{Now: now, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{workers()}}}
+	l.Ledger.Status.Leases.ObservedAt = at(-time.Second)
 	for i := range n {
 		ready := corev1.ConditionTrue
 		if i%100 == 0 {

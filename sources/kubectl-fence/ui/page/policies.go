@@ -30,6 +30,8 @@ type PolicyPage struct {
 	When, Does []string
 	Effective  []string
 	HeldNodes  []api.HeldNode
+	// HeldMore is how many more nodes are held, which the policy's status does not name.
+	HeldMore   string
 	Last       []api.LastDecision
 	ObservedAt *api.Time
 	Verbs      []Verb
@@ -55,6 +57,9 @@ func (l *Look) policy(p *api.FencePolicy, nodes []string) PolicyPage {
 	out := PolicyPage{
 		PolicyLine: policyLine(p), Precedence: policy.Precedence(p), Selects: selectorWords(p.Spec.Selector), When: when(p),
 		Effective: p.Status.Effective, HeldNodes: p.Status.Held, Last: p.Status.LastDecisions, ObservedAt: p.Status.ObservedAt, Decides: nodes,
+	}
+	if more := int(p.Status.HeldCount) - len(p.Status.Held); more > 0 {
+		out.HeldMore = view.Count(more, "more is not named.", "more are not named.")
 	}
 	if more := len(nodes) - mostNames; more > 0 {
 		out.Decides, out.DecidesMore = nodes[:mostNames], more
@@ -109,7 +114,12 @@ func when(p *api.FencePolicy) []string {
 }
 
 // Title names the page.
-func (p *Policies) Title() string { return fmt.Sprintf("%d policies – nodefence", len(p.All)) }
+func (p *Policies) Title() string {
+	if len(p.All) == 0 && p.Lacks(policies) {
+		return "Policies not known – nodefence"
+	}
+	return view.Count(len(p.All), "policy", "policies") + " – nodefence"
+}
 
 // Saying is the sentence that is read out when it changes.
 func (p *Policies) Saying() string {
@@ -147,4 +157,9 @@ func NewHistory(l *Look, node string) *History {
 func (h *History) Title() string { return "History of fences – nodefence" }
 
 // Saying is the sentence that is read out when it changes.
-func (h *History) Saying() string { return fmt.Sprintf("%d fences.", len(h.Past)+h.More) }
+func (h *History) Saying() string {
+	if len(h.Past) == 0 && h.Lacks(fences) {
+		return "Which fences there were is not known."
+	}
+	return view.Count(len(h.Past)+h.More, "fence.", "fences.")
+}

@@ -66,10 +66,10 @@ func (l *Look) lines() []Line {
 	return out
 }
 
-// still are the Leases that missed a renewal, by node.
+// still are the Leases that missed a renewal, by node. None is known from a picture that is too old.
 func (l *Look) still() map[string]*api.StillLease {
 	out := map[string]*api.StillLease{}
-	if l.Ledger != nil {
+	if l.Ledger != nil && !l.blind() {
 		for i := range l.Ledger.Status.Leases.Still {
 			x := &l.Ledger.Status.Leases.Still[i]
 			out[x.NodeName] = x
@@ -100,6 +100,8 @@ func (l *Look) line(r view.Row, still *api.StillLease) Line {
 		}
 	case still != nil && still.Stale: // one renewal may be late
 		out.State, out.Message, out.Since = State{silent, "silent"}, "its Lease has missed two renewals", &still.Since.Time
+	case len(l.unread(fences, policies)) > 0:
+		out.State = State{"Not known", "unwatched"}
 	}
 	return out
 }

@@ -1,0 +1,141 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
+)
+
+// The kinds that a Gap may be of.
+const (
+	nodes    = "Nodes"
+	fences   = "NodeFences"
+	policies = "FencePolicies"
+	ledgers  = "FenceLedgers"
+)
+
+// Gap is a kind of which not all is seen as it is.
+type Gap struct {
+	// Kind is its plural name, such as FencePolicies, and Words say in a sentence why.
+	Kind, Words string
+	// Unread: nothing of it was read yet.
+	Unread bool
+}
+
+// NotKnown is an error that says what is not known, because something was not read.
+type NotKnown string
+
+func (n NotKnown) Error() string { return string(n) }
+
+// Lacks tells whether one of these kinds is not seen as it is. What is not seen of them is not known
+// to be absent.
+func (l *Look) Lacks(kinds ...string) bool { return l.gap(kinds...) != nil }
+
+// gap is the first gap of one of these kinds; nil if there is none.
+func (l *Look) gap(kinds ...string) *Gap {
+	for i := range l.Gaps {
+		if slices.Contains(kinds, l.Gaps[i].Kind) {
+			return &l.Gaps[i]
+		}
+	}
+	return nil
+}
+
+// unread are those of these kinds of which nothing was read yet.
+func (l *Look) unread(kinds ...string) (out []string) {
+	for _, g := range l.Gaps {
+		if g.Unread && slices.Contains(kinds, g.Kind) {
+			out = append(out, g.Kind)
+		}
+	}
+	return out
+}
+
+// why is the answer for one node. Without an open fence it follows from what there is not, and so from
+// all fences and policies. An error says that there is no such node, or that this is not known.
+func (l *Look) why(node string) (view.Answer, error) {
+	a, err := l.Why(node)
+	if g := l.gap(nodes, fences); err != nil && g != nil {
+		return a, NotKnown(fmt.Sprintf("whether there is a node %s is not known, because %s", node, strings.TrimSuffix(g.Words, ".")))
+	}
+	if err != nil {
+		return a, err
+	}
+	lacks := l.unread(nodes, fences, policies)
+	if f := l.Fence(node); len(lacks) == 0 || f != nil && f.Open() {
+		return a, nil
+	}
+	a.What = fmt.Sprintf("Why node %s stands so is not known, because %s are not seen", node, strings.Join(lacks, " and "))
+	if slices.Contains(lacks, policies) {
+		a.Rule = "Which policy decides is not known"
+	}
+	a.Reason, a.Do, a.Run = "", "see above what is missing", ""
+	return a, nil
+}
+
+// blind tells whether nodefence's picture of the Leases is too old for a fence to begin: then it may be
+// dead, and what it wrote about Leases says nothing of now.
+func (l *Look) blind() bool {
+	if l.Ledger == nil || l.Lacks(ledgers) {
+		return false
+	}
+	at := l.Ledger.Status.Leases.ObservedAt
+	return at == nil || l.Now.Sub(at.Time) > facts.Resync
+}
+
+// blindness says so in a sentence; empty if it is not.
+func (l *Look) blindness() string {
+	switch at := l.Ledger.Status.Leases.ObservedAt; {
+	case !l.blind():
+		return ""
+	case at == nil:
+		return "nodefence has not looked at the Leases yet, and no fence begins before it has. See that its source runs."
+	default:
+		return fmt.Sprintf("nodefence has not looked at the Leases since %s, and no fence begins while that is longer ago than %s. See that its source runs, and that this machine's clock is right.", l.At(at).Text, facts.Resync)
+	}
+}
+
+// Notes say what holds all fences, and which storms there are.
+func (l *Look) Notes() []string {
+	out := l.Seen.Notes()
+	if l.Ledger == nil {
+		return out
+	}
+	if words := l.blindness(); words != "" {
+		out = append(out, words)
+	}
+	for _, s := range l.Ledger.Status.Storms {
+		where := "policy " + s.Policy
+		if s.TopologyKey != "" {
+			where += ", " + s.TopologyKey + " " + cmp.Or(s.Domain, "without a value")
+		}
+		switch {
+		case s.CoolDownUntil == nil:
+			out = append(out, "Storm over "+where+": "+s.Message+". No fence begins there.")
+		case s.CoolDownUntil.After(l.Now):
+			out = append(out, "The storm over "+where+" has ended; no fence begins there before "+l.At(s.CoolDownUntil).Text+".")
+		}
+	}
+	return out
+}
+
+// unnamed says which policies hold or miss more nodes than their status names.
+func unnamed(all []api.FencePolicy) (out []string) {
+	for i := range all {
+		st := &all[i].Status
+		if more := int(st.HeldCount) - len(st.Held); more > 0 {
+			out = append(out, fmt.Sprintf("Policy %s holds %d nodes: %s.", all[i].Name, st.HeldCount,
+				view.Count(more, "more is not named, and stands here as if it were not held", "more are not named, and stand here as if they were not held")))
+		}
+		if more := int(st.MissingCount) - len(st.Missing); more > 0 {
+			out = append(out, fmt.Sprintf("Policy %s has %d missing nodes: %s.", all[i].Name, st.MissingCount,
+				view.Count(more, "more is not named, and does not stand here", "more are not named, and do not stand here")))
+		}
+	}
+	return out
+}
