@@ -20,6 +20,8 @@ type Fence struct {
 	Marks []Mark
 	// Release says in a sentence how its pods and volumes fared; empty before it began.
 	Release string
+	// Drain says how its node was drained first; empty if it was not.
+	Drain string
 }
 
 // Bar is one phase of a fence: when it was, and where on a line from 0 to 100 that is.
@@ -51,7 +53,7 @@ func fenceOf(l *Look, f *api.NodeFence) *Fence {
 	from, to := span(l, f)
 	out.Bars = bars(f, from, to)
 	out.Marks = marks(&f.Status, from, to)
-	out.Release = releaseWords(&f.Status)
+	out.Release, out.Drain = releaseWords(&f.Status), drainWords(f.Status.Drain)
 	return out
 }
 
@@ -113,6 +115,10 @@ func marks(st *api.NodeFenceStatus, from, to time.Time) []Mark {
 		if at != nil && !at.IsZero() && !at.Time.Before(from) {
 			out = append(out, Mark{What: what, At: at.Time, After: "+" + took(at.Sub(from)), X: percent(at.Time, from, to)})
 		}
+	}
+	if d := st.Drain; d != nil {
+		add("Drain began", &d.BeganAt)
+		add("Drain ended: "+string(d.Ended), d.EndedAt)
 	}
 	add("Node isolated", st.Placed.IsolatedAt)
 	add("Off sent", st.Power.OffAt)
