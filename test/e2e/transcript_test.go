@@ -27,7 +27,7 @@ var changing = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`(node-\d)-[a-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h))+\b`), "Ns"},
-	{regexp.MustCompile(`\d+ of its \d+ nodes are unhealthy, \d+ fences are open, and \d+ more may begin now|nodefence has not counted its nodes yet`), "N of its N nodes are unhealthy, N fences are open, and N more may begin now"},
+	{regexp.MustCompile(`\d+ of its \d+ nodes? (is|are) unhealthy, \d+ (fence is|fences are) open, and \d+ more may begin now|nodefence has not counted its nodes yet`), "N of its N nodes are unhealthy, N fences are open, and N more may begin now"},
 	{regexp.MustCompile(`(?m)^Nodefence (looks at it|should have looked at it) .*$`), "Nodefence looks at it at TIME (in Ns), or earlier if something changes."},
 	{regexp.MustCompile(`(?m)^nodefence's answer: (Accepted|Done).*$`), "nodefence's answer: Accepted: …"},
 	{regexp.MustCompile(`  +`), "  "},

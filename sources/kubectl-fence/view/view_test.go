@@ -112,7 +112,7 @@ func TestAnyPhaseIsAState(t *testing.T) {
 
 // TestWhy is three sentences and what to do.
 func TestWhy(t *testing.T) {
-	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 2 of its 4 nodes are unhealthy, 1 fences are open, and 0 more may begin now; workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
+	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 2 of its 4 nodes are unhealthy, 1 fence is open, and 0 more may begin now; workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
 	calm := "Nodefence looks at the node at each change of it, and at the latest 30s after that.\n\n"
 	s := seen()
 	for name, want := range map[string]string{

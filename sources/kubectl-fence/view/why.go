@@ -121,7 +121,7 @@ func (s *Seen) rule(p *api.FencePolicy, r *api.ResolvedPolicy) string {
 	if st := &p.Status; st.ObservedAt == nil {
 		words += ": nodefence has not counted its nodes yet"
 	} else {
-		words += fmt.Sprintf(": %d of its %d nodes are unhealthy, %d fences are open, and %d more may begin now", st.UnhealthyNodes, st.SelectedNodes, st.OpenFences, st.FencesAllowed)
+		words += fmt.Sprintf(": %s unhealthy, %s open, and %d more may begin now", ofItsNodes(st.UnhealthyNodes, st.SelectedNodes), Count(st.OpenFences, "fence is", "fences are"), st.FencesAllowed)
 	}
 	for _, l := range r.Limits {
 		words += "; " + limitWords(l)

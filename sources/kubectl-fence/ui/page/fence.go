@@ -151,9 +151,9 @@ func releaseWords(st *api.NodeFenceStatus) string {
 	if r.StartedAt == nil {
 		return ""
 	}
-	words := fmt.Sprintf("%d pods were asked to be force-deleted; %d pods and %d volume attachments are left", r.Pods, r.PodsLeft, r.AttachmentsLeft)
+	words := fmt.Sprintf("%s asked to be force-deleted; %s and %s are left", view.Count(r.Pods, "pod was", "pods were"), view.Count(r.PodsLeft, "pod", "pods"), view.Count(r.AttachmentsLeft, "volume attachment", "volume attachments"))
 	if r.DoneAt != nil {
-		words = fmt.Sprintf("%d pods were force-deleted, and nothing was left after %s", r.Pods, took(r.DoneAt.Sub(r.StartedAt.Time)))
+		words = fmt.Sprintf("%s force-deleted, and nothing was left after %s", view.Count(r.Pods, "pod was", "pods were"), took(r.DoneAt.Sub(r.StartedAt.Time)))
 	}
 	if r.TimedOut {
 		words += "; the time for it is over"

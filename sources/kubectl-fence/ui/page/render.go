@@ -7,6 +7,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 //go:embed html/*.html
@@ -28,6 +30,7 @@ var shapes = map[string]string{
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"shape": func(kind string) string { return shapes[kind] },
 	"join":  func(all []string) string { return strings.Join(all, ", ") },
+	"nodes": func(n int32) string { return view.Count(n, "node", "nodes") },
 	"pair":  func(a, b any) []any { return []any{a, b} },
 }).ParseFS(files, "html/*.html"))
 
