@@ -197,6 +197,7 @@ func (w *world) asks(b *tab, node string) {
 	b.click(node)
 	b.click("Ask for a fence")
 	b.says(".says", "once somebody has approved it")
+	b.says("fieldset", "IfReady: If the node still lives, its pods are asked to leave first")
 	b.do(chromedp.SendKeys("#reason", "its fan screams"))
 	b.click("Ask for a fence of node " + node)
 	b.says(".note.done", "A FenceRequest for node "+node+" was created by bob")
