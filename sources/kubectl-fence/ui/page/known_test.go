@@ -66,6 +66,23 @@ func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestNothingIsWellThatIsNotKnown: neither nodes whose fences were not read, nor those of a policy that
+// were not counted.
+func TestNothingIsWellThatIsNotKnown(t *testing.T) {
+	const well, zeros = "that are well", "0 nodes, 0 unhealthy"
+	l := large(500)
+	l.Policies[0].Status.ObservedAt = at(-time.Second)
+	if html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, NewPolicies(l)); !strings.Contains(html, well) || !strings.Contains(html, zeros) {
+		t.Errorf("what is known is not said: %s", html)
+	}
+	l.Policies[0].Status.ObservedAt = nil
+	unread(l, "NodeFences")
+	html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, NewPolicies(l))
+	if strings.Contains(html, well) || strings.Contains(html, zeros) || !strings.Contains(html, "Show the other 95 nodes") || !strings.Contains(html, "not counted yet") {
+		t.Errorf("what is not known is said: %s", html)
+	}
+}
+
 // TestANodefenceThatIsDead holds all fences, and its old picture of Leases calls nobody silent.
 func TestANodefenceThatIsDead(t *testing.T) {
 	for name, tc := range map[string]struct {
