@@ -129,6 +129,7 @@ unhealthyConditions: [{type: KernelDeadlock, status: "True"}]
 power: {offTimeout: 10s, attempts: 2, retryInterval: 1s, restarts: 0}
 recovery: {readyDuration: 1s}
 limits: {maxUnhealthy: "50%"}
+drain: {timeout: 0s}
 `, "--lease", "5s", "--grace", "20s") // between two reads lies a renewal and a fifth: time enough for a busy machine's Lease
 	victim := w.database(1)
 	must(t, w.Lab.Fault(victim, "lie"))
