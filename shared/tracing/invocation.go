@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nodefence/nodefence/events"
@@ -82,17 +81,17 @@ func (inv *invocation) note(d report.Decision) {
 	defer inv.mu.Unlock()
 	st := &d.Fence.Status
 	attrs := []attribute.KeyValue{
-		attribute.String("nodefence.phase", string(d.Fence.CurrentPhase())), attribute.String("nodefence.reason", string(st.Reason)),
-		attribute.String("nodefence.policy", st.Decision.Policy.Name), attribute.String("nodefence.fence.uid", string(d.Fence.UID)),
+		say("nodefence.phase", string(d.Fence.CurrentPhase())), say("nodefence.reason", string(st.Reason)),
+		say("nodefence.policy", st.Decision.Policy.Name), say("nodefence.fence.uid", string(d.Fence.UID)),
 	}
 	if d.Action != fence.None {
-		attrs = append(attrs, attribute.String("nodefence.action", string(d.Action)))
+		attrs = append(attrs, say("nodefence.action", string(d.Action)))
 	}
 	if d.Action.Device() && len(st.Decision.Devices) > 0 {
 		attrs = append(attrs, attribute.StringSlice("nodefence.device.drivers", driversOf(st.Decision.Devices)))
 	}
 	if st.Outcome != "" {
-		attrs = append(attrs, attribute.String("nodefence.outcome", string(st.Outcome)))
+		attrs = append(attrs, say("nodefence.outcome", string(st.Outcome)))
 	}
 	before := d.Before.Phase
 	if d.Before.FenceNumber != st.FenceNumber || before == "" {
@@ -105,7 +104,7 @@ func (inv *invocation) note(d report.Decision) {
 
 func driversOf(devices []api.Binding) (all []string) {
 	for _, d := range devices {
-		all = append(all, d.Driver)
+		all = append(all, text(d.Driver))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -130,11 +129,11 @@ func (inv *invocation) end(reply *event.Event, err error) {
 	}
 	ctx := withID(trace.ContextWithRemoteSpanContext(context.Background(), parent), parent.TraceID(), inv.id)
 	_, span := inv.tracer.Start(ctx, inv.name(), trace.WithTimestamp(inv.begun), trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithLinks(links...), trace.WithAttributes(attribute.String("nodefence.function", inv.function)), trace.WithAttributes(ofEvent(inv.cause)...))
+		trace.WithLinks(links...), trace.WithAttributes(say("nodefence.function", inv.function)), trace.WithAttributes(ofEvent(inv.cause)...))
 	inv.describe(span, err)
 	if reply != nil {
 		sentBy(reply, span.SpanContext())
-		span.SetAttributes(attribute.String("nodefence.reply.event_id", reply.ID()))
+		span.SetAttributes(say("nodefence.reply.event_id", reply.ID()))
 	}
 	span.End()
 	for i := range inv.ended {
@@ -150,7 +149,7 @@ func (inv *invocation) name() string {
 	if p, is := events.PhaseOf(inv.cause.Type()); is {
 		return inv.function + " " + string(p)
 	}
-	return inv.function + " " + shortType(inv.cause.Type())
+	return text(inv.function + " " + shortType(inv.cause.Type()))
 }
 
 // describe puts what was decided into the span: the last of it as attributes, each as an event.
@@ -158,8 +157,8 @@ func (inv *invocation) describe(span trace.Span, err error) {
 	for i, d := range inv.decided {
 		attrs := d.attrs
 		if d.err != nil {
-			attrs = append(attrs, attribute.String("error.message", d.err.Error()))
-			span.SetStatus(codes.Error, d.err.Error())
+			attrs = append(attrs, say("error.message", d.err.Error()))
+			failed(span, d.err)
 		}
 		span.AddEvent("decided", trace.WithTimestamp(d.at), trace.WithAttributes(attrs...))
 		if i == len(inv.decided)-1 {
@@ -167,7 +166,7 @@ func (inv *invocation) describe(span trace.Span, err error) {
 		}
 	}
 	if err != nil {
-		span.SetStatus(codes.Error, err.Error())
+		failed(span, err)
 	}
 }
 
@@ -183,9 +182,9 @@ func (inv *invocation) whole(f *api.NodeFence) {
 	}
 	_, span := inv.tracer.Start(withID(context.Background(), root.TraceID(), root.SpanID()), "fence", trace.WithNewRoot(),
 		trace.WithTimestamp(opened), trace.WithAttributes(
-			attribute.String("k8s.node.name", f.Spec.NodeName), attribute.String("nodefence.fence.uid", string(f.UID)),
-			attribute.Int64("nodefence.fence.number", st.FenceNumber), attribute.String("nodefence.policy", st.Decision.Policy.Name),
-			attribute.String("nodefence.trigger", string(st.Decision.Trigger.Type)), attribute.String("nodefence.outcome", string(st.Outcome)),
+			say("k8s.node.name", f.Spec.NodeName), say("nodefence.fence.uid", string(f.UID)),
+			attribute.Int64("nodefence.fence.number", st.FenceNumber), say("nodefence.policy", st.Decision.Policy.Name),
+			say("nodefence.trigger", string(st.Decision.Trigger.Type)), say("nodefence.outcome", string(st.Outcome)),
 		))
 	span.End(trace.WithTimestamp(ended))
 }
@@ -193,8 +192,8 @@ func (inv *invocation) whole(f *api.NodeFence) {
 // ofEvent are the attributes of a span that takes or sends an event.
 func ofEvent(e event.Event) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("k8s.node.name", e.Subject()), attribute.String("cloudevents.event_id", e.ID()),
-		attribute.String("cloudevents.event_type", e.Type()), attribute.String("cloudevents.event_source", e.Source()),
+		say("k8s.node.name", e.Subject()), say("cloudevents.event_id", e.ID()),
+		say("cloudevents.event_type", e.Type()), say("cloudevents.event_source", e.Source()),
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,14 +37,14 @@ func (s *sender) Send(ctx context.Context, e event.Event) error {
 	}
 	root := f.root(s.cluster)
 	made := withID(trace.ContextWithRemoteSpanContext(context.Background(), root), root.TraceID(), newSpanID())
-	_, span := s.tracer.Start(made, s.program+" sends "+shortType(e.Type()), trace.WithSpanKind(trace.SpanKindProducer),
-		trace.WithAttributes(ofEvent(e)...), trace.WithAttributes(attribute.String("nodefence.function", s.program), attribute.Int64("nodefence.fence.number", f.Number)))
+	_, span := s.tracer.Start(made, text(s.program+" sends "+shortType(e.Type())), trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(ofEvent(e)...), trace.WithAttributes(say("nodefence.function", s.program), attribute.Int64("nodefence.fence.number", f.Number)))
 	defer span.End()
 	e = e.Clone() // the caller may send it again
 	sentBy(&e, span.SpanContext())
 	err := s.next.Send(ctx, e)
 	if err != nil {
-		span.SetStatus(codes.Error, err.Error())
+		failed(span, err)
 	}
 	return err
 }

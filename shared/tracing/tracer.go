@@ -43,7 +43,7 @@ func New(ctx context.Context, s Settings, program string, source events.Source, 
 	if err := reg.Register(q.counted); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}))
+	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}), sdk.WithRawSpanLimits(limits()))
 	return &Tracer{provider: p, tracer: p.Tracer("github.com/nodefence/nodefence"), cluster: string(source)}, nil
 }
 
@@ -85,10 +85,14 @@ func sentBy(e *event.Event, s trace.SpanContext) {
 // extensions are an event's, in the form in which OpenTelemetry reads and writes headers.
 type extensions struct{ *event.Event }
 
-// Get implements propagation.TextMapCarrier.
+// Get implements propagation.TextMapCarrier. A text too long for a span is not read: a tracestate may
+// have many KiB.
 func (x extensions) Get(key string) string {
-	text, _ := x.Extensions()[key].(string)
-	return text
+	value, _ := x.Extensions()[key].(string)
+	if len(value) > textBytes {
+		return ""
+	}
+	return value
 }
 
 // Set implements propagation.TextMapCarrier.

@@ -26,6 +26,9 @@ type Span struct {
 	Err string
 	// Links are the traces that it links to.
 	Links []string
+	// State is its trace state; Events are the attributes of the last of its events.
+	State  string
+	Events map[string]string
 }
 
 // Receiver is an http.Handler for a collector's URL. The zero value has received nothing.
@@ -86,6 +89,10 @@ func spanOf(s *tracepb.Span, service string) Span {
 	}
 	if s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR {
 		is.Err = s.GetStatus().GetMessage()
+	}
+	is.State = s.GetTraceState()
+	for _, e := range s.GetEvents() {
+		is.Events = attrs(e.GetAttributes())
 	}
 	for _, l := range s.GetLinks() {
 		is.Links = append(is.Links, hex.EncodeToString(l.GetTraceId()))
