@@ -42,8 +42,10 @@ type Parts struct {
 	Source   events.Source
 	Log      *slog.Logger
 	Reporter report.Reporter
-	// Traces makes a span of each invocation; nil where the settings ask for none.
+	// Traces makes a span of each invocation; nil where the settings ask for none, or cannot be used.
 	Traces *tracing.Tracer
+	// traceFault says why the settings of the traces cannot be used; empty if they can.
+	traceFault string
 	// Drivers are usually those of DriversIn.
 	Drivers map[string]device.Kind
 	// Sender reaches the broker; without it there is no resync.
@@ -82,13 +84,10 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	}
 	tellClocksApart(client.Clock(), log, reg)
 	source := events.SourceOf(s.Cluster)
-	traces, err := tracing.New(ctx, s.Traces, strings.TrimSuffix("nodefence-"+s.Function, "-"), source, log, reg)
-	if err != nil {
-		return Parts{}, err
-	}
+	traces, fault := tracing.New(ctx, s.Traces, strings.TrimSuffix("nodefence-"+s.Function, "-"), source, log, reg)
 	p := Parts{
 		healthChecks: healthChecks(client, s, log),
-		Settings:     s, Client: client, Source: source, Log: log, Traces: traces,
+		Settings:     s, Client: client, Source: source, Log: log, Traces: traces, traceFault: fault,
 		Reporter: traces.Reporter(report.New(log, client, reg)), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
 	}
@@ -138,6 +137,7 @@ func (p Parts) Detail() string {
 	if h := p.healthChecks; h != nil && (p.Function == "" || p.Function == policystatus.Name) {
 		all = append(all, h.Detail())
 	}
+	all = append(all, p.traceFault)
 	return strings.Join(slices.DeleteFunc(all, func(words string) bool { return words == "" }), "\n")
 }
 

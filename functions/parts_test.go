@@ -2,14 +2,18 @@ package functions
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/tracing"
 )
 
 // TestTheMetadataServerIsThatOfTheSettings: tests need this to replace it.
@@ -26,5 +30,17 @@ func TestTheMetadataServerIsThatOfTheSettings(t *testing.T) {
 	}
 	if _, err := d.State(t.Context()); !errors.Is(err, device.ErrDenied) || asked != "/computeMetadata/v1/instance/service-accounts/default/token" {
 		t.Errorf("asked for %q: %v", asked, err)
+	}
+}
+
+// TestNoFenceWaitsForTraces: settings of traces that cannot be used stop nothing, and /readyz says so.
+func TestNoFenceWaitsForTraces(t *testing.T) {
+	s := Settings{Cluster: "c", Traces: tracing.Settings{Endpoint: "http://127.0.0.1:1", Protocol: "grpc"}}
+	p, err := NewParts(t.Context(), s, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if err != nil || p.Traces != nil {
+		t.Fatal(p.Traces, err)
+	}
+	if got := p.Detail(); !strings.HasPrefix(got, "traces are off: read OTEL_EXPORTER_OTLP_PROTOCOL: ") {
+		t.Errorf("/readyz says %q", got)
 	}
 }

@@ -28,12 +28,14 @@ type Settings struct {
 	// Protocol can only be http/protobuf.
 	Protocol       string `envconfig:"OTEL_EXPORTER_OTLP_PROTOCOL"`
 	TracesProtocol string `envconfig:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"`
-	// Disabled switches traces off whatever else is set.
-	Disabled bool `envconfig:"OTEL_SDK_DISABLED"`
+	// Disabled switches traces off whatever else is set. Only true does, in capitals or not.
+	Disabled string `envconfig:"OTEL_SDK_DISABLED"`
 }
 
-// On tells whether there are traces.
-func (s Settings) On() bool { return !s.Disabled && s.Endpoint+s.TracesEndpoint != "" }
+// On tells whether there are to be traces.
+func (s Settings) On() bool {
+	return !strings.EqualFold(strings.TrimSpace(s.Disabled), "true") && s.Endpoint+s.TracesEndpoint != ""
+}
 
 // uploadTimeout bounds one request to the collector.
 const uploadTimeout = 5 * time.Second
@@ -64,7 +66,7 @@ func (s Settings) client() (*client, error) {
 	if name, file := either("CERTIFICATE", s.TracesCertificate, s.Certificate); file != "" {
 		roots, err := rootsIn(file)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+			return nil, fmt.Errorf("read %s: %w: name a file of certificates in PEM that this process can read", name, err)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}

@@ -1,6 +1,8 @@
 package tracing
 
 import (
+	"bytes"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,7 +13,8 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// TestWhatIsWrongIsSaidAtStart, with the variable's name, and without what may be a secret.
+// TestWhatIsWrongIsSaidAtStart, with the variable's name, and without what may be a secret. The program
+// goes on without traces.
 func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.pem")
 	must(t, os.WriteFile(none, []byte("x"), 0o600))
@@ -31,7 +34,11 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		"the known protocol": {env: map[string]string{all + "ENDPOINT": "http://c:4318", traces + "PROTOCOL": "http/protobuf"}},
 		"headers":            {env: map[string]string{all + "ENDPOINT": "http://c:4318", all + "HEADERS": "a=b, c=d%20e,"}},
 		"no header":          {env: map[string]string{all + "ENDPOINT": "http://c:4318", all + "HEADERS": "secret"}, want: "read OTEL_EXPORTER_OTLP_HEADERS: want name=value by commas, each value percent-encoded"},
-		"no certificate":     {env: map[string]string{all + "ENDPOINT": "https://c", all + "CERTIFICATE": none}, want: "read OTEL_EXPORTER_OTLP_CERTIFICATE: " + none + " has no certificate in PEM"},
+		"no certificate":     {env: map[string]string{all + "ENDPOINT": "https://c", all + "CERTIFICATE": none}, want: "read OTEL_EXPORTER_OTLP_CERTIFICATE: " + none + " has no certificate in PEM: name a file of certificates in PEM that this process can read"},
+		"no file":            {env: map[string]string{all + "ENDPOINT": "https://c", traces + "CERTIFICATE": none + "x"}, want: "read OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: open " + none + "x: no such file or directory: name a file of certificates in PEM that this process can read"},
+		"no attributes":      {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_RESOURCE_ATTRIBUTES": "secret"}, want: "read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded"},
+		"True is true":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "True"}, off: true},
+		"yes is false":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "yes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range c.env {
@@ -39,10 +46,19 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 			}
 			var s struct{ Traces Settings }
 			must(t, run.Environment(&s))
-			got, err := New(t.Context(), s.Traces, "x", source, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			var log bytes.Buffer
+			got, fault := New(t.Context(), s.Traces, "x", source, slog.New(slog.NewJSONHandler(&log, nil)), prometheus.NewRegistry())
 			t.Cleanup(got.Close)
-			if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want || (got == nil) != (c.off || c.want != "") {
-				t.Errorf("got %v, %v", got, err)
+			want := ""
+			if c.want != "" {
+				want = "traces are off: " + c.want
+			}
+			if fault != want || (got == nil) != (c.off || c.want != "") {
+				t.Errorf("got %v, %q", got, fault)
+			}
+			var said struct{ Level, Error string }
+			if _ = json.Unmarshal(log.Bytes(), &said); said.Error != c.want || (said.Level == "ERROR") != (c.want != "") {
+				t.Errorf("log: %s", log.String())
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,19 +26,29 @@ type Tracer struct {
 	cluster string
 }
 
-// New returns nil where the settings ask for no traces. Its error names the variable that is wrong.
-// program is the service's name unless OTEL_SERVICE_NAME says another.
-func New(ctx context.Context, s Settings, program string, source events.Source, log *slog.Logger, reg prometheus.Registerer) (*Tracer, error) {
+// New returns nil where the settings ask for no traces, and where they cannot be used: no fence waits
+// for traces. fault then says for /readyz which variable is wrong and what to do; the log has it as an
+// error. program is the service's name unless OTEL_SERVICE_NAME says another.
+func New(ctx context.Context, s Settings, program string, source events.Source, log *slog.Logger, reg prometheus.Registerer) (t *Tracer, fault string) {
 	if !s.On() {
-		return nil, nil
+		return nil, ""
 	}
+	t, err := begin(ctx, s, program, source, log, reg)
+	if err != nil {
+		log.Error("traces are off; no fence waits for them", "error", err.Error())
+		return nil, "traces are off: " + err.Error()
+	}
+	return t, ""
+}
+
+func begin(ctx context.Context, s Settings, program string, source events.Source, log *slog.Logger, reg prometheus.Registerer) (*Tracer, error) {
 	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}
 	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", program)), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded")
 	}
 	q := newQueue(c, log)
 	if err := reg.Register(q.counted); err != nil {

@@ -44,10 +44,10 @@ func newRig(t *testing.T, collector http.Handler) *rig {
 	}
 	s := httptest.NewServer(collector)
 	t.Cleanup(s.Close)
-	var err error
-	r.Tracer, err = New(t.Context(), Settings{Endpoint: s.URL, Headers: "x-key=a%20b"}, "nodefence-test", source, slog.New(slog.NewTextHandler(r.log, nil)), r.reg)
-	if err != nil {
-		t.Fatal(err)
+	var fault string
+	r.Tracer, fault = New(t.Context(), Settings{Endpoint: s.URL, Headers: "x-key=a%20b"}, "nodefence-test", source, slog.New(slog.NewTextHandler(r.log, nil)), r.reg)
+	if fault != "" {
+		t.Fatal(fault)
 	}
 	t.Cleanup(r.Close)
 	return r
@@ -215,9 +215,9 @@ func TestASendersOwnTraceIsLinked(t *testing.T) {
 
 // TestOffChangesNothing, and so does a sampler that takes no trace but for the flag that says so.
 func TestOffChangesNothing(t *testing.T) {
-	off, err := New(t.Context(), Settings{}, "x", source, nil, nil)
-	if off != nil || err != nil {
-		t.Fatal(off, err)
+	off, fault := New(t.Context(), Settings{}, "x", source, nil, nil)
+	if off != nil || fault != "" {
+		t.Fatal(off, fault)
 	}
 	out := &kept{}
 	if s := off.Sender("source", out, next); s != run.Sender(out) {

@@ -75,10 +75,12 @@ func Registry() *prometheus.Registry {
 	return reg
 }
 
-// Probes serves a source's /healthz, /readyz and /metrics.
-func Probes(reg *prometheus.Registry, ready func() error) http.Handler {
+// Probes serves a source's /healthz, /readyz and /metrics. detail is what /readyz says of a source that
+// is ready, though a part of its settings cannot be used; empty if all can.
+func Probes(reg *prometheus.Registry, ready func() error, detail string) http.Handler {
 	return run.Mux(nil, run.Probes{
 		Ready:   func(context.Context) error { return ready() },
+		Detail:  func() string { return detail },
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	})
 }

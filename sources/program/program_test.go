@@ -24,7 +24,7 @@ func TestServeEndsWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := Serve(t.Context(), tc.listen, Probes(Registry(), func() error { return nil }), tc.source); err != nil {
+			if err := Serve(t.Context(), tc.listen, Probes(Registry(), func() error { return nil }, ""), tc.source); err != nil {
 				got = err.Error()
 			}
 			if got != tc.want {
@@ -37,7 +37,7 @@ func TestServeEndsWhole(t *testing.T) {
 // TestServeEndsWhenAsked without an error.
 func TestServeEndsWhenAsked(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	err := Serve(ctx, "127.0.0.1:0", Probes(Registry(), func() error { return nil }), func(ctx context.Context) error {
+	err := Serve(ctx, "127.0.0.1:0", Probes(Registry(), func() error { return nil }, ""), func(ctx context.Context) error {
 		stop()
 		<-ctx.Done()
 		return ctx.Err()

@@ -107,10 +107,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Send
 		return err
 	}
 	reg := program.Registry()
-	traces, err := tracing.New(ctx, s.Traces, name, source, log, reg)
-	if err != nil {
-		return err
-	}
+	traces, fault := tracing.New(ctx, s.Traces, name, source, log, reg)
 	defer traces.Close()
 	src, err := apiserver.New(apiserver.Options{
 		Config: cfg, Client: client, Sender: sender, Logger: log, Source: source,
@@ -121,7 +118,7 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, sender outbox.Send
 		return err
 	}
 	log.Info("running", "cluster", cluster, "sink", fmt.Sprint(sender), "listen", s.Listen)
-	return program.Serve(ctx, s.Listen, program.Probes(reg, src.Ready), src.Run)
+	return program.Serve(ctx, s.Listen, program.Probes(reg, src.Ready, fault), src.Run)
 }
 
 func identity(s settings) string {

@@ -99,5 +99,5 @@ func serve(ctx context.Context, s settings, cfg *rest.Config, o kdump.Options) e
 		return fmt.Errorf("hear messages at NODEFENCE_KDUMP: %w", err)
 	}
 	o.Log.Info("running", "cluster", cluster, "kdump", conn.LocalAddr().String(), "listen", s.Listen)
-	return program.Serve(ctx, s.Listen, program.Probes(reg, l.Ready), func(ctx context.Context) error { return l.Run(ctx, conn) })
+	return program.Serve(ctx, s.Listen, program.Probes(reg, l.Ready, ""), func(ctx context.Context) error { return l.Run(ctx, conn) })
 }
