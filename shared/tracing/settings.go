@@ -70,7 +70,8 @@ func (s Settings) client() (*client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	c.http = &http.Client{Transport: transport, Timeout: uploadTimeout}
+	here := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // another server gets no key
+	c.http = &http.Client{Transport: transport, Timeout: uploadTimeout, CheckRedirect: here}
 	return c, nil
 }
 
@@ -79,7 +80,7 @@ func (s Settings) url() (string, error) {
 	name, at := either("ENDPOINT", s.TracesEndpoint, s.Endpoint)
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("read %s: %q is not an http or https URL", name, at)
+		return "", fmt.Errorf("read %s: want an http or https URL, such as http://collector:4318", name) // the value may have a secret
 	}
 	if s.TracesEndpoint == "" {
 		u = u.JoinPath("v1", "traces")
