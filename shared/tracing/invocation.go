@@ -53,7 +53,7 @@ func (t *Tracer) Handler(function string, h run.Handler) run.Handler {
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		inv := &invocation{Tracer: t, function: function, cause: e, begun: time.Now(), id: newSpanID()}
 		reply, err := h(context.WithValue(ctx, invocationKey{}, inv), e)
-		inv.end(reply, err)
+		inv.guard.do(func() { inv.end(reply, err) })
 		return reply, err
 	}
 }
@@ -71,7 +71,7 @@ type reporter struct{ report.Reporter }
 // Decided implements report.Reporter.
 func (r reporter) Decided(ctx context.Context, d report.Decision) {
 	if inv, is := ctx.Value(invocationKey{}).(*invocation); is {
-		inv.note(d)
+		inv.guard.do(func() { inv.note(d) })
 	}
 	r.Reporter.Decided(ctx, d)
 }

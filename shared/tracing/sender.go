@@ -31,22 +31,34 @@ type sender struct {
 
 // Send implements run.Sender.
 func (s *sender) Send(ctx context.Context, e event.Event) error {
-	f, is := s.about(e)
-	if !is {
-		return s.next.Send(ctx, e)
+	var span trace.Span
+	s.guard.do(func() {
+		if f, is := s.about(e); is {
+			named := e.Clone() // the caller may send it again
+			span = s.begin(f, named)
+			e = named
+		}
+	})
+	err := s.next.Send(ctx, e)
+	if span != nil {
+		s.guard.do(func() {
+			if err != nil {
+				failed(span, err)
+			}
+			span.End()
+		})
 	}
+	return err
+}
+
+// begin begins the span that sends an event, and has the event name it.
+func (s *sender) begin(f Fence, e event.Event) trace.Span {
 	root := f.root(s.cluster)
 	made := withID(trace.ContextWithRemoteSpanContext(context.Background(), root), root.TraceID(), newSpanID())
 	_, span := s.tracer.Start(made, text(s.program+" sends "+shortType(e.Type())), trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(ofEvent(e)...), trace.WithAttributes(say("nodefence.function", s.program), attribute.Int64("nodefence.fence.number", f.Number)))
-	defer span.End()
-	e = e.Clone() // the caller may send it again
 	sentBy(&e, span.SpanContext())
-	err := s.next.Send(ctx, e)
-	if err != nil {
-		failed(span, err)
-	}
-	return err
+	return span
 }
 
 // opens are the types at which a fence may open.

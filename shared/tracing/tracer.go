@@ -24,6 +24,8 @@ type Tracer struct {
 	tracer   trace.Tracer
 	// cluster is the source of nodefence's own events, by which two clusters' traces differ.
 	cluster string
+	// guard runs all work on spans that is beside the handling of an event.
+	guard *guard
 }
 
 // New returns nil where the settings ask for no traces, and where they cannot be used: no fence waits
@@ -55,7 +57,8 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}), sdk.WithRawSpanLimits(limits()))
-	return &Tracer{provider: p, tracer: p.Tracer("github.com/nodefence/nodefence"), cluster: string(source)}, nil
+	g := &guard{log: log, dropped: q.counted.WithLabelValues("dropped")}
+	return &Tracer{provider: p, tracer: p.Tracer("github.com/nodefence/nodefence"), cluster: string(source), guard: g}, nil
 }
 
 // flushTimeout bounds the wait for the collector where a process ends, or stands still until its
