@@ -88,7 +88,7 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	p := Parts{
 		healthChecks: healthChecks(client, s, log),
 		Settings:     s, Client: client, Source: source, Log: log, Traces: traces, traceFault: fault,
-		Reporter: traces.Reporter(report.New(log, client, reg)), Drivers: DriversIn(client, s),
+		Reporter: traces.Reporter(report.New(log, client, reg, deciding(s.Function)...)), Drivers: DriversIn(client, s),
 		lists: &binding.Lists{},
 	}
 	p.adopts = p.Adopter() // one for all clocks: it keeps what it has seen of a Lease
@@ -101,6 +101,17 @@ func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *policystatus.He
 		return nil
 	}
 	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Namespaces: s.AdoptNamespaces, Now: c.Clock().Now, Log: log}
+}
+
+// deciding are the functions of a process that decide on fences; function is the one that it serves,
+// empty for all.
+func deciding(function string) (names []string) {
+	for name := range owners {
+		if function == "" || function == name {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // DriversIn returns the drivers of this build, for one cluster.

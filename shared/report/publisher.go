@@ -34,8 +34,9 @@ type metrics struct {
 	merged                          prometheus.Counter
 }
 
-// New registers the metrics and returns the Publisher.
-func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Publisher {
+// New registers the metrics and returns the Publisher. deciding are the functions of this process that
+// decide on fences.
+func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding ...string) *Publisher {
 	p := &Publisher{Log: log, Speaker: speaker, metrics: metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_decisions_total", Help: "Decisions by function, phase and reason.",
@@ -68,6 +69,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer) *Publishe
 	}}
 	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
 		p.metrics.ignored, p.metrics.problems, p.metrics.merged)
+	p.metrics.born(deciding)
 	return p
 }
 
@@ -204,7 +206,7 @@ func (p *Publisher) Lost(ctx context.Context, l Loss) {
 	}
 	what, label, so := "dead letter", known(l.Event.Type()), " was given up by the broker: "+l.Message+"; the fence is looked at again at the next resync"
 	if l.Unknown {
-		what, label, so = "unknown type", "unknown", " went to nobody: "+l.Message
+		what, label, so = "unknown type", unknown, " went to nobody: "+l.Message
 	}
 	p.Log.Error(what, "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "source", l.Event.Source(), "type", l.Event.Type(),
 		"to", l.Dest, "reason", string(api.EventLost), "message", l.Message)
@@ -225,10 +227,13 @@ func (p *Publisher) Ignored(_ context.Context, function string, e event.Event, w
 	p.metrics.ignored.WithLabelValues(function, known(e.Type()), why).Inc()
 }
 
+// other is the type under which foreign types are counted.
+const other = "other"
+
 // known keeps foreign types from adding metrics without end.
 func known(eventType string) string {
 	if events.Known(eventType) || eventType == events.RequestFence {
 		return eventType
 	}
-	return "other"
+	return other
 }

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+)
+
+// series are how many a metric has, and what they count together.
+func series(t *testing.T, reg prometheus.Gatherer, name string) (n int, sum float64) {
+	t.Helper()
+	all, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				n, sum = n+1, sum+m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n, sum
+}
+
+// TestWhatAnAlertIsAboutBeginsAtZero: Prometheus sees no increase in a series that is born with it.
+func TestWhatAnAlertIsAboutBeginsAtZero(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	p := New(slog.New(slog.DiscardHandler), &heard{}, reg, "gate", "power")
+	born := map[string]int{}
+	for _, name := range []string{"nodefence_dead_letters_total", "nodefence_actions_total"} {
+		n, sum := series(t, reg, name)
+		if born[name] = n; n == 0 || sum != 0 {
+			t.Errorf("%s begins with %d series, which count %v", name, n, sum)
+		}
+	}
+	lost := append(events.OwnTypes(), "a.stranger")
+	for _, typ := range lost {
+		e := event.New()
+		e.SetType(typ)
+		p.Lost(context.Background(), Loss{Event: e})
+		p.Lost(context.Background(), Loss{Event: e, Unknown: true})
+	}
+	for _, a := range actionsOf(t) {
+		for _, f := range []string{"gate", "power"} {
+			p.Decided(context.Background(), Decision{Function: f, Cause: event.New(), Fence: &api.NodeFence{}, Action: fence.Action(a), Err: errors.New("no")})
+		}
+	}
+	for name, was := range born {
+		if n, sum := series(t, reg, name); n != was || sum == 0 {
+			t.Errorf("%s has %d series after the events, and %d before", name, n, was)
+		}
+	}
+}
+
+// actionsOf are all of package fence, in its source.
+func actionsOf(t *testing.T) (all []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "../fence/outcome.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, is := n.(*ast.ValueSpec); is && len(v.Values) == 1 {
+			if typ, is := v.Type.(*ast.Ident); is && typ.Name == "Action" {
+				if s, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value); err == nil && s != "" {
+					all = append(all, s)
+				}
+			}
+		}
+		return true
+	})
+	if !slices.Contains(all, string(fence.Off)) {
+		t.Fatalf("the actions are not found any more: %q", all)
+	}
+	return all
+}
