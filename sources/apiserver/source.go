@@ -151,6 +151,7 @@ func (s *Source) lead(ctx context.Context) error {
 	s.o.Logger.Info("watching", "nodes", len(s.nodes.uids()))
 	s.standing.set(nil)
 	s.gauges.Leads(true)
+	s.wg.Go(func() { <-ctx.Done(); s.gauges.Leads(false) }) // not only once all that is on its way has ended
 	s.wg.Go(func() { s.pictures(ctx) })
 	s.loop(ctx)
 	return ctx.Err()

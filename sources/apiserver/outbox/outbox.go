@@ -32,6 +32,7 @@ type Outbox struct {
 	mu      sync.Mutex
 	pending map[string]Letter
 	newest  map[string]string
+	sends   bool // Run runs, and is not asked to end
 
 	sent   *prometheus.CounterVec
 	failed prometheus.Counter
@@ -77,9 +78,20 @@ func New(s Sender, log *slog.Logger) *Outbox {
 	}
 	o.length = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "nodefence_source_queue", Help: "Events that wait to be sent.",
-	}, func() float64 { o.mu.Lock(); defer o.mu.Unlock(); return float64(len(o.pending)) })
+	}, o.waits)
 	o.Empty()
 	return o
+}
+
+// waits is how many events wait to be sent. A standby sends none, and what it had left is sent by
+// whoever leads.
+func (o *Outbox) waits() float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.sends {
+		return 0
+	}
+	return float64(len(o.pending))
 }
 
 // Metrics returns how many events were sent by type, how many sends failed, and how many events
@@ -126,6 +138,7 @@ func (o *Outbox) Waiting() []Letter {
 // outbox usable again.
 func (o *Outbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
+	o.say(true)
 	for range senders {
 		wg.Go(func() {
 			for o.SendNext(ctx) {
@@ -133,8 +146,16 @@ func (o *Outbox) Run(ctx context.Context) {
 		})
 	}
 	<-ctx.Done()
+	o.say(false)
 	o.queue.ShutDown()
 	wg.Wait()
+}
+
+// say notes whether events are sent.
+func (o *Outbox) say(sends bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sends = sends
 }
 
 // SendNext waits for the next event and tries to send it once. It returns false when Run has

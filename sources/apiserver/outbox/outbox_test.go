@@ -166,3 +166,34 @@ func (h *hangs) Send(ctx context.Context, e event.Event) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+// TestTheQueueIsThatOfWhoSends: where nobody sends any more, nothing waits to be sent, whatever is
+// left over or still on its way.
+func TestTheQueueIsThatOfWhoSends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := outboxtest.NewBroker()
+		let := make(chan struct{})
+		b.Answer = func(event.Event) error { <-let; return errors.New("away") }
+		o := New(b, quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { o.Run(ctx); close(done) }()
+		o.Put(Letter{Event: conditionOf(1)})
+		synctest.Wait()
+		length := func() float64 { return values(t, o)["nodefence_source_queue"] }
+		if n := length(); n != 1 {
+			t.Errorf("%v events wait", n)
+		}
+		stop()
+		synctest.Wait()
+		if n := length(); n != 0 {
+			t.Errorf("%v events wait while the last is on its way", n)
+		}
+		close(let)
+		<-done
+		o.Put(Letter{Event: conditionOf(2)})
+		if n := length(); n != 0 {
+			t.Errorf("%v events wait where nobody sends", n)
+		}
+	})
+}
