@@ -14,7 +14,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	defer other.Close()
 	r := newRig(t, http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	must(t, r.Sender("source", &kept{}, func(string) (Fence, bool) { return Fence{Node: "a"}, true }).Send(t.Context(), unhealthy()))
-	r.Flush()
+	r.Flush(t.Context())
 	select {
 	case key := <-asked:
 		t.Errorf("another server was asked, with header %q", key)

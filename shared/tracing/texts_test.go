@@ -42,7 +42,7 @@ func TestAForgedEventFillsNoMemory(t *testing.T) {
 			return &reply, nil
 		})(t.Context(), forged(bytes))
 		_ = r.Sender("source", &kept{err: fails}, func(string) (Fence, bool) { return Fence{Node: "a"}, true }).Send(t.Context(), forged(bytes))
-		r.Flush()
+		r.Flush(t.Context())
 		all := r.received.All()
 		if len(all) != 3 {
 			t.Fatalf("%d spans of 3 came: %s", len(all), r.log.String())

@@ -65,17 +65,18 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 // next invocation.
 const flushTimeout = time.Second
 
-// Flush sends what waits, within a second. What is not sent then waits on.
-func (t *Tracer) Flush() {
+// Flush sends what waits, within a second and until ctx ends. What it has begun to send, and cannot send
+// by then, is dropped and counted.
+func (t *Tracer) Flush(ctx context.Context) {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	_ = t.provider.ForceFlush(ctx) // what is lost is counted
 }
 
-// Close sends what waits, within a second, and ends the tracer.
+// Close sends what waits, within a second, and ends the tracer. What is not sent then is dropped.
 func (t *Tracer) Close() {
 	if t == nil {
 		return

@@ -136,7 +136,7 @@ func TestAFenceIsOneTrace(t *testing.T) {
 	}
 	recovering := r.call(r.deciding("power", at(api.Fencing), at(api.Recovering)), out.events[1])
 	_ = r.call(r.deciding("recover", at(api.Recovering), at(api.Finished)), recovering)
-	r.Flush()
+	r.Flush(t.Context())
 	all := r.received.OfFence("a")
 	if n := len(r.received.All()); len(all) != n {
 		t.Errorf("%d of %d spans are of the fence's trace", len(all), n)
@@ -200,7 +200,7 @@ func TestASendersOwnTraceIsLinked(t *testing.T) {
 	if _, err := tick(t.Context(), unhealthy()); err != nil {
 		t.Error(err)
 	}
-	r.Flush()
+	r.Flush(t.Context())
 	all := r.received.All()
 	if len(all) != 2 {
 		t.Fatalf("%+v", all)
@@ -223,14 +223,14 @@ func TestOffChangesNothing(t *testing.T) {
 	if s := off.Sender("source", out, next); s != run.Sender(out) {
 		t.Errorf("%T", s)
 	}
-	off.Flush()
+	off.Flush(t.Context())
 	off.Close()
 	t.Setenv("OTEL_TRACES_SAMPLER", "traceidratio")
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0")
 	r := newRig(t, nil)
 	must(t, r.Sender("source", out, next).Send(t.Context(), unhealthy()))
 	reply := r.call(r.deciding("gate", api.NodeFenceStatus{}, at(api.Pending)), out.events[0])
-	r.Flush()
+	r.Flush(t.Context())
 	if tp, _ := reply.Extensions()[events.TraceParent].(string); len(r.received.All()) > 0 || !strings.HasSuffix(tp, "-00") {
 		t.Errorf("%d spans, traceparent %s", len(r.received.All()), tp)
 	}
@@ -251,7 +251,7 @@ func TestADeadCollectorHoldsNobodyUp(t *testing.T) {
 	for range most + more {
 		_ = r.call(h, unhealthy())
 	}
-	r.Flush()
+	r.Flush(t.Context())
 	if n := counter(t, r, "dropped"); n < more {
 		t.Errorf("%v spans are counted as dropped, want %d at least", n, more)
 	}
@@ -268,11 +268,11 @@ func TestWhatTheCollectorRefusesIsCounted(t *testing.T) {
 	h := r.deciding("gate", api.NodeFenceStatus{}, at(api.Pending))
 	for range 2 {
 		_ = r.call(h, unhealthy())
-		r.Flush()
+		r.Flush(t.Context())
 	}
 	ok = true
 	_ = r.call(h, unhealthy())
-	r.Flush()
+	r.Flush(t.Context())
 	if d, s := counter(t, r, "dropped"), counter(t, r, "sent"); d != 2 || s != 1 {
 		t.Errorf("%v dropped, %v sent", d, s)
 	}

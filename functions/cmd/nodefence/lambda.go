@@ -88,15 +88,15 @@ func (s settings) lacking() error {
 
 // telling is what each invocation ends with: its metrics as log lines, where the settings ask for
 // them, and its spans. Lambda lets the process stand still until the next invocation.
-func telling(s settings, parts functions.Parts, reg prometheus.Gatherer, log *slog.Logger) func() {
+func telling(s settings, parts functions.Parts, reg prometheus.Gatherer, log *slog.Logger) func(context.Context) {
 	metrics := emf.New(reg, os.Stdout, parts.Cluster)
-	return func() {
+	return func(ctx context.Context) {
 		if s.Metrics != "" {
 			if err := metrics.Write(); err != nil {
 				log.Warn("metrics are not written", "error", err.Error())
 			}
 		}
-		parts.Traces.Flush()
+		parts.Traces.Flush(ctx)
 	}
 }
 

@@ -21,17 +21,21 @@ const RuntimeAPI = "AWS_LAMBDA_RUNTIME_API"
 // still be sent.
 const margin = 3 * time.Second
 
+// afterMargin is the part of an invocation's time that what comes after it must leave: Lambda kills a
+// process whose invocation is late.
+const afterMargin = 500 * time.Millisecond
+
 // Function is a handler as Lambda invokes it.
 type Function struct {
 	handle run.Handler
 	bus    run.Sender
 	log    *slog.Logger
-	after  func()
+	after  func(context.Context)
 }
 
-// After has each invocation end with this, once its reply is sent. It must return within a second
-// or so: Lambda bills the time, and ends an invocation that takes too long.
-func (f *Function) After(do func()) { f.after = do }
+// After has each invocation end with this, once its reply is sent. It must return when its context
+// ends, and within a second or so: Lambda bills the time.
+func (f *Function) After(do func(context.Context)) { f.after = do }
 
 // New returns a Function that puts h's replies on the bus. The logger is slog's default if
 // nil.
@@ -49,7 +53,7 @@ func Start(f *Function) { runtime.StartWithOptions(f) }
 // into dead letters, so it has no details; the log has them.
 func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if f.after != nil {
-		defer f.after()
+		defer f.finish(ctx)
 	}
 	log := f.log
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
@@ -91,4 +95,14 @@ func (f *Function) call(ctx context.Context, e event.Event) (*event.Event, error
 		defer cancel()
 	}
 	return f.handle(ctx, e)
+}
+
+// finish does what comes after an invocation.
+func (f *Function) finish(ctx context.Context) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-afterMargin))
+		defer cancel()
+	}
+	f.after(ctx)
 }

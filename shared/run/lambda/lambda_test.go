@@ -145,7 +145,7 @@ func TestAnInvocationEndsWithWhatComesAfter(t *testing.T) {
 			e := cloudEvent("2")
 			return &e, err
 		}, b, slog.New(slog.DiscardHandler))
-		f.After(func() { before = len(b.sent) })
+		f.After(func(context.Context) { before = len(b.sent) })
 		_, _ = f.Invoke(context.Background(), bare(t, nil))
 		if want := len(b.sent); before != want || err == nil && want != 1 {
 			t.Errorf("%s: %d sent before, %d in all", name, before, want)
@@ -222,6 +222,23 @@ func TestAHandlerEndsBeforeItsInvocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(end.Add(-margin), got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhatComesAfterEndsBeforeTheInvocation: Lambda kills a process that is late, and with it what the
+// next invocation would find.
+func TestWhatComesAfterEndsBeforeTheInvocation(t *testing.T) {
+	end := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(context.Background(), end)
+	defer cancel()
+	f := New(func(context.Context, event.Event) (*event.Event, error) { return nil, nil }, &bus{}, nil)
+	var got time.Time
+	f.After(func(ctx context.Context) { got, _ = ctx.Deadline() })
+	if _, err := f.Invoke(ctx, bare(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(end.Add(-500*time.Millisecond), got); d != "" {
 		t.Error(d)
 	}
 }
