@@ -38,6 +38,7 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		"no certificate":     {env: map[string]string{all + "ENDPOINT": "https://c", all + "CERTIFICATE": none}, want: "read OTEL_EXPORTER_OTLP_CERTIFICATE: " + none + " has no certificate in PEM: name a file of certificates in PEM that this process can read"},
 		"no file":            {env: map[string]string{all + "ENDPOINT": "https://c", traces + "CERTIFICATE": none + "x"}, want: "read OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: open " + none + "x: no such file or directory: name a file of certificates in PEM that this process can read"},
 		"no attributes":      {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_RESOURCE_ATTRIBUTES": "secret"}, want: "read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded"},
+		"no UTF-8":           {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_RESOURCE_ATTRIBUTES": "a=%ff"}, want: "read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: want texts in UTF-8"},
 		"True is true":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "True"}, off: true},
 		"yes is false":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "yes"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +52,11 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", program)), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded")
+	}
+	for _, a := range r.Attributes() {
+		if !utf8.ValidString(string(a.Key) + a.Value.Emit()) { // no batch could be sent
+			return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: want texts in UTF-8")
+		}
 	}
 	q := newQueue(c, log)
 	if err := reg.Register(q.counted); err != nil {
