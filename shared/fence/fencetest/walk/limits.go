@@ -63,7 +63,6 @@ var Unvaried = map[string]string{
 	"Machine.Since":            "failedmachine_test.go",
 	"Node.ControlPlane":        "begins_test.go",
 	"Node.Deleting":            "deleting_test.go",
-	"Node.Excluded":            "begins_test.go, against_test.go",
 	"Node.Labels":              "package policy; Decide does not read them",
 	"Node.OutOfServiceForeign": "again_test.go",
 	"Node.ScaleDownOurs":       "again_test.go",
