@@ -187,7 +187,7 @@ func TestEnds(t *testing.T) {
 		"it was cut as another one":         {func(f *api.NodeFence) { cut(f); f.Status.Decision.NodeUID = "another" }, "the fence that is under way is of another Node", ""},
 		"there was no Node":                 {missingNode, "the fence that is under way is of another Node", ""},
 		"there was no Node, and it was cut": {func(f *api.NodeFence) { cut(f); missingNode(f) }, "", "it joins the fence that is under way"},
-		"its drain was given up":            {gaveUp, "", "it joins the fence that waits, as its node could not be drained"},
+		"its drain was given up":            {gaveUp, "", "it joins the fence that waits, which drains its node once more"},
 		"it was opened and not looked at": {func(f *api.NodeFence) {
 			f.Status = fence.Opening(f, f.Status.Decision, now)
 		}, "", "it joins the fence that waits"},
