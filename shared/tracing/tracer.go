@@ -54,7 +54,7 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 		return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded")
 	}
 	for _, a := range r.Attributes() {
-		if !utf8.ValidString(string(a.Key) + a.Value.Emit()) { // no batch could be sent
+		if !utf8.ValidString(string(a.Key) + a.Value.String()) { // no batch could be sent
 			return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: want texts in UTF-8")
 		}
 	}
