@@ -76,6 +76,14 @@ func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
 // quiet is how long a burst of changes is waited for.
 const quiet = 500 * time.Millisecond
 
+// afterBurst waits for the end of a burst, or of ctx.
+func afterBurst(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(quiet):
+	}
+}
+
 // follow prints each line that changes, until ctx ends.
 func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows []view.Row) error {
 	o.noHeaders = true
@@ -96,7 +104,7 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows
 				return err
 			}
 		}
-		time.Sleep(quiet)
+		afterBurst(ctx)
 		s, err := c.Look(ctx)
 		if ctx.Err() != nil {
 			return nil
