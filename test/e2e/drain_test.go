@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -47,28 +48,74 @@ spec:
 `, budget, pods)))
 	w.until("the pods to run on "+node, func() (bool, error) {
 		b, err := w.Kube.PolicyV1().PodDisruptionBudgets("default").Get(w.ctx, "web", metav1.GetOptions{})
-		on, _, lerr := w.webPods(node)
+		on, lerr := w.webPods(node)
 		return err == nil && int(b.Status.CurrentHealthy) == pods && len(on) == pods, lerr
 	})
 	cordon(false)
 }
 
-// webPods are the UIDs of the pods on a node, and how many pods are leaving, wherever they are.
-func (w *world) webPods(node string) (on []string, leaving int, err error) {
+// webPods are the UIDs of the pods that run on a node.
+func (w *world) webPods(node string) (on []string, err error) {
 	all, err := w.Kube.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for i := range all.Items {
 		if p := &all.Items[i]; p.Spec.NodeName == node && p.Status.Phase == corev1.PodRunning {
 			on = append(on, string(p.UID))
 		}
-		if all.Items[i].DeletionTimestamp != nil {
-			leaving++
-		}
 	}
 	slices.Sort(on)
-	return on, leaving, nil
+	return on, nil
+}
+
+// fewestWebPods watches the pods from now on. What it returns ends the watch, and says how few of them
+// were Ready and not leaving at any moment: -1 if the watch ended before.
+func (w *world) fewestWebPods() (ends func() int) {
+	w.t.Helper()
+	list := metav1.ListOptions{LabelSelector: "app=web"}
+	all, err := w.Kube.CoreV1().Pods("default").List(w.ctx, list)
+	must(w.t, err)
+	well := map[string]bool{}
+	for i := range all.Items {
+		if p := &all.Items[i]; stays(p) {
+			well[p.Name] = true
+		}
+	}
+	list.ResourceVersion = all.ResourceVersion
+	events, err := w.Kube.CoreV1().Pods("default").Watch(w.ctx, list)
+	must(w.t, err)
+	fewest, done := len(well), make(chan struct{})
+	go func() {
+		defer close(done)
+		for e := range events.ResultChan() {
+			p, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				return
+			}
+			if delete(well, p.Name); e.Type != watch.Deleted && stays(p) {
+				well[p.Name] = true
+			}
+			fewest = min(fewest, len(well))
+		}
+	}()
+	return func() int {
+		select {
+		case <-done:
+			return -1
+		default:
+			events.Stop()
+			<-done
+			return fewest
+		}
+	}
+}
+
+// stays tells that a pod is Ready and is not leaving.
+func stays(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // tells checks that the story of a fence has these words for a reason in a phase.
@@ -88,15 +135,14 @@ func TestDrain(t *testing.T) {
 	w := newWorld(t, 4, quick+"drain: {timeout: 10m}\n")
 	w.web("node-1", 10, "maxUnavailable: 1")
 	w.start(nil)
+	fewest := w.fewestWebPods()
 	w.admin("nodefence-system", "node-1", nil)
-	most := 0
 	var f *api.NodeFence
 	w.until("the drain to end", func() (bool, error) {
-		on, leaving, err := w.webPods("node-1")
+		on, err := w.webPods("node-1")
 		if err != nil {
 			return false, err
 		}
-		most = max(most, leaving)
 		if f, err = w.Fences.Fence(w.ctx, "node-1"); err != nil || f == nil || f.Status.Drain == nil {
 			return false, err
 		}
@@ -105,10 +151,13 @@ func TestDrain(t *testing.T) {
 		}
 		return f.Status.Drain.EndedAt != nil, nil
 	})
-	if d := f.Status.Drain; most != 1 || d.Ended != api.DrainEmpty || d.PodsLeft != 0 || d.Rounds < 2 {
-		t.Errorf("%d pods left at a time; the drain: %+v", most, d)
+	if n := fewest(); n != 9 {
+		t.Errorf("of the ten pods %d were well at a time; the budget allows 9, and no fewer", n)
 	}
-	if on, _, err := w.webPods("node-1"); err != nil || len(on) > 0 {
+	if d := f.Status.Drain; d.Ended != api.DrainEmpty || d.PodsLeft != 0 || d.Rounds < 2 {
+		t.Errorf("the drain: %+v", d)
+	}
+	if on, err := w.webPods("node-1"); err != nil || len(on) > 0 {
 		t.Errorf("the drain is over, and on the node are %v (%v)", on, err)
 	}
 	f = w.ended("node-1", api.Recovered)
@@ -133,7 +182,7 @@ func TestDrain(t *testing.T) {
 func TestDrainGivesUp(t *testing.T) {
 	w := newWorld(t, 3, quick+"drain: {timeout: 8s, onTimeout: GiveUp}\n")
 	w.web("node-1", 2, "maxUnavailable: 0")
-	before, _, err := w.webPods("node-1")
+	before, err := w.webPods("node-1")
 	must(t, err)
 	w.start(nil)
 	o := w.admin("nodefence-system", "node-1", nil)
@@ -149,7 +198,7 @@ func TestDrainGivesUp(t *testing.T) {
 	}
 	w.words("node-1", "")
 	w.unmarked("node-1")
-	if after, _, err := w.webPods("node-1"); err != nil || !slices.Equal(before, after) {
+	if after, err := w.webPods("node-1"); err != nil || !slices.Equal(before, after) {
 		t.Errorf("pods %v became %v (%v)", before, after, err)
 	}
 }
