@@ -148,12 +148,12 @@ func (w *world) fenced(b *tab, node string) {
 	b.click("Confirm that the machine of node " + node)
 	b.says(".note", "Nothing was done: what was typed is not the node's name")
 	b.click("Cancel")
+	bars := value[int](b, `document.querySelectorAll(".bar").length`)
 	b.click("Approve")
 	b.do(chromedp.SendKeys("#reason", "seen dead on its console"))
 	b.click("Approve the fence of node " + node)
 	b.says(".note.done", "approved by bob")
 	value[bool](b, `window.kept = document.querySelector("#d-entries summary"); kept.parentElement.open = false; kept.focus(); true`)
-	bars := value[int](b, `document.querySelectorAll(".bar").length`)
 	for _, what := range []string{"Off sent", "Read 1 of 2: PoweredOff", "Read 2 of 2: PoweredOff", "Release began", "Release done", "On sent"} {
 		b.says("table", what)
 	}
