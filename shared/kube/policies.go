@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -22,7 +23,7 @@ func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, err
 // Policies reads all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	at := c.clock.elapsed()
-	r, err := listRaw(ctx, c, policiesPath)
+	r, err := listRaw(ctx, c, runtime.ContentTypeJSON, policiesPath)
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,8 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	cfg.GroupVersion, cfg.APIPath = &gv, path
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	cfg.UserAgent = "nodefence-source"
+	// Protobuf takes a fraction of JSON's time. Custom resources come as JSON all the same.
+	cfg.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	cfg.Timeout = 0 // the timeout would end every watch
 	c, err := rest.RESTClientFor(cfg)
 	if err != nil {
