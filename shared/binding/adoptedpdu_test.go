@@ -5,7 +5,6 @@ package binding
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,11 +21,7 @@ import (
 // TestAnObjectWithAnAgent: fence_apc_snmp, as Debian has it, switches the outlet that an object names,
 // with the community of the object's Secret.
 func TestAnObjectWithAnAgent(t *testing.T) {
-	for _, p := range []string{"snmpd", "snmpget", "fence_apc_snmp"} {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("%s is missing: apt-get install fence-agents snmp snmpd", p)
-		}
-	}
+	agenttest.NeedPDU(t)
 	udp := port.UDP(t)
 	dir := agenttest.PDU(t, udp)
 	is := &others{

@@ -225,11 +225,17 @@ func (w *world) byFAR(node string) {
 	w.t.Helper()
 	machines, err := w.Lab.Machines()
 	must(w.t, err)
-	must(w.t, w.Kube.CoreV1().ConfigMaps("nodefence-system").Delete(w.ctx, "fence-config-node-"+node, metav1.DeleteOptions{}))
-	must(w.t, w.Kube.CoreV1().Secrets("nodefence-devices").Delete(w.ctx, "bmc-"+node, metav1.DeleteOptions{}))
+	w.unbound(node)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "far-" + node}, StringData: map[string]string{"--username": machines[node].Username, "--password": machines[node].Password}}
 	_, err = w.Kube.CoreV1().Secrets("nodefence-system").Create(w.ctx, secret, metav1.CreateOptions{})
 	must(w.t, err)
+}
+
+// unbound takes a node's ConfigMap and Secret away.
+func (w *world) unbound(node string) {
+	w.t.Helper()
+	must(w.t, w.Kube.CoreV1().ConfigMaps("nodefence-system").Delete(w.ctx, "fence-config-node-"+node, metav1.DeleteOptions{}))
+	must(w.t, w.Kube.CoreV1().Secrets("nodefence-devices").Delete(w.ctx, "bmc-"+node, metav1.DeleteOptions{}))
 }
 
 func (w *world) bmc(node string) (host, port string) {
@@ -265,6 +271,12 @@ func (w *world) far(node, strategy string, change func(spec map[string]any)) *fa
 		text = changed(w.t, text, change)
 	}
 	must(w.t, w.Apply(w.ctx, text))
+	return w.farOf(node)
+}
+
+// farOf is the object about a node, as it stands.
+func (w *world) farOf(node string) *far.Object {
+	w.t.Helper()
 	o, err := w.Fences.FAR(w.ctx, "nodefence-system", node)
 	must(w.t, err)
 	return o

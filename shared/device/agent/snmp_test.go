@@ -28,7 +28,7 @@ type pdu struct {
 
 func newPDU(t testing.TB) *pdu {
 	t.Helper()
-	needs(t, "fence-agents snmp snmpd", "snmpd", "snmpget", "fence_apc_snmp")
+	agenttest.NeedPDU(t)
 	p := &pdu{t: t, port: port.UDP(t)}
 	p.dir = agenttest.PDU(t, p.port)
 	return p

@@ -35,14 +35,30 @@ case $1 in
 	;;
 -s)
 	echo "${2##*.}=$4" >>told
+	if [ -e wire ] && ! /bin/sh ./wire "${2##*.}" "$4" >/dev/null; then
+		echo not-writable
+		exit
+	fi
 	echo "$4" >"${2##*.}"
 	;;
 esac
 `
 
+// NeedPDU skips a test where a program of Debian's is missing that PDU or fence_apc_snmp needs.
+func NeedPDU(t testing.TB) {
+	t.Helper()
+	for _, p := range []string{"snmpd", "snmpget", "fence_apc_snmp"} {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is missing: apt-get install fence-agents snmp snmpd", p)
+		}
+	}
+}
+
 // PDU runs net-snmp's own server, with the outlets of an APC rack PDU, on a UDP port of loopback until
 // the test ends. Its folder has a file for each outlet, and file told has what it was told. Its
-// community is hunter-2. The caller has looked that snmpd is there.
+// community is hunter-2. A script wire that a caller writes there is run with an outlet and its new
+// state, 1 for on and 2 for off, before the outlet reads so. If it fails, the outlet stays as it is. The
+// caller has looked that snmpd is there.
 func PDU(t testing.TB, port int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -54,8 +70,8 @@ func PDU(t testing.TB, port int) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("SNMP_PERSISTENT_DIR", dir)
 	cmd := exec.Command("snmpd", "-f", "-C", "-r", "-Ln", "-c", filepath.Join(dir, "conf"))
+	cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
