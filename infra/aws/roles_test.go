@@ -17,7 +17,7 @@ func TestEachRoleMayDoWhatItMust(t *testing.T) {
 	publishes := append([]string{"PutEvents"}, log...)
 	want := map[string][]string{
 		"GateRole": publishes, "IsolateRole": publishes, "CleanupRole": publishes, "RecoverRole": publishes, "RequestRole": publishes,
-		"ResyncRole": append(slices.Clone(log), "lambda:InvokeFunction"), "PolicyStatusRole": log,
+		"ResyncRole": append(slices.Clone(log), "lambda:InvokeFunction"), "PolicyStatusRole": log, "AdoptRole": log,
 		"PowerRole":      append(slices.Clone(publishes), "ec2:DescribeInstances", "ec2:StopInstances", "ec2:StartInstances"),
 		"DeadletterRole": append(slices.Clone(log), "sqs:SendMessage"),
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
+	"github.com/nodefence/nodefence/shared/adopt"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/test/golden"
 )
 
@@ -134,15 +136,15 @@ func TestTheClocksTickAndWhatWasGivenUpIsTold(t *testing.T) {
 			t.Errorf("%s takes no tick", name)
 		}
 	}
-	if d := cmp.Diff(map[string]string{"resync": "rate(1 minute)", "policystatus": "rate(1 minute)"}, scheduled); d != "" {
+	if d := cmp.Diff(map[string]string{"resync": "rate(1 minute)", "policystatus": "rate(1 minute)", "adopt": "rate(1 minute)"}, scheduled); d != "" {
 		t.Error(d)
 	}
 }
 
-// names are the functions that this build has.
+// names are the functions that this build has, with what is only there if something is adopted.
 func names(t *testing.T) []string {
 	t.Helper()
-	p, err := functions.NewParts(context.Background(), functions.Settings{Cluster: "c"}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
+	p, err := functions.NewParts(context.Background(), functions.Settings{Cluster: "c", Adopt: adopt.Kinds{adopt.FAR}, RequestNamespaces: ask.Namespaces{"nodefence-system"}}, &rest.Config{}, slog.Default(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +206,7 @@ func TestAlarmsWatchEveryFunctionAndQueue(t *testing.T) {
 		case "AWS::SQS::Queue":
 			want = 1
 		}
-		if got := strings.Count(watched, "[Ref:"+id+"]") + strings.Count(watched, "[Fn::GetAtt:"+id+".QueueName]"); want > 0 && got != want {
+		if got := strings.Count(watched, "[Ref:"+id+"]") + strings.Count(watched, "[Fn::GetAtt:"+id+".QueueName]") + strings.Count(watched, "[Fn::Sub:${AWS::StackName}-"+strings.ToLower(id)+"]"); want > 0 && got != want {
 			t.Errorf("%s is watched by %d alarms, want %d", id, got, want)
 		}
 	}

@@ -30,12 +30,8 @@ type bus struct {
 // name is the stack's, and so the bus's.
 const name = "nodefence"
 
-func newBus() (*bus, error) {
-	stack, err := aws.Parse(aws.Template)
-	if err != nil {
-		return nil, err
-	}
-	b := &bus{functions: map[string]*function{}, copies: 1}
+func newBus(stack *aws.Stack) (b *bus, err error) {
+	b = &bus{functions: map[string]*function{}, copies: 1}
 	if b.rules, err = stack.Rules(); err != nil {
 		return nil, err
 	}

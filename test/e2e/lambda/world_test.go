@@ -49,9 +49,17 @@ type world struct {
 	dir string
 	bus *bus
 	aws map[string]string
+	// stack is the template as it is deployed.
+	stack *aws.Stack
 }
 
 func newWorld(t *testing.T, nodes int) *world {
+	t.Helper()
+	return newStack(t, nodes, nil)
+}
+
+// newStack is a world whose stack has parameters.
+func newStack(t *testing.T, nodes int, parameters map[string]string) *world {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
@@ -62,10 +70,14 @@ func newWorld(t *testing.T, nodes int) *world {
 	must(t, err)
 	must(t, c.ApplyFile(ctx, filepath.Join(root, "infra/aws/cluster/rights.yaml")))
 	must(t, c.Apply(ctx, rig.Policy("default", quick)))
-	b, err := newBus()
+	template, err := aws.Parse(aws.Template)
+	must(t, err)
+	stack, err := template.With(parameters)
+	must(t, err)
+	b, err := newBus(stack)
 	must(t, err)
 	t.Cleanup(b.Close)
-	w := &world{Cluster: c, t: t, ctx: ctx, log: &rig.Log{}, dir: t.TempDir(), bus: b, aws: map[string]string{
+	w := &world{Cluster: c, t: t, ctx: ctx, log: &rig.Log{}, dir: t.TempDir(), bus: b, stack: stack, aws: map[string]string{
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "ASIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not-a-secret",
 		"AWS_SESSION_TOKEN": "session", "AWS_ENDPOINT_URL_EVENTBRIDGE": b.URL,
 		"NODEFENCE_BUS": name, "NODEFENCE_CLUSTER": "lab",
@@ -89,9 +101,7 @@ func (w *world) deploy(processes int) {
 	w.t.Helper()
 	bootstrap, err := rig.Bin("nodefence")
 	must(w.t, err)
-	stack, err := aws.Parse(aws.Template)
-	must(w.t, err)
-	for id, r := range stack.Resources {
+	for id, r := range w.stack.Resources {
 		if r.Type != "AWS::Serverless::Function" {
 			continue
 		}
@@ -104,6 +114,7 @@ func (w *world) deploy(processes int) {
 		must(w.t, json.Unmarshal(raw, &p))
 		env := map[string]string{"AWS_LAMBDA_FUNCTION_NAME": name + "-" + strings.ToLower(id)}
 		maps.Copy(env, w.aws)
+		maps.Copy(env, w.adopts())
 		for k, v := range p.Environment.Variables {
 			env[k] = value(v)
 		}
@@ -117,6 +128,16 @@ func (w *world) deploy(processes int) {
 		w.bus.functions[fn] = f
 	}
 	w.t.Cleanup(w.end)
+}
+
+// adopts are the variables that the stack's parameters give to every function.
+func (w *world) adopts() map[string]string {
+	all := map[string]string{}
+	variables := w.stack.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any)
+	for _, name := range []string{"NODEFENCE_ADOPT", "NODEFENCE_ADOPT_NAMESPACES", "NODEFENCE_REQUEST_NAMESPACES"} {
+		all[name] = value(variables[name])
+	}
+	return all
 }
 
 // value is a variable as the stack's deployment gives it.
@@ -187,6 +208,7 @@ func (w *world) source() (kill func()) {
 	for k, v := range w.aws {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
+	cmd.Env = append(cmd.Env, "NODEFENCE_REQUEST_NAMESPACES="+w.adopts()["NODEFENCE_REQUEST_NAMESPACES"])
 	must(w.t, cmd.Start())
 	var once sync.Once
 	kill = func() {
