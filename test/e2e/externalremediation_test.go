@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,7 +77,8 @@ func TestExternalRemediation(t *testing.T) {
 	w.start(func(o *local.Options) { o.Settings.RequestNamespaces = ask.Namespaces{"clusters"} })
 	made, err := w.fenceRequestsIn("", "clusters").Create(w.ctx, object(other), metav1.CreateOptions{})
 	must(t, err)
-	r := w.lastWord(w.typed(made))
+	seen := w.follow(w.typed(made), func(r *api.FenceRequest) bool { return meta.IsStatusConditionFalse(r.Status.Conditions, "Processing") })
+	r := seen[len(seen)-1]
 	if is := meta.FindStatusCondition(r.Status.Conditions, "Succeeded"); is.Status != metav1.ConditionTrue || r.Status.NodeFence.Name != db {
 		t.Errorf("%+v, about %s, want %s", is, r.Status.NodeFence.Name, db)
 	}
@@ -87,9 +89,12 @@ func TestExternalRemediation(t *testing.T) {
 	m, err = machines.Get(w.ctx, other, metav1.GetOptions{})
 	must(t, err)
 	conditions, _, _ := unstructured.NestedSlice(m.Object, "status", "conditions")
-	if len(conditions) != 1 || conditions[0].(map[string]any)["type"] != "OwnerRemediated" || conditions[0].(map[string]any)["status"] != "False" {
-		t.Errorf("the Machine has %v", conditions)
+	lines := stood(seen)
+	for _, is := range conditions {
+		is := is.(map[string]any)
+		lines = append(lines, fmt.Sprint("then its Machine: ", is["type"], " ", is["status"], " ", is["reason"]))
 	}
+	transcribed(t, "testdata/fencerequest/external.txt", lines)
 	w.deleted(r)
 
 	// The account of the function request may read and write this, with the component's rights.

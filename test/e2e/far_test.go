@@ -311,12 +311,7 @@ func (w *world) followed(o *far.Object) (all []string) {
 }
 
 func conditionsOf(o *far.Object) string {
-	var status, reasons []string
-	for _, typ := range []string{"Processing", "FenceAgentActionSucceeded", "Succeeded"} {
-		c := meta.FindStatusCondition(o.Status.Conditions, typ)
-		status, reasons = append(status, string(c.Status)), append(reasons, c.Reason)
-	}
-	return strings.Join(status, " ") + ": " + strings.Join(reasons, " ")
+	return words(o.Status.Conditions, "Processing", "FenceAgentActionSucceeded", "Succeeded")
 }
 
 // toldFAR waits for an Event about an object.

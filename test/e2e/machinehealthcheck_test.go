@@ -38,6 +38,8 @@ type checks struct {
 	api                   dynamic.ResourceInterface
 	// keep answers them at each look, where nodefence does not run.
 	keep func()
+	// said has a name, and what that one was seen to say.
+	said [][2]string
 }
 
 // healthChecks installs the kind, and takes away the policy that would decide for all nodes.
@@ -79,7 +81,21 @@ func (c *checks) says(name string) string {
 		is := is.(map[string]any)
 		words += fmt.Sprint(", ", is["type"], " ", is["status"], " ", cmp.Or(fmt.Sprint(is["reason"]), ""), " ", is["severity"])
 	}
-	return strings.ReplaceAll(words, "<nil>", "-")
+	words = strings.ReplaceAll(words, "<nil>", "-")
+	if len(conditions) > 0 {
+		c.said = append(c.said, [2]string{name, words})
+	}
+	return words
+}
+
+// stood is what one was seen to say, one after the other.
+func (c *checks) stood(name string) (all []string) {
+	for _, said := range c.said {
+		if said[0] == name {
+			all = append(all, said[1])
+		}
+	}
+	return slices.Compact(all)
 }
 
 func (c *checks) untilItSays(name, want string) {
@@ -217,6 +233,8 @@ func TestMachineHealthCheck(t *testing.T) {
 	}
 	c.untilItSays("workers", "3 of 3, 1 more, RemediationAllowed True - -")
 
+	transcribed(t, "testdata/machinehealthcheck/openshift.txt", c.stood("workers"))
+
 	must(t, c.api.Delete(w.ctx, "workers", metav1.DeleteOptions{}))
 	w.until("what followed from it to be gone", func() (bool, error) {
 		return c.policy("workers") == nil && c.marked("workers") == "", nil
@@ -347,6 +365,7 @@ func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
 				c.keep()
 				return c.held("ours") && c.marked("ours") == "", nil
 			})
+			transcribed(t, "testdata/machinehealthcheck/"+version+".txt", c.stood("ours"))
 			must(t, c.api.Delete(w.ctx, "ours", metav1.DeleteOptions{}))
 			w.until("what followed from it to be gone", func() (bool, error) {
 				c.keep()
