@@ -71,3 +71,59 @@ func TestADeploymentLeavesOut(t *testing.T) {
 		t.Errorf("of an operator that is not known here: %v", err)
 	}
 }
+
+// TestNothingReferredToIsLeftOut: what is deployed without a condition refers to a resource with one
+// only where an If decides. CloudFormation refuses anything else.
+func TestNothingReferredToIsLeftOut(t *testing.T) {
+	whole := stack(t)
+	s, err := whole.With(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leftOut := func(name string) bool {
+		name, _, _ = strings.Cut(name, ".")
+		_, is := s.Resources[name]
+		_, was := whole.Resources[name]
+		return was && !is
+	}
+	for id, r := range s.Resources {
+		walk(decided(r.Properties), func(key string, value any) {
+			text, _ := value.(string)
+			names := []string{text}
+			switch key {
+			case "Ref", "Fn::GetAtt":
+			case "Fn::Sub":
+				names = nil
+				for _, m := range substituted.FindAllStringSubmatch(text, -1) {
+					names = append(names, m[1])
+				}
+			default:
+				return
+			}
+			if i := slices.IndexFunc(names, leftOut); i >= 0 {
+				t.Errorf("%s refers to %s, which is not there unless a parameter asks for it", id, names[i])
+			}
+		})
+	}
+}
+
+// decided is a value without what an If chooses between.
+func decided(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = decided(x)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			if k != "Fn::If" {
+				out[k] = decided(x)
+			}
+		}
+		return out
+	}
+	return v
+}
