@@ -27,6 +27,12 @@ func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
 	return l.Items, nil
 }
 
+// FencesNamed reads the NodeFences of some nodes one by one, all at once, and leaves out those
+// that are not there.
+func (c *Client) FencesNamed(ctx context.Context, nodes []string) ([]api.NodeFence, error) {
+	return eachNamed(c, nodes, func(node string) (*api.NodeFence, error) { return c.Fence(ctx, node) })
+}
+
 // CreateFence opens a node's first fence. ErrConflict: somebody else has opened it.
 func (c *Client) CreateFence(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	f.TypeMeta = metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "NodeFence"}

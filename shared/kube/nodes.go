@@ -28,6 +28,20 @@ func (c *Client) Nodes(ctx context.Context) ([]corev1.Node, error) {
 	return l.Items, nil
 }
 
+// NodesWith reads the nodes that have a label with this key.
+func (c *Client) NodesWith(ctx context.Context, label string) ([]corev1.Node, error) {
+	l, err := list[corev1.NodeList](ctx, c, nodesPath, "labelSelector", label)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
+// NodesNamed reads nodes one by one, all at once, and leaves out those that are not there.
+func (c *Client) NodesNamed(ctx context.Context, names []string) ([]corev1.Node, error) {
+	return eachNamed(c, names, func(name string) (*corev1.Node, error) { return c.Node(ctx, name) })
+}
+
 // longestBootID is the API's limit. Linux has a boot ID of 36 letters.
 const longestBootID = 128
 

@@ -28,11 +28,23 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 		path, text, query string
 		getExisting       func(ctx context.Context, c *Client) (found bool, err error)
 	}{
-		"node":     {nodePath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Node(ctx, "a"); return o != nil, err }},
-		"nodes":    {"/api/v1/nodes", all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Nodes(ctx); return len(o) == 1, err }},
-		"lease":    {leasesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Lease(ctx, "a"); return o != nil, err }},
-		"fence":    {fencePath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Fence(ctx, "a"); return o != nil, err }},
-		"fences":   {fencesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Fences(ctx); return len(o) == 1, err }},
+		"node":   {nodePath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Node(ctx, "a"); return o != nil, err }},
+		"nodes":  {"/api/v1/nodes", all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Nodes(ctx); return len(o) == 1, err }},
+		"lease":  {leasesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Lease(ctx, "a"); return o != nil, err }},
+		"fence":  {fencePath, one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Fence(ctx, "a"); return o != nil, err }},
+		"fences": {fencesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Fences(ctx); return len(o) == 1, err }},
+		"nodes with a label": {nodesPath, all, "labelSelector=role", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.NodesWith(ctx, "role")
+			return len(o) == 1, err
+		}},
+		"some nodes": {nodesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.NodesNamed(ctx, []string{"a"})
+			return len(o) == 1, err
+		}},
+		"some fences": {fencesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.FencesNamed(ctx, []string{"a"})
+			return len(o) == 1, err
+		}},
 		"policies": {policiesPath, all, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policies(ctx); return len(o) == 1, err }},
 		"policy":   {policiesPath + "/a", one, "", func(ctx context.Context, c *Client) (bool, error) { o, err := c.Policy(ctx, "a"); return o != nil, err }},
 		"budgets": {budgetsPath, all, "", func(ctx context.Context, c *Client) (bool, error) {
