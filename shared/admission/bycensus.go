@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 // A census is as old as the source's watches are behind. What it shows late is counted all
 // the same, and what it has not seen yet is not taken for gone:
 //   - the fence that asks, and its node, are as they were just read;
+//   - so is all that counts for etcd's quorum (S13): it is read after the ledger, as the lists
+//     are. A member that has failed, or has just joined, may not wait for a watch to tell of it;
 //   - a slot is free again only by a look at its fence that is later than the slot, and never
 //     because its fence is not listed (S14);
 //   - what the ledger lacks beside the census is put back by listing, never by the census.
@@ -51,22 +54,49 @@ func CensusLacks(l *api.FenceLedger, now time.Time) string {
 	return ""
 }
 
+// ReadAnew is what was read of etcd's members, after the ledger, for one fence that is decided on
+// by the census. For a node that is no member and not of the control plane Etcd is enough.
+type ReadAnew struct {
+	Etcd EtcdObserved
+	// Nodes has, by name, the nodes of the members and of the control plane; nil for one that
+	// has no Node object.
+	Nodes map[string]*Node
+	// Fences are those of these nodes.
+	Fences []*api.NodeFence
+}
+
+// with are the nodes that were read, with that of the fence itself; nil for one that is not there.
+func (r *ReadAnew) with(name string, n observed.Node) map[string]*Node {
+	read := map[string]*Node{}
+	maps.Copy(read, r.Nodes)
+	read[name] = nil
+	if n.Exists {
+		read[name] = &Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting}
+	}
+	return read
+}
+
 // ByCensus is what was observed of the cluster, by the ledger's census and by what was just
 // read: the fence that asks, its node, the policies and budgets that the census names, and
-// the fences that ask beside it. lacks says why the cluster must be listed instead.
-func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*api.NodeFence, policies []api.FencePolicy, budgets []api.FenceBudget, now time.Time) (o Observed, lacks string) {
+// the fences that ask beside it. For a policy that asks for a quorum, what counts for that was
+// read too, after the ledger; for any other policy anew may be nil. lacks says why the cluster
+// must be listed instead.
+func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*api.NodeFence, anew *ReadAnew, policies []api.FencePolicy, budgets []api.FenceBudget, now time.Time) (o Observed, lacks string) {
 	c := l.Status.Census
-	if f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum {
-		return o, "etcd's members are not counted in it" // S13
+	if anew == nil {
+		anew = &ReadAnew{}
+		if f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum {
+			return o, "etcd's members were not read" // S13
+		}
 	}
 	if lacks = unknownKey(c, f, policies, budgets); lacks != "" {
 		return o, lacks
 	}
-	o = Observed{Policies: policies, Budgets: budgets, AsOf: c.ObservedAt.Add(-CensusLag)}
-	if o.Fences, lacks = fencesBy(l, append(slices.Clone(beside), f), now); lacks != "" {
+	o = Observed{Policies: policies, Budgets: budgets, Etcd: anew.Etcd, AsOf: c.ObservedAt.Add(-CensusLag)}
+	if o.Fences, lacks = fencesBy(l, slices.Concat(anew.Fences, beside, []*api.NodeFence{f}), now); lacks != "" {
 		return o, lacks
 	}
-	if o.Nodes, lacks = nodesBy(c, f.Spec.NodeName, n); lacks == "" {
+	if o.Nodes, lacks = nodesBy(c, anew.with(f.Spec.NodeName, n)); lacks == "" {
 		lacks = unnamedInRate(l, f)
 	}
 	return o, lacks
@@ -107,32 +137,36 @@ func unknownKey(c *api.Census, f *api.NodeFence, policies []api.FencePolicy, bud
 	return ""
 }
 
-// nodesBy are the census's nodes, with one as it was just read.
-func nodesBy(c *api.Census, name string, n observed.Node) (all []Node, lacks string) {
-	listed := false
+// nodesBy are the census's nodes, with some as they were just read.
+func nodesBy(c *api.Census, read map[string]*Node) (all []Node, lacks string) {
+	counted := map[string]bool{}
 	for _, is := range c.Nodes {
-		if is.NodeName == name {
-			listed = true
+		if _, anew := read[is.NodeName]; anew {
+			counted[is.NodeName] = true
 			continue
 		}
 		all = append(all, Node{Name: is.NodeName, UID: is.NodeUID, Labels: is.Labels, Unhealthy: is.Unhealthy, ControlPlane: is.ControlPlane})
 	}
-	own := likeness(kept(n.Labels, c.LabelKeys))
+	names := slices.Sorted(maps.Keys(read))
 	for _, a := range c.Alike {
 		count := int(a.Count)
-		if n.Exists && !listed && likeness(a.Labels) == own {
-			count--
-			listed = true
+		for _, name := range names {
+			if n := read[name]; n != nil && !counted[name] && count > 0 && likeness(a.Labels) == likeness(kept(n.Labels, c.LabelKeys)) {
+				count, counted[name] = count-1, true
+			}
 		}
 		if count > 0 {
 			all = append(all, Node{Labels: a.Labels, Alike: count})
 		}
 	}
-	if n.Exists != listed {
-		return nil, "it has not seen node " + name + " as it is"
-	}
-	if n.Exists {
-		all = append(all, Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting})
+	for _, name := range names {
+		n := read[name]
+		if (n != nil) != counted[name] {
+			return nil, "it has not seen node " + name + " as it is"
+		}
+		if n != nil {
+			all = append(all, *n)
+		}
 	}
 	return all, ""
 }

@@ -23,12 +23,14 @@ import (
 // and a census.
 func counted(r *rand.Rand) (s snapshot, ok bool) {
 	s = sample(r)
-	s.cluster.Etcd = nil
-	for i := range s.cluster.Nodes {
-		s.cluster.Nodes[i].ControlPlane = s.cluster.Nodes[i].ControlPlane && r.IntN(2) == 0
-	}
-	for i := range s.policies {
-		s.policies[i].Spec.ControlPlane.Fence = new(api.Never)
+	if s.cluster.Etcd == nil || r.IntN(3) == 0 {
+		s.cluster.Etcd = nil
+		for i := range s.cluster.Nodes {
+			s.cluster.Nodes[i].ControlPlane = s.cluster.Nodes[i].ControlPlane && r.IntN(2) == 0
+		}
+		for i := range s.policies {
+			s.policies[i].Spec.ControlPlane.Fence = new(api.Never)
+		}
 	}
 	if r.IntN(3) == 0 {
 		st := &s.policies[r.IntN(len(s.policies))].Status
@@ -80,6 +82,25 @@ func nodeOf(c admission.Picture, name string) (n observed.Node) {
 	return n
 }
 
+// anew is what was read for a quorum; nil where none is asked for.
+func (s *snapshot) anew() *admission.ReadAnew {
+	if s.cluster.Etcd == nil {
+		return nil
+	}
+	read := &admission.ReadAnew{Etcd: admission.EtcdObserved{Members: s.cluster.Etcd}, Nodes: map[string]*admission.Node{}}
+	for _, n := range s.cluster.Nodes {
+		if n.ControlPlane {
+			read.Nodes[n.Name] = &n
+		}
+	}
+	for i := range s.cluster.Fences {
+		if f := &s.cluster.Fences[i]; read.Nodes[f.Spec.NodeName] != nil {
+			read.Fences = append(read.Fences, f)
+		}
+	}
+	return read
+}
+
 // TestACensusDecidesAsAListDoes: verdict, words and ledger are the same by a census that is
 // not behind as by lists of everything (S14).
 func TestACensusDecidesAsAListDoes(t *testing.T) {
@@ -94,12 +115,12 @@ func TestACensusDecidesAsAListDoes(t *testing.T) {
 		if lacks := admission.CensusLacks(&s.ledger, fencetest.Start); lacks != "" {
 			t.Fatalf("the census lacks something: %s\n%+v", lacks, s.ledger.Status)
 		}
-		o, lacks := admission.ByCensus(&s.ledger, &s.fence, nodeOf(s.cluster, "n0"), nil, s.policies, s.cluster.Budgets, fencetest.Start)
+		o, lacks := admission.ByCensus(&s.ledger, &s.fence, nodeOf(s.cluster, "n0"), nil, s.anew(), s.policies, s.cluster.Budgets, fencetest.Start)
 		if lacks != "" {
 			t.Fatalf("the census lacks something: %s\n%+v\n%+v", lacks, s.ledger.Status, s.cluster)
 		}
 		byList, byCensus := s.ledger.DeepCopy(), s.ledger.DeepCopy()
-		lists := admission.NewPicture(admission.Observed{Nodes: s.cluster.Nodes, Fences: s.cluster.Fences, Budgets: s.cluster.Budgets, Policies: s.policies})
+		lists := admission.NewPicture(admission.Observed{Nodes: s.cluster.Nodes, Fences: s.cluster.Fences, Budgets: s.cluster.Budgets, Policies: s.policies, Etcd: admission.EtcdObserved{Members: s.cluster.Etcd}})
 		want := admission.Admit(&s.fence, lists, byList, fencetest.Start)
 		got := admission.Admit(&s.fence, admission.NewPicture(o), byCensus, fencetest.Start)
 		order := cmpopts.SortSlices(func(a, b api.Reservation) bool { return a.NodeName < b.NodeName })
@@ -112,7 +133,7 @@ func TestACensusDecidesAsAListDoes(t *testing.T) {
 		}
 		no[fencetest.ReasonOf(want)]++
 	}
-	if yes < 100 || no[api.TooManyUnhealthy] < 100 || no[api.TooManyConcurrent] < 50 || no[api.BudgetExhausted] < 50 {
+	if yes < 100 || no[api.TooManyUnhealthy] < 100 || no[api.TooManyConcurrent] < 50 || no[api.BudgetExhausted] < 50 || no[api.EtcdQuorum] < 20 {
 		t.Errorf("begun %d, held %v: nothing was shown", yes, no)
 	}
 }
@@ -145,7 +166,7 @@ func TestWhatACensusLacks(t *testing.T) {
 		"what became of the slot of node n1": func(s *snapshot, _ *observed.Node) {
 			s.ledger.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "u", FenceNumber: 1, FenceVersion: "5", CountedBy: []api.CountedBy{{}}, At: *ago(now, facts.ReservationKept+time.Second)}}
 		},
-		"etcd's members are not counted": func(s *snapshot, _ *observed.Node) {
+		"etcd's members were not read": func(s *snapshot, _ *observed.Node) {
 			s.fence.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		},
 	} {
@@ -157,7 +178,7 @@ func TestWhatACensusLacks(t *testing.T) {
 		change(&s, &n)
 		lacks := admission.CensusLacks(&s.ledger, now)
 		if lacks == "" {
-			_, lacks = admission.ByCensus(&s.ledger, &s.fence, n, nil, s.policies, nil, now)
+			_, lacks = admission.ByCensus(&s.ledger, &s.fence, n, nil, nil, s.policies, nil, now)
 		}
 		if !strings.Contains(lacks, want) || (want == "") != (lacks == "") {
 			t.Errorf("%q: %q", want, lacks)

@@ -12,7 +12,8 @@
 // read after the ledger. Or by the census (TakeCensus, ByCensus), which the source keeps in the
 // ledger: then the ledger alone decides, and any change of the count makes the compare-and-swap
 // fail. A census is late by as much as the source's watches are. So it never takes for free what
-// it has not seen end: a slot goes only by a look at its fence that is later than the slot. One
+// it has not seen end: a slot goes only by a look at its fence that is later than the slot. And
+// what counts for etcd's quorum is not in it, but is read anew, after the ledger (ReadAnew). One
 // that is old, or lacks something, is none. Refused were a cache of nodes in each gate, which a
 // function that runs for one event can't keep, and lists that may be stale, which say nothing of
 // how stale they are.

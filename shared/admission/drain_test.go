@@ -260,7 +260,7 @@ func TestACensusFromBeforeADrain(t *testing.T) {
 		l.Status.Census = admission.TakeCensus(w, fencetest.Start)
 		l.Status.Draining = []api.Reservation{let("n3", c.ago)}
 		l.Status.UnderWay = []api.UnderWay{{NodeName: "n3", FenceUID: "f3", FenceNumber: 1, Budgets: []string{""}}}
-		o, lacks := admission.ByCensus(l, f, nodeOf(picture, "n0"), nil, w.Policies, w.Budgets, fencetest.Start)
+		o, lacks := admission.ByCensus(l, f, nodeOf(picture, "n0"), nil, nil, w.Policies, w.Budgets, fencetest.Start)
 		if (lacks != "") != c.lacks {
 			t.Errorf("%s: it lacks %q", name, lacks)
 		}

@@ -109,7 +109,7 @@ func (c *cluster) picture(f *api.NodeFence, l *api.FenceLedger) admission.Pictur
 	policies := []api.FencePolicy{c.policy}
 	seen := l.DeepCopy()
 	if admission.CensusLacks(seen, c.now) == "" {
-		if o, lacks := admission.ByCensus(seen, f, n, nil, policies, nil, c.now); lacks == "" {
+		if o, lacks := admission.ByCensus(seen, f, n, nil, nil, policies, nil, c.now); lacks == "" {
 			if c.twin == "takes for gone what a late census does not list" {
 				o.Fences = slices.DeleteFunc(o.Fences, func(f api.NodeFence) bool {
 					return !slices.ContainsFunc(seen.Status.Census.Fences, func(is api.CountedFence) bool { return is.FenceUID == f.UID })
@@ -240,7 +240,7 @@ func TestASlotIsFreeByALaterLookAlone(t *testing.T) {
 		at := observed.StampOf(now.Add(-tc.age))
 		l.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "u", FenceNumber: 2, FenceVersion: "7", At: at, CountedBy: []api.CountedBy{{Policy: "p"}}}}
 		l.Status.UnderWay = []api.UnderWay{{NodeName: "n1", FenceUID: "u", FenceNumber: 2}}
-		o, lacks := admission.ByCensus(l, f, nodeOf(c, "n0"), nil, nil, nil, now)
+		o, lacks := admission.ByCensus(l, f, nodeOf(c, "n0"), nil, nil, nil, nil, now)
 		if lacks != "" {
 			t.Errorf("%s: the census lacks something: %s", name, lacks)
 			continue

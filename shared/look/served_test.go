@@ -19,7 +19,8 @@ const (
 	ledgerPath   = "/apis/nodefence.io/v1alpha1/fenceledgers/cluster"
 )
 
-// served is what an API server holds and refuses, by path, and what it was asked for.
+// served is what an API server holds and refuses, by path, and what it was asked for. A list of
+// what has a label is a path of its own, with the label selector behind a question mark.
 type served struct {
 	objects map[string]string
 	refused map[string]int32
@@ -37,6 +38,9 @@ func (s *served) client(t *testing.T) *kube.Client {
 	t.Helper()
 	answers := kubetest.Table(s.objects, nil)
 	return kubetest.Client(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if label := r.URL.Query().Get("labelSelector"); label != "" {
+			r.URL.Path += "?" + label
+		}
 		s.mu.Lock()
 		s.asked = append(s.asked, r.URL.Path)
 		s.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -21,14 +23,18 @@ type World struct {
 	from    kube.Recent
 	ledger  *api.FenceLedger
 	budgets []api.FenceBudget
-	// listed has the lists, once they are needed.
+	// listed has the lists, once they are needed, etcd has its pods, and planes the nodes that
+	// have a label of the control plane.
 	listed func() (Lists, error)
+	etcd   *etcdOnce
+	planes func() ([]corev1.Node, error)
 }
 
 // ReadWorld reads it. The ledger was read before (S14: the limits hold).
 func ReadWorld(ctx context.Context, c kube.Recent, led *api.FenceLedger) (*World, error) {
-	w := &World{from: c, ledger: led}
+	w := &World{from: c, ledger: led, etcd: &etcdOnce{from: c.Client}}
 	w.listed = sync.OnceValues(func() (Lists, error) { return ReadLists(ctx, c) })
+	w.planes = sync.OnceValues(func() ([]corev1.Node, error) { return labelledPlanes(ctx, c) })
 	if admission.CensusLacks(led, c.Clock().Now()) != "" {
 		l, err := w.listed()
 		w.Policies = l.Policies
@@ -51,13 +57,20 @@ func (w *World) At(led *api.FenceLedger) *World {
 // Picture is the picture on which admission.Admit decides for this fence, whose node was
 // just read. The fences beside it ask for a slot in the same moment.
 func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
-	if admission.CensusLacks(w.ledger, w.from.Clock().Now()) == "" {
-		o, lacks := admission.ByCensus(w.ledger, f, node, beside, w.Policies, w.budgets, w.from.Clock().Now())
+	now := w.from.Clock().Now()
+	if admission.CensusLacks(w.ledger, now) == "" {
+		members, lacks, err := w.quorum(ctx, f, node)
+		if err != nil {
+			return p, err
+		}
 		if lacks == "" {
+			var o admission.Observed
+			o, lacks = admission.ByCensus(w.ledger, f, node, beside, members, w.Policies, w.budgets, now)
 			o.Apart = w.from.Clock().Apart()
-			o.Etcd.Members, o.Etcd.From, _ = Etcd(ctx, nil, f, nil, w.Policies) // reads nothing but where a quorum is required
-			o.Etcd.Lists = etcdLists(f, w.Policies)
-			return admission.NewPicture(o), nil
+			p = admission.NewPicture(o)
+		}
+		if lacks == "" {
+			return p, nil
 		}
 	}
 	l, err := w.listed()

@@ -5,7 +5,8 @@ import "k8s.io/apimachinery/pkg/types"
 // Census is what the source has seen of all that is counted before a fence begins, so that
 // whoever decides reads the ledger alone and lists nothing. It is written before the event
 // that tells of a change is sent. By one that is missing, older than 15s, or that lacks
-// something, nothing is decided: then the cluster is listed.
+// something, nothing is decided: then the cluster is listed. Members of etcd are not in it: what
+// counts for their quorum is read anew each time.
 type Census struct {
 	// observedAt is when the source wrote it last, by the API server's clock.
 	// +required

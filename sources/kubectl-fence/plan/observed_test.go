@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,9 +198,13 @@ func (w *observedWorld) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		w.written(to, r)
 		return
 	}
-	w.listed = w.listed || r.URL.Path == "/api/v1/nodes"
+	label := r.URL.Query().Get("labelSelector")
+	w.listed = w.listed || r.URL.Path == "/api/v1/nodes" && label == ""
 	c := w.cluster()
 	body, ok := c[r.URL.Path]
+	if r.URL.Path == "/api/v1/nodes" && label != "" {
+		body = corev1.NodeList{Items: slices.DeleteFunc(slices.Clone(w.nodes), func(n corev1.Node) bool { _, has := n.Labels[label]; return !has })}
+	}
 	if !ok {
 		body, ok = c.item(r.URL.Path)
 	}
