@@ -19,6 +19,8 @@
 // TestRandomSchedulesOfARequest has a FenceRequest ask for the fence of a healthy node, and withdraws
 // it at any time: the function request runs beside the gate and all others.
 //
+// TestRandomSchedulesOfAControlPlane has two of etcd's five members fail under a census that is late.
+//
 // TestRequestsOfAFence counts what one fence asks of the API server, by function
 // (testdata/requests.txt), so that an additional request is seen in review.
 //

@@ -140,6 +140,15 @@ func TestRandomSchedulesByCensus(t *testing.T) {
 	goThrough(t, sc, *schedules)
 }
 
+// TestRandomSchedulesOfAControlPlane: two of etcd's five members fail, and go one at a time though
+// the limits would let both begin. Two sources write the census, as above (S13).
+func TestRandomSchedulesOfAControlPlane(t *testing.T) {
+	sc := crowd()
+	sc.nodes, sc.dead, sc.census, sc.hazardIn = 5, 2, true, 8
+	sc.policy.Spec.ControlPlane.Fence, sc.policy.Spec.Limits.MaxConcurrent = new(api.WithQuorum), new(int32(10))
+	goThrough(t, sc, *schedules)
+}
+
 // TestRandomSchedulesInOneProcess: what one function decides is handed to the next one, with the
 // claim of its call.
 func TestRandomSchedulesInOneProcess(t *testing.T) {

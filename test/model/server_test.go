@@ -22,6 +22,7 @@ const (
 	leases      = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 	attachments = "/apis/storage.k8s.io/v1/volumeattachments/"
 	pods        = "/api/v1/pods/"
+	etcds       = "/api/v1/namespaces/kube-system/pods/"
 	budgets     = "/apis/nodefence.io/v1alpha1/fencebudgets/"
 	theLedger   = ledgers + "cluster"
 	// memory is no path of the API server: it is what the pod of a broken gate remembers.
@@ -34,7 +35,7 @@ var kinds = map[string]struct {
 	status bool
 }{
 	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", true},
-	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, budgets: {"FenceBudget", true}, asks: {"FenceRequest", true},
+	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, etcds: {"Pod", true}, budgets: {"FenceBudget", true}, asks: {"FenceRequest", true},
 }
 
 // object is one stored object. It is never changed, only replaced.
@@ -190,6 +191,8 @@ func (s *store) serve(r request) answer {
 	return done.answer
 }
 
+// list answers with all of a collection: here every node has each label that is asked for, and
+// every pod of kube-system is etcd's.
 func (s *store) list(collection string) answer {
 	var sums []byte
 	first, _ := s.find(collection)

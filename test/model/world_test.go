@@ -87,6 +87,10 @@ func (w *world) clone() *world {
 func newWorld(total, dead int, policy api.FencePolicy, census bool) *world {
 	w := &world{store: store{ready: map[written]kept{}}, counts: census}
 	w.watch.room = int(*policy.Spec.Limits.MaxConcurrent)
+	quorum := *policy.Spec.ControlPlane.Fence == api.WithQuorum
+	if quorum {
+		w.watch.room = 1 // S13: one at a time, whatever the limits say
+	}
 	w.put(policies+policy.Name, decode(encode(policy)))
 	w.put(theLedger, fields{"metadata": fields{"name": "cluster", "uid": "uid-ledger"}})
 	for i := range total {
@@ -97,6 +101,9 @@ func newWorld(total, dead int, policy api.FencePolicy, census bool) *world {
 		w.put(attachments+"volume-"+n, decode(encode(storagev1.VolumeAttachment{
 			ObjectMeta: metav1.ObjectMeta{Name: "volume-" + n}, Spec: storagev1.VolumeAttachmentSpec{NodeName: n},
 		})))
+		if quorum {
+			w.plane(n)
+		}
 		w.machines = append(w.machines, machine{node: n, on: true})
 		m := w.machine(n)
 		w.beat(m)
@@ -108,6 +115,17 @@ func newWorld(total, dead int, policy api.FencePolicy, census bool) *world {
 	w.observe()
 	w.notice()
 	return w
+}
+
+// plane makes a node one of the control plane, which runs a member of etcd.
+func (w *world) plane(n string) {
+	o := *read[corev1.Node](w, nodes+n)
+	o.Labels = map[string]string{api.ControlPlaneLabel: ""}
+	w.put(nodes+n, decode(encode(o)))
+	w.put(etcds+"etcd-"+n, decode(encode(corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "etcd-" + n, Namespace: "kube-system"}, Spec: corev1.PodSpec{NodeName: n},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	})))
 }
 
 func (w *world) machine(node string) *machine { return &w.machines[node[0]-'a'] }
