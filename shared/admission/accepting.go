@@ -71,7 +71,7 @@ func Stopped(l *api.FenceLedger) (api.Reason, string) {
 		return api.Stopped, strings.TrimSuffix("the ledger's stop switch is on: "+l.Spec.StopReason, ": ")
 	}
 	r := l.Status.Restored
-	if r == nil || confirmed(l.Spec.RestoreConfirmed, r) {
+	if r == nil || Confirmed(l.Spec.RestoreConfirmed, r) {
 		if strange := l.NotUnderstood.Words("FenceLedger " + api.LedgerName); strange != "" {
 			return api.PolicyNotUnderstood, strange
 		}
@@ -81,8 +81,8 @@ func Stopped(l *api.FenceLedger) (api.Reason, string) {
 		r.From, r.To, r.SeenAt.UTC().Format(time.RFC3339), api.LedgerName) // S16
 }
 
-// confirmed: a person said so of this restore. A word about an earlier one may
+// Confirmed: a person said so of this restore. A word about an earlier one may
 // stand in what was restored.
-func confirmed(c *api.RestoreConfirmed, r *api.Restored) bool {
+func Confirmed(c *api.RestoreConfirmed, r *api.Restored) bool {
 	return c != nil && c.By != "" && c.SeenAt.Time.Equal(r.SeenAt.Time)
 }

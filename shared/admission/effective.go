@@ -70,7 +70,7 @@ func shutIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Tim
 		return api.TooManyUnhealthy, numbers
 	}
 	s := storm(l, sc, domain)
-	if s == nil || waived(l, s) {
+	if s == nil || Waived(l, s) {
 		return "", numbers
 	}
 	over := *s // whose cool-down begins with the next who counts, if it has not

@@ -42,7 +42,7 @@ func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Tim
 	if s == nil {
 		return nil
 	}
-	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !waived(l, s) {
+	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !Waived(l, s) {
 		return hold(api.StormCoolDown, "after the storm under "+where+", until "+s.CoolDownUntil.UTC().Format(time.RFC3339)+
 			", unless a person ends it (spec.coolDownEnded of FenceLedger "+api.LedgerName+")", min(left, askStorm))
 	}
@@ -154,8 +154,8 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedg
 	return cooling(s, longest, now) <= 0
 }
 
-// waived: a person has ended this cool-down. A word about an earlier one may still stand.
-func waived(l *api.FenceLedger, s *api.Storm) bool {
+// Waived: a person has ended this cool-down. A word about an earlier one may still stand.
+func Waived(l *api.FenceLedger, s *api.Storm) bool {
 	e := l.Spec.CoolDownEnded
 	return e != nil && e.By != "" && s.CoolDownUntil != nil && !s.CoolDownUntil.After(e.Until.Time)
 }

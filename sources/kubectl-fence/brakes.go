@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,9 @@ power-off is sent. What was begun runs to its end.`,
 		Example: `  kubectl fence stop --reason "the core switch is being replaced"`,
 	}
 	a := p.actingFlags(cmd, false).reasonFlag(cmd)
-	return p.ledgerCommand(cmd, a, func(l *api.FenceLedger) (act.Change, error) { return act.Stop(l, a.reason) })
+	return p.ledgerCommand(cmd, a, func(_ context.Context, _ *cluster.Client, l *api.FenceLedger) (act.Change, error) {
+		return act.Stop(l, a.reason)
+	})
 }
 
 func (p *program) startCommand() *cobra.Command {
@@ -73,10 +76,53 @@ func (p *program) startCommand() *cobra.Command {
 		Short:   "Let fences begin again after a stop",
 		Example: `  kubectl fence start`,
 	}
-	return p.ledgerCommand(cmd, p.actingFlags(cmd, false), act.Start)
+	return p.ledgerCommand(cmd, p.actingFlags(cmd, false), func(_ context.Context, _ *cluster.Client, l *api.FenceLedger) (act.Change, error) {
+		return act.Start(l)
+	})
 }
 
-func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(*api.FenceLedger) (act.Change, error)) *cobra.Command {
+func (p *program) endCoolDownCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "end-cool-down --reason WHY",
+		Short: "Let fences begin before the cool-down after a storm is over",
+		Long: `End the cool-downs that are under way after storms: fences begin before limits.stormCoolDown is over.
+A storm that is not over still holds fences. A cool-down that ends later than these is not ended.`,
+		Example: `  kubectl fence end-cool-down --reason "the switch is replaced"`,
+	}
+	return p.ledgerWord(cmd, func(l *api.FenceLedger, who act.Person) (act.Change, error) {
+		if who.Reason == "" {
+			return act.Change{}, errors.New("say why, for those who read it later: --reason")
+		}
+		return act.EndCoolDown(l, who)
+	}, true)
+}
+
+func (p *program) confirmRestoreCommand() *cobra.Command {
+	return p.ledgerWord(&cobra.Command{
+		Use:   "confirm-restore",
+		Short: "Let fences begin after the API server was restored from a backup",
+		Long: `Give your word that fences may begin after the API server's state went back in time (REASON
+StateWentBack). Compare first what was restored with what runs. nodefence can't check it.`,
+		Example: `  kubectl fence confirm-restore`,
+	}, act.ConfirmRestore, false)
+}
+
+// ledgerWord fills in what the commands share by which a person gives their word to the ledger.
+func (p *program) ledgerWord(cmd *cobra.Command, build func(*api.FenceLedger, act.Person) (act.Change, error), reasoned bool) *cobra.Command {
+	a := p.actingFlags(cmd, false)
+	if reasoned {
+		a.reasonFlag(cmd)
+	}
+	return p.ledgerCommand(cmd, a, func(ctx context.Context, c *cluster.Client, l *api.FenceLedger) (act.Change, error) {
+		who, err := a.person(ctx, c)
+		if err != nil {
+			return act.Change{}, err
+		}
+		return build(l, who)
+	})
+}
+
+func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(context.Context, *cluster.Client, *api.FenceLedger) (act.Change, error)) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.client()
@@ -88,7 +134,7 @@ func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(*api.F
 			if err != nil {
 				return act.Change{}, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
 			}
-			return build(l)
+			return build(ctx, c, l)
 		})
 	}
 	return cmd

@@ -46,7 +46,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 	for group, commands := range map[string][]*cobra.Command{
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand(), p.uiCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
-		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand()},
+		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand(), p.endCoolDownCommand(), p.confirmRestoreCommand()},
 		"prepare": {p.planCommand(), p.initCommand(), p.drillCommand(), p.bundleCommand()},
 	} {
 		for _, c := range commands {

@@ -129,6 +129,49 @@ func (s *transcript) brakes() {
 	s.types(1, "pause", "workers", "--yes")
 	s.types(1, "ask", "node-1")
 	s.types(0, "ask", "node-1", "--reason", "its fan screams", "--dry-run", "server")
+	s.ledgerWords()
+}
+
+// ledgerWords: a person ends a cool-down, and confirms a restore. That either was seen is written into
+// the ledger: nodefence itself keeps what it does not know.
+func (s *transcript) ledgerWords() {
+	s.types(1, "end-cool-down", "--yes")
+	s.types(1, "end-cool-down", "--reason", "the switch is replaced", "--yes")
+	s.types(1, "confirm-restore", "--yes")
+	s.ledger(func(l *api.FenceLedger) {
+		until := metav1.NewMicroTime(l.Status.Leases.ObservedAt.Add(time.Hour))
+		l.Status.Storms = []api.Storm{{Policy: "default", Since: *l.Status.Leases.ObservedAt, CoolDownUntil: &until, Message: "3 of 4 nodes are unhealthy, and 2 may be"}}
+	})
+	s.types(1, "end-cool-down", "--reason", "the switch is replaced")
+	s.types(0, "end-cool-down", "--reason", "the switch is replaced", "--dry-run", "server")
+	s.types(0, "end-cool-down", "--reason", "the switch is replaced", "--yes")
+	s.types(1, "end-cool-down", "--reason", "the switch is replaced", "--yes")
+	s.restored()
+	s.types(1, "confirm-restore")
+	s.types(0, "confirm-restore", "--yes")
+	s.types(1, "confirm-restore", "--yes")
+}
+
+// restored has the ledger say that the API server's state went back in time.
+func (s *transcript) restored() {
+	s.t.Helper()
+	s.ledger(func(l *api.FenceLedger) {
+		l.Status.Restored = &api.Restored{SeenAt: *l.Status.Leases.ObservedAt, From: "1000", To: "600"}
+	})
+}
+
+// ledger writes the ledger's status, which nodefence writes too.
+func (s *transcript) ledger(change func(*api.FenceLedger)) {
+	s.t.Helper()
+	s.until("the ledger to be written", func() (bool, error) {
+		l, err := s.Fences.Ledger(s.ctx)
+		if err != nil {
+			return false, err
+		}
+		change(l)
+		_, err = s.Fences.SaveLedger(s.ctx, l)
+		return err == nil, nil
+	})
 }
 
 // acts: a fence waits for a person, is approved, and its node given back; another is ended.
@@ -237,6 +280,20 @@ func untar(t *testing.T, file string) map[string][]byte {
 	}
 }
 
+// writesLedger lets carol write the ledger, and confirm nothing.
+const writesLedger = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: write-ledger}
+rules: [{apiGroups: [nodefence.io], resources: [fenceledgers], verbs: [get, patch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: write-ledger}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: write-ledger}
+subjects: [{kind: User, name: carol}]
+`
+
 // mayNot: users without rights, or with some, and kinds that are older than the program.
 func (s *transcript) mayNot() {
 	root, err := rig.Root()
@@ -248,6 +305,10 @@ func (s *transcript) mayNot() {
 	s.types(1, "status", "--as", "bob")
 	s.types(1, "abort", "node-3", "--yes", "--as", "bob")
 	s.types(1, "stop", "--yes", "--as", "bob")
+	must(s.t, s.Apply(s.ctx, writesLedger))
+	s.restored()
+	s.types(1, "confirm-restore", "--yes", "--as", "bob")
+	s.types(1, "confirm-restore", "--yes", "--as", "carol")
 	s.types(1, "status", "--context", "nowhere")
 	crd := s.Kube.CoreV1().RESTClient().Patch(types.JSONPatchType).AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fencerequests.nodefence.io").
 		Body([]byte(`[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reason"}]`))

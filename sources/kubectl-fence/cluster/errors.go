@@ -71,7 +71,11 @@ func answered(refused apierrors.APIStatus, err error) error {
 // right themselves.
 func forbidden(message string) error {
 	if i := strings.Index(message, "denied request: "); i >= 0 {
-		return fmt.Errorf("%s; have an administrator bind you ClusterRole nodefence-operate, or nodefence-administer to confirm", oneLine(message[i+len("denied request: "):]))
+		says, role := oneLine(message[i+len("denied request: "):]), "nodefence-operate"
+		if strings.Contains(says, "the verb confirm ") {
+			role = "nodefence-administer"
+		}
+		return fmt.Errorf("%s; have an administrator bind you ClusterRole %s", says, role)
 	}
 	role := "nodefence-view"
 	switch {

@@ -1,0 +1,80 @@
+package act
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// ConfirmRestore is a person's word that fences may begin again after the API server's state went back
+// in time. It names that restore alone (S16).
+func ConfirmRestore(l *api.FenceLedger, p Person) (Change, error) {
+	r := l.Status.Restored
+	switch {
+	case r == nil:
+		return Change{}, fmt.Errorf("FenceLedger %s: nodefence has not seen the API server's state go back in time, so there is nothing to confirm", l.Name)
+	case admission.Confirmed(l.Spec.RestoreConfirmed, r):
+		return Change{}, fmt.Errorf("FenceLedger %s: %s has confirmed the restore of %s already", l.Name, l.Spec.RestoreConfirmed.By, clock(r.SeenAt))
+	}
+	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{
+		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"restoreConfirmed": api.RestoreConfirmed{By: p.Name, SeenAt: r.SeenAt}},
+	}}
+	c.Says = []string{
+		fmt.Sprintf("The API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s.", r.From, r.To, clock(r.SeenAt)),
+		"You say that you have compared what was restored with what runs: nodes, pods and volumes, fences and their requests. nodefence can't check that.",
+		begins(l),
+	}
+	c.Done = fmt.Sprintf("the restore of %s confirmed by %s", clock(r.SeenAt), p.Name)
+	return c, nil
+}
+
+// EndCoolDown ends the cool-downs that are under way after storms, and no later one (S15).
+func EndCoolDown(l *api.FenceLedger, p Person) (Change, error) {
+	var last *api.Time
+	var says, storms []string
+	for i := range l.Status.Storms {
+		s := &l.Status.Storms[i]
+		switch where := storming(s); {
+		case s.CoolDownUntil == nil:
+			storms = append(storms, fmt.Sprintf("- the storm under %s is not over, and still holds fences", where))
+		case !admission.Waived(l, s):
+			says = append(says, fmt.Sprintf("- under %s, until %s", where, clock(*s.CoolDownUntil)))
+			if last == nil || s.CoolDownUntil.After(last.Time) {
+				last = s.CoolDownUntil
+			}
+		}
+	}
+	switch {
+	case last == nil && len(storms) > 0:
+		return Change{}, fmt.Errorf("FenceLedger %s: no cool-down is under way, so there is nothing to end; storms are (kubectl fence status)", l.Name)
+	case last == nil:
+		return Change{}, fmt.Errorf("FenceLedger %s: no cool-down is under way, so there is nothing to end", l.Name)
+	}
+	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{
+		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"coolDownEnded": api.CoolDownEnded{By: p.Name, Reason: p.Reason, Until: *last}},
+	}}
+	c.Says = append(append(append([]string{"After a storm no fence begins before its cool-down is over. You end these cool-downs:"}, says...), storms...), begins(l))
+	c.Done = fmt.Sprintf("cool-downs until %s ended by %s", clock(*last), p.Name)
+	return c, nil
+}
+
+// begins says what follows for the fences that the ledger has held.
+func begins(l *api.FenceLedger) string {
+	if l.Spec.Stop {
+		return "No fence begins yet all the same: fencing is stopped in the whole cluster (kubectl fence start)."
+	}
+	return "Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again."
+}
+
+// storming is where a storm is.
+func storming(s *api.Storm) string {
+	where := "policy " + s.Policy
+	if s.TopologyKey != "" {
+		where += fmt.Sprintf(", %s %q", s.TopologyKey, s.Domain)
+	}
+	return where
+}
+
+func clock(t api.Time) string { return t.UTC().Format(time.RFC3339) }
