@@ -100,6 +100,10 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request) {
 		s.askAgain(w, r, http.StatusUnprocessableEntity, "Nothing was done: what was typed is not the node's name, "+name+".", in)
 		return
 	}
+	if v.needsReason && in.Reason == "" {
+		s.askAgain(w, r, http.StatusUnprocessableEntity, "Nothing was done: say why, for those who read it later.", in)
+		return
+	}
 	p, still, err := s.agreed(r, v, name, in)
 	switch {
 	case err == nil && !still:

@@ -70,7 +70,8 @@ func (s *shop) object(path string) any {
 	case own + "fencetargets":
 		return list("FenceTarget", "")
 	case own + "fenceledgers/cluster":
-		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
+		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster","resourceVersion":"3"},
+"status":{"storms":[{"policy":"workers","since":"2026-01-01T11:00:00.000000Z","coolDownUntil":"2026-01-01T12:00:00.000000Z"}]}}`)
 	case own + "nodefences/a":
 		return json.RawMessage(fmt.Sprintf(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFence","metadata":{"name":"a","uid":"u","resourceVersion":"%d"},"spec":{"nodeName":"a"},
 "status":{"fenceNumber":%[1]d,"phase":"Pending","reason":"WaitingForApproval","message":"m","decision":{"policy":{"name":"workers"},"settings":{"mode":"RequireApproval","action":"Reboot"}}}}`, s.fence()))
@@ -162,6 +163,24 @@ func TestAsk(t *testing.T) {
 		if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], "its fan screams") || strings.Contains(in.wrote[0], "drain") != (want != "") || !strings.Contains(in.wrote[0], want) {
 			t.Errorf("%s: %d, written %s: %s", wish, status, in.wrote, page)
 		}
+	}
+}
+
+// TestEndCoolDown: a person says why, and the cool-down that was shown is ended.
+func TestEndCoolDown(t *testing.T) {
+	in := &shop{}
+	_, c, base := before(t, kubetest.Serve(t, in))
+	page, form := asked(t, c, base+"/do/end-cool-down/cluster")
+	if !strings.Contains(page, "under policy workers, until 2026-01-01T12:00:00Z") {
+		t.Errorf("the page does not say which: %s", page)
+	}
+	status, page := sent(t, c, base+"/do/end-cool-down/cluster", form, "reason", " ")
+	if status != http.StatusUnprocessableEntity || len(in.wrote) > 0 || !strings.Contains(page, "Nothing was done: say why") {
+		t.Errorf("without a reason: %d, written %s: %s", status, in.wrote, page)
+	}
+	status, page = sent(t, c, base+"/do/end-cool-down/cluster", form, "reason", "the switch is replaced")
+	if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], `"reason":"the switch is replaced","until":"2026-01-01T12:00:00.000000Z"`) {
+		t.Errorf("%d, written %s: %s", status, in.wrote, page)
 	}
 }
 

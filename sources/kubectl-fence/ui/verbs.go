@@ -69,16 +69,18 @@ func (v verb) back(name string) string {
 
 // verbs are all of them, by the name that the plugin's command has.
 var verbs = map[string]verb{
-	"approve":     {asks: "Approve the fence of node %s", of: "node", takesReason: true, read: onFence(act.Approve)},
-	"abort":       {asks: "Abort the fence of node %s", of: "node", takesReason: true, read: onFence(act.Abort)},
-	"retry":       {asks: "Retry the fence of node %s", of: "node", takesReason: true, read: onFence(act.Retry)},
-	"lift":        {asks: "Give node %s back", of: "node", takesReason: true, read: onFence(act.Lift)},
-	"confirm-off": {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, read: changing(fenceOf, confirmOff)},
-	"ask":         {asks: "Ask for a fence of node %s", of: "node", needsReason: true, drains: true, read: askFor},
-	"pause":       {asks: "Pause policy %s", of: "policy", read: onPolicy(act.Pause, ownName)},
-	"resume":      {asks: "Resume policy %s", of: "policy", read: onPolicy(act.Resume, whoPauses)},
-	"stop":        {asks: "Stop all fencing", of: "cluster", takesReason: true, read: changing(ledgerOf, func(l *api.FenceLedger, in *given) (act.Change, error) { return act.Stop(l, in.Reason) })},
-	"start":       {asks: "Let fences begin again", of: "cluster", read: changing(ledgerOf, func(l *api.FenceLedger, _ *given) (act.Change, error) { return act.Start(l) })},
+	"approve":         {asks: "Approve the fence of node %s", of: "node", takesReason: true, read: onFence(act.Approve)},
+	"abort":           {asks: "Abort the fence of node %s", of: "node", takesReason: true, read: onFence(act.Abort)},
+	"retry":           {asks: "Retry the fence of node %s", of: "node", takesReason: true, read: onFence(act.Retry)},
+	"lift":            {asks: "Give node %s back", of: "node", takesReason: true, read: onFence(act.Lift)},
+	"confirm-off":     {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, read: changing(fenceOf, confirmOff)},
+	"ask":             {asks: "Ask for a fence of node %s", of: "node", needsReason: true, drains: true, read: askFor},
+	"pause":           {asks: "Pause policy %s", of: "policy", read: onPolicy(act.Pause, ownName)},
+	"resume":          {asks: "Resume policy %s", of: "policy", read: onPolicy(act.Resume, whoPauses)},
+	"stop":            {asks: "Stop all fencing", of: "cluster", takesReason: true, read: changing(ledgerOf, func(l *api.FenceLedger, in *given) (act.Change, error) { return act.Stop(l, in.Reason) })},
+	"start":           {asks: "Let fences begin again", of: "cluster", read: changing(ledgerOf, func(l *api.FenceLedger, _ *given) (act.Change, error) { return act.Start(l) })},
+	"end-cool-down":   {asks: "End the cool-downs after storms", of: "cluster", needsReason: true, read: onLedger(act.EndCoolDown)},
+	"confirm-restore": {asks: "Confirm that the API server was restored", of: "cluster", read: onLedger(act.ConfirmRestore)},
 }
 
 // changing is an act that is one write, built from what the API server has. build fills in what the
@@ -147,6 +149,10 @@ func policyOf(ctx context.Context, s *Server, name string) (*api.FencePolicy, er
 	return p, cluster.NoSuch(err, "FencePolicy", name, "look at the page of all policies")
 }
 
+func onLedger(build func(*api.FenceLedger, act.Person) (act.Change, error)) reading {
+	return changing(ledgerOf, func(l *api.FenceLedger, in *given) (act.Change, error) { return build(l, in.Person) })
+}
+
 func ledgerOf(ctx context.Context, s *Server, _ string) (*api.FenceLedger, error) {
 	l, err := s.Client.Ledger(ctx)
 	return l, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
@@ -174,9 +180,6 @@ func askFor(ctx context.Context, s *Server, node string) (building, error) {
 			return prepared{}, err
 		}
 		carry := func(ctx context.Context) error {
-			if in.Reason == "" {
-				return fmt.Errorf("say why node %s is to be fenced, for those who read it later", node)
-			}
 			_, err := s.Client.Ask(ctx, q, cluster.DryRunNone)
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -29,8 +30,8 @@ type Cluster struct {
 	// Unnamed say which policies hold or miss nodes that they do not name.
 	Unnamed []string
 	Brakes  []PolicyLine
-	// Stop is the switch that can be set now: stop, or start.
-	Stop string
+	// Verbs are what can be done about the cluster now.
+	Verbs []Verb
 }
 
 // Count is how many nodes stand in one state.
@@ -74,7 +75,7 @@ const (
 // with all of them.
 func NewCluster(l *Look, zone string, asked bool) *Cluster {
 	all := l.lines()
-	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies), Stop: "stop"}
+	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies), Verbs: ledgerVerbs(l.Ledger)}
 	for _, x := range all {
 		if x.State.Well() {
 			break // they are sorted
@@ -88,10 +89,30 @@ func NewCluster(l *Look, zone string, asked bool) *Cluster {
 	for i := range l.Policies {
 		c.Brakes = append(c.Brakes, policyLine(&l.Policies[i]))
 	}
-	if l.Ledger != nil && l.Ledger.Spec.Stop {
-		c.Stop = "start"
-	}
 	return c
+}
+
+// ledgerVerbs are what can be done about the ledger now: what nodefence would not refuse. Where no
+// ledger is seen, a person may still want to stop.
+func ledgerVerbs(l *api.FenceLedger) []Verb {
+	if l == nil {
+		l = &api.FenceLedger{}
+	}
+	var out []Verb
+	add := func(name, label string, err error) {
+		if err == nil {
+			out = append(out, Verb{name, label, "/do/" + name + "/cluster"})
+		}
+	}
+	_, err := act.Stop(l, "")
+	add("stop", "Stop all fencing", err)
+	_, err = act.Start(l)
+	add("start", "Let fences begin again", err)
+	_, err = act.EndCoolDown(l, act.Person{})
+	add("end-cool-down", "End the cool-down", err)
+	_, err = act.ConfirmRestore(l, act.Person{})
+	add("confirm-restore", "Confirm the restore", err)
+	return out
 }
 
 // counts are the states that occur, what needs a person first. Words of one kind are counted apart.

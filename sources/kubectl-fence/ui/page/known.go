@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -117,6 +118,9 @@ func (l *Look) Notes() []string {
 		switch {
 		case s.CoolDownUntil == nil:
 			out = append(out, "Storm over "+where+": "+s.Message+". No fence begins there.")
+		case admission.Waived(l.Ledger, &s):
+			e := l.Ledger.Spec.CoolDownEnded
+			out = append(out, "The storm over "+where+" has ended, and "+e.By+" has ended its cool-down: "+e.Reason+".")
 		case s.CoolDownUntil.After(l.Now):
 			out = append(out, "The storm over "+where+" has ended; no fence begins there before "+l.At(s.CoolDownUntil).Text+".")
 		}

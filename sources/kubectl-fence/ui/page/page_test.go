@@ -229,6 +229,31 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// TestLedgerVerbs: the page of the cluster offers what the ledger may be told now.
+func TestLedgerVerbs(t *testing.T) {
+	for want, change := range map[string]func(*api.FenceLedger){
+		"stop":  func(*api.FenceLedger) {},
+		"start": func(l *api.FenceLedger) { l.Spec.Stop = true },
+		"stop, end-cool-down": func(l *api.FenceLedger) {
+			l.Status.Storms = []api.Storm{{Policy: "workers", CoolDownUntil: at(time.Hour)}}
+		},
+		"stop, confirm-restore": func(l *api.FenceLedger) { l.Status.Restored = &api.Restored{SeenAt: *at(0)} },
+	} {
+		l := cluster()
+		change(l.Ledger)
+		var got []string
+		for _, v := range NewCluster(l, "", false).Verbs {
+			got = append(got, v.Name)
+			if html := whole(t, l, NewCluster(l, "", false)); !strings.Contains(html, `href="/base/do/`+v.Name+`/cluster"`) {
+				t.Errorf("the page has no %s", v.Name)
+			}
+		}
+		if g := strings.Join(got, ", "); g != want {
+			t.Errorf("%s, want %s", g, want)
+		}
+	}
+}
+
 // TestTimes are the person's own, with UTC beside them, and with the date where it is another day.
 func TestTimes(t *testing.T) {
 	l := &Look{Seen: view.Seen{Now: now}, Zone: time.FixedZone("CET", 3600)}
