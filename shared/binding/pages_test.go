@@ -1,7 +1,11 @@
 package binding
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/agent"
+	"github.com/nodefence/nodefence/test/pages"
 )
 
 // examples are the ConfigMaps of each block of a page.
@@ -20,14 +28,12 @@ func examples(t *testing.T, file string) [][]corev1.ConfigMap {
 		t.Fatal(err)
 	}
 	var all [][]corev1.ConfigMap
-	blocks := strings.Split(string(page), "```")
-	for i := 1; i < len(blocks); i += 2 {
-		text, isYAML := strings.CutPrefix(blocks[i], "yaml\n")
-		if !isYAML {
+	for _, b := range pages.Of(file, string(page)) {
+		if b.Lang != "yaml" {
 			continue
 		}
 		var maps []corev1.ConfigMap
-		for doc := range strings.SplitSeq(text, "\n---\n") {
+		for _, doc := range b.Docs() {
 			var cm corev1.ConfigMap
 			if err := yaml.Unmarshal([]byte(doc), &cm); err != nil {
 				t.Fatal(err)
@@ -101,4 +107,116 @@ func TestAgentsOfOthers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEveryPage: each ConfigMap for devices, and each part of one, that a page has binds a node.
+func TestEveryPage(t *testing.T) {
+	blocks, err := pages.All("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, b := range blocks {
+		var tries [][]config.ConfigMap
+		switch b.Class() {
+		case pages.Manifest:
+			if maps := deviceMaps(t, b); len(maps) > 0 {
+				tries = [][]config.ConfigMap{maps}
+			}
+		case pages.Device:
+			tries = wholeMaps(t, b)
+		}
+		if tries == nil {
+			continue
+		}
+		n++
+		var problems []error
+		for _, maps := range tries {
+			problems = append(problems, bindsAll(b, maps))
+		}
+		if !slices.Contains(problems, nil) {
+			t.Errorf("%s binds no node: %v\n%s", b.At(), errors.Join(problems...), b.Text)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d examples were found", n)
+	}
+}
+
+// deviceMaps are a block's ConfigMaps, if it binds nodes.
+func deviceMaps(t *testing.T, b pages.Block) (maps []config.ConfigMap) {
+	t.Helper()
+	binds := false
+	for _, doc := range b.Docs() {
+		var cm corev1.ConfigMap
+		if err := yaml.Unmarshal([]byte(doc), &cm); err != nil {
+			t.Fatal(b.At(), err)
+		}
+		if cm.Kind == "ConfigMap" {
+			maps = append(maps, config.ConfigMap{Name: cm.Name, Data: cm.Data})
+			binds = binds || strings.HasPrefix(cm.Name, "fence-config-")
+		}
+	}
+	if !binds {
+		return nil
+	}
+	return maps
+}
+
+var method = regexp.MustCompile(`\b(bmc|pdu\d)(-on|-off)?\b`)
+
+// wholeMaps are ConfigMaps of which the block is a part: of one method, as a node's power or as its
+// isolation, or of a node's configuration with the methods that it names.
+func wholeMaps(t *testing.T, b pages.Block) [][]config.ConfigMap {
+	t.Helper()
+	const bmc = "agent_name=fence_ipmilan\nip=10.0.0.9\nusername=u\nsecret=s\n"
+	whole := func(data map[string]string, says string) []config.ConfigMap {
+		data["config.properties"] = "node_name=worker-7\n" + says
+		return []config.ConfigMap{{Name: "fence-config-node-worker-7", Data: data}}
+	}
+	text := b.Text
+	if strings.HasPrefix(text, "agent_name=") {
+		return [][]config.ConfigMap{
+			whole(map[string]string{"fence-method-m": text}, "power_management=m\n"),
+			whole(map[string]string{"fence-method-m": text, "fence-method-bmc": bmc}, "isolation=m\npower_management=bmc\n"),
+		}
+	}
+	if _, quoted := strings.CutPrefix(text, "config.properties:"); quoted {
+		var data map[string]string
+		if err := yaml.Unmarshal([]byte(text), &data); err != nil {
+			t.Fatal(b.At(), err)
+		}
+		text = data["config.properties"]
+	}
+	data := map[string]string{}
+	for _, m := range method.FindAllStringSubmatch(text, -1) {
+		data["fence-method-"+m[0]] = fmt.Sprintf("agent_name=fence_ipmilan\nip=%s.example\nusername=u\nsecret=s\n", m[1])
+		if m[2] != "" {
+			data["fence-method-"+m[0]] += "action=" + m[2][1:] + "\n"
+		}
+	}
+	return [][]config.ConfigMap{whole(data, text)}
+}
+
+var worker = regexp.MustCompile(`worker-\d+`)
+
+// bindsAll is why one of the nodes that a block names is not bound by these ConfigMaps.
+func bindsAll(b pages.Block, maps []config.ConfigMap) error {
+	names := worker.FindAllString(b.Text, -1)
+	if names == nil {
+		names = []string{"worker-7"}
+	}
+	settings := Resolver{Drivers: Drivers, JobImages: []string{"registry.example.com/fence-agents:4.12.1"}}.settings()
+	settings.Find = func(name string) (device.Kind, error) { return agent.Declared(name, "") } // as where agents are installed
+	for _, name := range names {
+		n := config.Node{Name: name, Type: "rack", Identity: "00112233-4455-6677-8899-aabbccddeeff", ProviderID: "aws:///eu-west-1a/" + instance}
+		p, err := config.Resolve(maps, n, settings)
+		if err == nil && p.Binding.Driver == "" {
+			err = errors.New("no device is bound")
+		}
+		if err != nil {
+			return fmt.Errorf("node %s: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,16 +141,28 @@ func typeable(t *testing.T, line string) {
 		t.Errorf("%q is no command line of kubectl fence", line)
 		return
 	}
-	c, rest, err := (&program{}).root().Find(args[2:])
-	if err == nil {
-		err = c.ParseFlags(rest)
-	}
-	if err == nil && c.Args != nil {
-		err = c.Args(c, c.Flags().Args())
-	}
-	if err != nil || !c.HasParent() {
+	if err := takes(args[2:]); err != nil {
 		t.Errorf("%q: %v", line, err)
 	}
+}
+
+// takes is why the program does not take these words.
+func takes(args []string) error {
+	c, rest, err := (&program{}).root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case !c.HasParent() && !slices.Contains(args, "--help"):
+		return errors.New("no command is named")
+	}
+	c.InitDefaultHelpFlag()
+	switch err := c.ParseFlags(rest); {
+	case err != nil:
+		return err
+	case c.Args != nil:
+		return c.Args(c, c.Flags().Args())
+	}
+	return nil
 }
 
 // TestEveryAnswerCanBeTyped: what "why" says to run is a command line that exists.

@@ -1,11 +1,70 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nodefence/nodefence/test/pages"
 )
+
+// TestEveryPage: each command line of the plugin on each page is one that the program takes.
+func TestEveryPage(t *testing.T) {
+	blocks, err := pages.All("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for page, shells := range pages.Shells(blocks) {
+		commands, err := pages.Commands(t.Context(), shells)
+		if err != nil {
+			t.Fatal(page, err)
+		}
+		for _, c := range commands {
+			args := c.Args[1:]
+			switch {
+			case c.Args[0] == "kubectl" && len(args) > 0 && args[0] == "fence":
+				args = args[1:]
+			case c.Args[0] != "kubectl-fence":
+				continue
+			}
+			n++
+			if err := takes(args); err != nil {
+				t.Errorf("%s: %s: %v", c.Block.At(), c, err)
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d command lines were found", n)
+	}
+}
+
+// inline is a command of the plugin within a sentence.
+var inline = regexp.MustCompile("`kubectl fence ([a-z-]+)[^`\n]*`")
+
+// TestEverySentence: each command that a page's sentences name is there.
+func TestEverySentence(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range inline.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if c, _, err := (&program{}).root().Find(m[1:2]); err != nil || !c.HasParent() {
+				t.Errorf("%s: %s: %v", path, m[0], err)
+			}
+		}
+		return err
+	})
+	if err != nil || n < 20 {
+		t.Errorf("%d commands were found: %v", n, err)
+	}
+}
 
 // TestTheReadme: each of its command lines is typed in the transcripts of the lab, or only looks, and
 // what it shows of a lab is what the transcripts have.
