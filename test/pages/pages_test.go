@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 const root = "../.."
@@ -78,6 +79,45 @@ func TestClasses(t *testing.T) {
 		if got := (Block{Text: text}).Class(); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestColumns: the table of FenceTargets that a page shows has the columns that kubectl shows.
+func TestColumns(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra/crd/nodefence.io_fencetargets.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				AdditionalPrinterColumns []struct {
+					Name     string
+					Priority int
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"NAME"}
+	for _, c := range crd.Spec.Versions[0].AdditionalPrinterColumns {
+		if c.Priority == 0 {
+			want = append(want, c.Name)
+		}
+	}
+	n := 0
+	for _, b := range all(t) {
+		if head, _, _ := strings.Cut(b.Text, "\n"); b.Page == "functions/power/CHECKS.md" && strings.HasPrefix(head, "NAME ") {
+			n++
+			if d := cmp.Diff(want, strings.Fields(head)); d != "" {
+				t.Errorf("%s: %s", b.At(), d)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d tables were found", n)
 	}
 }
 
