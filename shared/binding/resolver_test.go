@@ -2,7 +2,6 @@ package binding
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
@@ -227,20 +225,11 @@ func TestEveryAgentHasADriver(t *testing.T) {
 
 // TestTheDriversPage: every example of it binds a node of AWS.
 func TestTheDriversPage(t *testing.T) {
-	page, err := os.ReadFile("../device/ec2/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := strings.Split(string(page), "```")
-	for i := 1; i < len(examples); i += 2 {
-		var cm corev1.ConfigMap
-		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(examples[i], "yaml")), &cm); err != nil {
-			t.Fatal(err)
-		}
+	for _, maps := range examples(t, "../device/ec2/README.md") {
 		a := node("a", "1", "")
-		b, err := binding(stored(t, []corev1.ConfigMap{cm, enrol("a", "1", "aws:///eu-west-1a/"+instance)}, nil).Bind(t.Context(), &a))
+		b, err := binding(stored(t, append(maps, enrol("a", "1", "aws:///eu-west-1a/"+instance)), nil).Bind(t.Context(), &a))
 		if err != nil || b.Address != "ec2:eu-west-1/"+instance {
-			t.Errorf("%s: %+v, %v", examples[i], b, err)
+			t.Errorf("%v: %+v, %v", maps, b, err)
 		}
 	}
 }

@@ -2,10 +2,11 @@ package config
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodefence/nodefence/test/pages"
 )
 
 // TestReadme holds the users' pages to what is built: their examples resolve, and
@@ -26,11 +27,11 @@ func pageResolves(t *testing.T, path string, nodes []Node) {
 		t.Fatal(err)
 	}
 	var maps []ConfigMap
-	for i, block := range strings.Split(string(page), "```") {
-		if i%2 == 0 || !strings.HasPrefix(block, "yaml") {
+	for _, b := range pages.Of(path, string(page)) {
+		if b.Lang != "yaml" {
 			continue
 		}
-		for _, doc := range strings.Split(strings.TrimPrefix(block, "yaml"), "\n---\n") {
+		for _, doc := range b.Docs() {
 			var o struct {
 				Kind     string
 				Metadata struct{ Name string }
