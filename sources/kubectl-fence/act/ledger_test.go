@@ -77,9 +77,9 @@ func TestEndCoolDown(t *testing.T) {
 	}{
 		"no storm":          {storms(), "", "no cool-down is under way, so there is nothing to end", nil},
 		"a storm, not over": {storms(under), "", "no cool-down is under way, so there is nothing to end; storms are (kubectl fence status)", nil},
-		"two, and a storm": {storms(late, under, early), "14", "", []string{
+		"two, and a storm": {storms(early, under, late), "14", "", []string{
 			"After a storm no fence begins before its cool-down is over. You end these cool-downs:",
-			`- under policy racks, rack "7", until 2026-01-01T14:00:00Z`, "- under policy workers, until 2026-01-01T13:00:00Z",
+			"- under policy workers, until 2026-01-01T13:00:00Z", `- under policy racks, rack "7", until 2026-01-01T14:00:00Z`,
 			"- the storm under policy edge is not over, and still holds fences",
 			"Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again.",
 		}},

@@ -254,6 +254,20 @@ func TestLedgerVerbs(t *testing.T) {
 	}
 }
 
+// TestCoolDowns: a page says which cool-downs hold fences, and who has ended one.
+func TestCoolDowns(t *testing.T) {
+	l := cluster()
+	l.Ledger.Status.Storms = []api.Storm{{Policy: "racks", CoolDownUntil: at(time.Minute)}, {Policy: "workers", CoolDownUntil: at(time.Hour)}}
+	l.Ledger.Spec.CoolDownEnded = &api.CoolDownEnded{By: "bob", Reason: "switches", Until: *at(time.Minute)}
+	want := []string{
+		"The storm over policy racks has ended, and bob has ended its cool-down: switches.",
+		"The storm over policy workers has ended; no fence begins there before " + l.At(at(time.Hour)).Text + ".",
+	}
+	if d := cmp.Diff(want, l.Notes()); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestTimes are the person's own, with UTC beside them, and with the date where it is another day.
 func TestTimes(t *testing.T) {
 	l := &Look{Seen: view.Seen{Now: now}, Zone: time.FixedZone("CET", 3600)}
