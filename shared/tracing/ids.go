@@ -39,11 +39,23 @@ func (f Fence) root(cluster string) trace.SpanContext {
 // newSpanID is that of a span which is not made yet.
 func newSpanID() (id trace.SpanID) {
 	for !id.IsValid() {
-		for i := range id {
-			id[i] = byte(rand.Uint32())
-		}
+		fill(id[:])
 	}
 	return id
+}
+
+// newTraceID is that of a trace which is of no fence.
+func newTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		fill(id[:])
+	}
+	return id
+}
+
+func fill(id []byte) {
+	for i := range id {
+		id[i] = byte(rand.Uint32())
+	}
 }
 
 type idKey struct{}

@@ -43,8 +43,9 @@ type decision struct {
 
 type invocationKey struct{}
 
-// Handler makes a span of each event that h takes: of the fence that was decided on, or else of the
-// trace that the event belongs to. An event that has to do with no trace gets none, such as a tick.
+// Handler makes a span of each event that h takes, in the trace of the fence that was decided on, or else
+// of the fence that the event's payload names. An event of no fence gets a trace of its own if it names the
+// span that sent it, and none else, such as a tick. What an event says in traceparent decides on no trace.
 func (t *Tracer) Handler(function string, h run.Handler) run.Handler {
 	if t == nil {
 		return h
@@ -114,20 +115,14 @@ func driversOf(devices []api.Binding) (all []string) {
 func (inv *invocation) end(reply *event.Event, err error) {
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
-	from := senderOf(inv.cause)
-	parent, links := from, []trace.Link(nil)
-	if n := len(inv.decided); n > 0 {
-		parent = inv.decided[n-1].of.root(inv.cluster)
-		if from.TraceID() == parent.TraceID() {
-			parent = from
-		} else if from.IsValid() {
-			links = []trace.Link{{SpanContext: from}} // a sender with a trace of its own
-		}
-	}
-	if !parent.IsValid() {
-		return
-	}
+	parent, links := inv.parent()
 	ctx := withID(trace.ContextWithRemoteSpanContext(context.Background(), parent), parent.TraceID(), inv.id)
+	if !parent.IsValid() {
+		if links == nil {
+			return
+		}
+		ctx = withID(context.Background(), newTraceID(), inv.id)
+	}
 	_, span := inv.tracer.Start(ctx, inv.name(), trace.WithTimestamp(inv.begun), trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(links...), trace.WithAttributes(say("nodefence.function", inv.function)), trace.WithAttributes(ofEvent(inv.cause)...))
 	inv.describe(span, err)
@@ -139,6 +134,28 @@ func (inv *invocation) end(reply *event.Event, err error) {
 	for i := range inv.ended {
 		inv.whole(&inv.ended[i])
 	}
+}
+
+// parent is the span that the invocation's own comes under, in the trace of the fence that was decided on or
+// else of the one that the event's payload names. traceparent chooses none but the sender within that trace:
+// whoever may send an event writes it, and would put spans of nodefence into any trace. A sender of another
+// trace is linked to; a span of no fence is then the first of a trace of its own.
+func (inv *invocation) parent() (parent trace.SpanContext, links []trace.Link) {
+	from := senderOf(inv.cause)
+	of, is := namedBy(inv.cause)
+	if n := len(inv.decided); n > 0 {
+		of, is = inv.decided[n-1].of, true
+	}
+	if is {
+		parent = of.root(inv.cluster)
+		if from.TraceID() == parent.TraceID() {
+			return from, nil
+		}
+	}
+	if from.IsValid() {
+		links = []trace.Link{{SpanContext: from}}
+	}
+	return parent, links
 }
 
 // name is the function's, and the phase in which it found the fence or else what the event says.

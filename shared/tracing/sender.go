@@ -66,14 +66,11 @@ var opens = map[string]bool{events.NodeUnhealthy: true, events.NodeSuspect: true
 
 // about is the fence that an event is about, or that it may open.
 func (s *sender) about(e event.Event) (f Fence, is bool) {
+	if f, is := namedBy(e); is {
+		return f, true
+	}
 	var p events.Payload
-	if e.DataAs(&p) != nil || p.Node == "" {
-		return f, false
-	}
-	if _, phase := events.PhaseOf(e.Type()); phase && p.FenceNumber > 0 {
-		return Fence{Node: p.Node, NodeUID: types.UID(p.NodeUID), Number: p.FenceNumber}, true
-	}
-	if s.fence == nil {
+	if e.DataAs(&p) != nil || p.Node == "" || s.fence == nil {
 		return f, false
 	}
 	f, open := s.fence(p.Node)
@@ -81,4 +78,14 @@ func (s *sender) about(e event.Event) (f Fence, is bool) {
 		f.NodeUID = types.UID(p.NodeUID)
 	}
 	return f, open || opens[e.Type()]
+}
+
+// namedBy is the fence that the payload of a phase's event names.
+func namedBy(e event.Event) (f Fence, is bool) {
+	var p events.Payload
+	_, phase := events.PhaseOf(e.Type())
+	if !phase || e.DataAs(&p) != nil || p.Node == "" || p.FenceNumber <= 0 {
+		return f, false
+	}
+	return Fence{Node: p.Node, NodeUID: types.UID(p.NodeUID), Number: p.FenceNumber}, true
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Settings are OpenTelemetry's own variables, as far as nodefence heeds them. Besides these the SDK
-// reads OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
+// reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 type Settings struct {
 	// Endpoint is the collector's URL, to which /v1/traces is added; TracesEndpoint is the whole
 	// URL, and wins. Without either there are no traces.
@@ -28,6 +28,9 @@ type Settings struct {
 	// Protocol can only be http/protobuf.
 	Protocol       string `envconfig:"OTEL_EXPORTER_OTLP_PROTOCOL"`
 	TracesProtocol string `envconfig:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"`
+	// Sampler says which traces are kept, and SamplerArg which part of them; all if empty.
+	Sampler    string `envconfig:"OTEL_TRACES_SAMPLER"`
+	SamplerArg string `envconfig:"OTEL_TRACES_SAMPLER_ARG"`
 	// Disabled switches traces off whatever else is set. Only true does, in capitals or not.
 	Disabled string `envconfig:"OTEL_SDK_DISABLED"`
 }

@@ -39,6 +39,11 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		"no file":            {env: map[string]string{all + "ENDPOINT": "https://c", traces + "CERTIFICATE": none + "x"}, want: "read OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: open " + none + "x: no such file or directory: name a file of certificates in PEM that this process can read"},
 		"no attributes":      {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_RESOURCE_ATTRIBUTES": "secret"}, want: "read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded"},
 		"no UTF-8":           {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_RESOURCE_ATTRIBUTES": "a=%ff"}, want: "read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: want texts in UTF-8"},
+		"a sampler":          {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": " 0.1"}},
+		"no sampler":         {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_TRACES_SAMPLER": "jaeger_remote"}, want: `read OTEL_TRACES_SAMPLER: "jaeger_remote" is not known to nodefence: set always_on, always_off, traceidratio, or parentbased_ before one of these`},
+		"only half a name":   {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_TRACES_SAMPLER": "parentbased_"}, want: `read OTEL_TRACES_SAMPLER: "parentbased_" is not known to nodefence: set always_on, always_off, traceidratio, or parentbased_ before one of these`},
+		"a percentage":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "10"}, want: `read OTEL_TRACES_SAMPLER_ARG: "10" is no part of all traces: set a number from 0 to 1, such as 0.1`},
+		"not a number":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"}, want: `read OTEL_TRACES_SAMPLER_ARG: "NaN" is no part of all traces: set a number from 0 to 1, such as 0.1`},
 		"True is true":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "True"}, off: true},
 		"yes is false":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "yes"}},
 	} {

@@ -49,6 +49,10 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 	if err != nil {
 		return nil, err
 	}
+	keeps, err := s.sampler()
+	if err != nil {
+		return nil, err
+	}
 	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", program)), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, errors.New("read OTEL_RESOURCE_ATTRIBUTES: want name=value by commas, each value percent-encoded")
@@ -62,7 +66,7 @@ func begin(ctx context.Context, s Settings, program string, source events.Source
 	if err := reg.Register(q.counted); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}), sdk.WithRawSpanLimits(limits()))
+	p := sdk.NewTracerProvider(sdk.WithResource(r), sdk.WithSampler(keeps), sdk.WithSpanProcessor(q), sdk.WithIDGenerator(ids{}), sdk.WithRawSpanLimits(limits()))
 	g := &guard{log: log, dropped: q.counted.WithLabelValues("dropped")}
 	return &Tracer{provider: p, tracer: p.Tracer("github.com/nodefence/nodefence"), cluster: string(source), guard: g}, nil
 }
@@ -92,10 +96,11 @@ func (t *Tracer) Close() {
 	_ = t.provider.Shutdown(ctx)
 }
 
-// senderOf is the span that sent an event, if the event names one.
+// senderOf is the span that sent an event, if the event names one, without its tracestate and without its
+// flags: the sampler alone says which traces are kept (sampler.go).
 func senderOf(e event.Event) trace.SpanContext {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), extensions{&e})
-	return trace.SpanContextFromContext(ctx)
+	return trace.SpanContextFromContext(ctx).WithTraceFlags(trace.FlagsSampled)
 }
 
 // sentBy notes in an event which span has sent it.
@@ -106,13 +111,13 @@ func sentBy(e *event.Event, s trace.SpanContext) {
 // extensions are an event's, in the form in which OpenTelemetry reads and writes headers.
 type extensions struct{ *event.Event }
 
-// Get implements propagation.TextMapCarrier. A text too long for a span is not read: a tracestate may
-// have many KiB.
+// Get implements propagation.TextMapCarrier. A tracestate is not read: it is for the systems of whoever
+// wrote it, and may have many KiB.
 func (x extensions) Get(key string) string {
-	value, _ := x.Extensions()[key].(string)
-	if len(value) > textBytes {
+	if key != events.TraceParent {
 		return ""
 	}
+	value, _ := x.Extensions()[key].(string)
 	return value
 }
 

@@ -3,7 +3,6 @@ package tracing
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -44,8 +43,11 @@ func newRig(t *testing.T, collector http.Handler) *rig {
 	}
 	s := httptest.NewServer(collector)
 	t.Cleanup(s.Close)
+	var read struct{ Traces Settings }
+	must(t, run.Environment(&read))
+	read.Traces.Endpoint, read.Traces.Headers = s.URL, "x-key=a%20b"
 	var fault string
-	r.Tracer, fault = New(t.Context(), Settings{Endpoint: s.URL, Headers: "x-key=a%20b"}, "nodefence-test", source, slog.New(slog.NewTextHandler(r.log, nil)), r.reg)
+	r.Tracer, fault = New(t.Context(), read.Traces, "nodefence-test", source, slog.New(slog.NewTextHandler(r.log, nil)), r.reg)
 	if fault != "" {
 		t.Fatal(fault)
 	}
@@ -182,35 +184,6 @@ func counter(t *testing.T, r *rig, result string) (n float64) {
 		}
 	}
 	return n
-}
-
-// TestASendersOwnTraceIsLinked: a fence that a stranger's event opens has its own trace, which names
-// the stranger's. An event that opens none stays in that one.
-func TestASendersOwnTraceIsLinked(t *testing.T) {
-	const foreign = "4bf92f3577b34da6a3ce929d0e0e4736"
-	e := unhealthy()
-	e.SetExtension(events.TraceParent, "00-"+foreign+"-00f067aa0ba902b7-01")
-	r := newRig(t, nil)
-	_ = r.call(r.deciding("gate", api.NodeFenceStatus{}, at(api.Pending)), e)
-	refuses := r.Handler("gate", func(context.Context, event.Event) (*event.Event, error) { return nil, errors.New("no") })
-	if _, err := refuses(t.Context(), e); err == nil {
-		t.Error("no error")
-	}
-	tick := r.Handler("resync", func(context.Context, event.Event) (*event.Event, error) { return nil, nil })
-	if _, err := tick(t.Context(), unhealthy()); err != nil {
-		t.Error(err)
-	}
-	r.Flush(t.Context())
-	all := r.received.All()
-	if len(all) != 2 {
-		t.Fatalf("%+v", all)
-	}
-	if d := cmp.Diff([]string{foreign}, all[0].Links); d != "" || all[0].Trace == foreign || all[0].Parent == "" {
-		t.Error(d, all[0])
-	}
-	if s := all[1]; s.Trace != foreign || s.Parent != "00f067aa0ba902b7" || s.Err != "no" || s.Name != "gate node.unhealthy" {
-		t.Errorf("%+v", s)
-	}
 }
 
 // TestOffChangesNothing, and so does a sampler that takes no trace but for the flag that says so.
