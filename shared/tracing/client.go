@@ -21,13 +21,16 @@ type client struct {
 	http    *http.Client
 }
 
+const protobuf = "application/x-protobuf"
+
 // Start implements otlptrace.Client.
 func (c *client) Start(context.Context) error { return nil }
 
 // Stop implements otlptrace.Client.
 func (c *client) Stop(context.Context) error { c.http.CloseIdleConnections(); return nil }
 
-// UploadTraces implements otlptrace.Client. It does not try again: what is lost is counted.
+// UploadTraces implements otlptrace.Client. It does not try again: what is lost is counted. Its error is a
+// partly if the collector took the request.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	// TracesData is by its definition the same on the wire as the request of OTLP's service.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
@@ -39,7 +42,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 		return err
 	}
 	req.Header = c.headers.Clone()
-	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Type", protobuf)
 	resp, err := c.http.Do(req)
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err // without the URL, which may hold a token
@@ -48,9 +51,12 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 		return fmt.Errorf("post spans: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection is used again
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // to its end, so that the connection is used again
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("post spans: the collector answered %s", resp.Status)
 	}
-	return nil
+	if err != nil || resp.Header.Get("Content-Type") != protobuf {
+		return nil // it took them, and says no more that can be read
+	}
+	return partial(answer)
 }

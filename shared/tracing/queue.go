@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,9 @@ type queue struct {
 // newQueue is empty, and sends to the collector that c reaches.
 func newQueue(c *client, log *slog.Logger) *queue {
 	q := &queue{counted: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodefence_spans_total", Help: "Spans by what became of them: sent to the collector, or dropped. None while traces are off.",
+		Name: "nodefence_spans_total", Help: "Spans by what became of them: sent to the collector, refused by it, or dropped. None while traces are off.",
 	}, []string{"result"})}
-	for _, result := range []string{"sent", "dropped"} {
+	for _, result := range []string{"sent", "refused", "dropped"} {
 		q.counted.WithLabelValues(result)
 	}
 	e := &exporter{Exporter: otlptrace.NewUnstarted(c), queue: q, log: log}
@@ -55,26 +56,29 @@ type exporter struct {
 	queue *queue
 	log   *slog.Logger
 	mu    sync.Mutex
-	fails bool
+	// said is what was logged of the batch before; empty if the collector took it.
+	said string
 }
 
 // ExportSpans implements the SDK's SpanExporter. It returns no error: what fails is counted and
 // logged here.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.Exporter.ExportSpans(ctx, spans)
-	result := "sent"
-	if err != nil {
-		result = "dropped"
+	lost, result, says, part := 0, "dropped", "", (*partly)(nil)
+	if errors.As(err, &part) {
+		lost, result, says = min(part.refused, len(spans)), "refused", "the collector does not take all spans as they are; no fence waits for it"
+	} else if err != nil {
+		lost, says = len(spans), "spans are lost until the collector takes them; no fence waits for it"
 	}
-	e.queue.gone(result, len(spans))
+	e.queue.gone("sent", len(spans)-lost)
+	e.queue.gone(result, lost)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case err != nil && !e.fails:
-		e.log.Warn("spans are lost until the collector takes them; no fence waits for it", "error", err.Error())
-	case err == nil && e.fails:
+	if says != "" && says != e.said {
+		e.log.Warn(says, "error", err.Error())
+	} else if says == "" && e.said != "" {
 		e.log.Info("the collector takes spans again")
 	}
-	e.fails = err != nil
+	e.said = says
 	return nil
 }
