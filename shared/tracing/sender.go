@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"sync"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"go.opentelemetry.io/otel/attribute"
@@ -14,12 +15,13 @@ import (
 
 // Sender makes a span of each event about a fence that next sends, and has the event name it.
 // fence, if set, says which fence of a node is open, or would be opened next. Without it, only events
-// that name their fence get a span.
+// that name their fence get a span. Of the events at which a fence may open, only the first that is taken
+// gets one: for a node that no policy selects they come for ever, and all before the same fence.
 func (t *Tracer) Sender(program string, next run.Sender, fence func(node string) (f Fence, open bool)) run.Sender {
 	if t == nil || next == nil {
 		return next
 	}
-	return &sender{Tracer: t, program: program, next: next, fence: fence}
+	return &sender{Tracer: t, program: program, next: next, fence: fence, asked: map[string]Fence{}}
 }
 
 type sender struct {
@@ -27,13 +29,19 @@ type sender struct {
 	program string
 	next    run.Sender
 	fence   func(node string) (Fence, bool)
+
+	mu sync.Mutex
+	// asked has by node the fence for which an event has been sent before it is open.
+	asked map[string]Fence
 }
 
 // Send implements run.Sender.
 func (s *sender) Send(ctx context.Context, e event.Event) error {
 	var span trace.Span
+	var f Fence
 	s.guard.do(func() {
-		if f, is := s.about(e); is {
+		var is bool
+		if f, is = s.about(e); is {
 			named := e.Clone() // the caller may send it again
 			span = s.begin(f, named)
 			e = named
@@ -44,6 +52,8 @@ func (s *sender) Send(ctx context.Context, e event.Event) error {
 		s.guard.do(func() {
 			if err != nil {
 				failed(span, err)
+			} else if opens[e.Type()] {
+				s.ask(f)
 			}
 			span.End()
 		})
@@ -61,6 +71,9 @@ func (s *sender) begin(f Fence, e event.Event) trace.Span {
 	return span
 }
 
+// mostAsked is for more nodes than one cluster has.
+const mostAsked = 10_000
+
 // opens are the types at which a fence may open.
 var opens = map[string]bool{events.NodeUnhealthy: true, events.NodeSuspect: true, events.NodeProblem: true}
 
@@ -77,7 +90,23 @@ func (s *sender) about(e event.Event) (f Fence, is bool) {
 	if !open {
 		f.NodeUID = types.UID(p.NodeUID)
 	}
-	return f, open || opens[e.Type()]
+	return f, open || opens[e.Type()] && !s.hasAsked(f)
+}
+
+func (s *sender) hasAsked(f Fence) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[f.Node] == f
+}
+
+// ask notes that an event has been sent. Nodes come and go, so all is forgotten from time to time.
+func (s *sender) ask(f Fence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) >= mostAsked {
+		clear(s.asked)
+	}
+	s.asked[f.Node] = f
 }
 
 // namedBy is the fence that the payload of a phase's event names.
