@@ -15,6 +15,6 @@ func tellClocksApart(c *kube.Clock, log *slog.Logger, reg prometheus.Registerer)
 		log.Warn("the clocks of two API servers differ, or one was set; reservations are kept longer by the difference", "apart", apart.String())
 	})
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "nodefence_apiserver_clocks_apart_seconds", Help: "The largest difference seen between the clocks of API servers, or of one before and after it was set.",
-	}, func() float64 { return c.Apart().Seconds() }))
+		Name: "nodefence_apiserver_clocks_apart_seconds", Help: "The largest difference seen in the last hour or two between the clocks of API servers, or of one before and after it was set.",
+	}, func() float64 { return c.ApartLately().Seconds() }))
 }

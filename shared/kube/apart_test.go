@@ -57,3 +57,46 @@ func TestTwoAPIServers(t *testing.T) {
 		})
 	}
 }
+
+// TestADifferenceOfClocksIsOver some time after it was seen last, for people; reservations allow for it as
+// long as the process lives.
+func TestADifferenceOfClocksIsOver(t *testing.T) {
+	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	clock, boot := NewClock(), 90*time.Minute
+	clock.elapsed = func() time.Duration { return boot }
+	ahead := time.Duration(0)
+	answer := func() { clock.learn(start.Add(boot+ahead), boot, boot) }
+	lately := func(want time.Duration) {
+		t.Helper()
+		if got := clock.ApartLately(); (got - want).Abs() > time.Second {
+			t.Errorf("at %s the clocks lie %s apart, want %s", boot, got, want)
+		}
+	}
+	answer()
+	lately(0)
+	ahead = 20 * time.Second
+	answer()
+	lately(19 * time.Second)
+	ahead = 10 * time.Second
+	boot = 110 * time.Minute
+	answer()
+	lately(19 * time.Second)
+	boot = 130 * time.Minute
+	lately(19 * time.Second) // in the hour before
+	ahead = 0
+	answer()
+	boot = 185 * time.Minute
+	lately(9 * time.Second)
+	boot = 245 * time.Minute
+	lately(0)
+	boot = 1000 * time.Minute
+	answer() // after so long it allows for the clocks' own drift
+	ahead = 10 * time.Second
+	answer()
+	lately(9 * time.Second)
+	boot = 2000 * time.Minute
+	lately(0)
+	if apart := clock.Apart(); apart < 18*time.Second {
+		t.Errorf("reservations allow for %s", apart)
+	}
+}

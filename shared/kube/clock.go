@@ -23,6 +23,11 @@ type Clock struct {
 	// one.
 	apart time.Duration
 	told  func(apart time.Duration)
+	// lately has the largest difference of an hour of the boot clock, and before that of the hour before it.
+	lately struct {
+		hour          time.Duration
+		apart, before time.Duration
+	}
 }
 
 // drift is how fast two clocks may run apart: the bounds widen by it with time.
@@ -103,7 +108,10 @@ func (c *Clock) narrow(date, low, hi time.Time, sent, got time.Duration) (tell f
 		if low.After(hi) {
 			// The server's clock was set, or another server answered: believe
 			// the newest answer alone, and remember by how much they differ.
-			if by := low.Sub(hi); by > c.apart {
+			by := low.Sub(hi)
+			c.turn(got)
+			c.lately.apart = max(c.lately.apart, by)
+			if by > c.apart {
 				c.apart = by
 				if told := c.told; told != nil {
 					tell = func() { told(by) }
@@ -127,6 +135,30 @@ func (c *Clock) Apart() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return min(c.apart, mostApart)
+}
+
+// ApartLately is the largest difference seen in this hour of the boot clock and in the one before, for
+// people: it goes back to 0 one to two hours after the last difference. Connections to an API server last
+// long, so two that differ are not seen to differ at every answer.
+func (c *Clock) ApartLately() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn(c.elapsed())
+	return max(c.lately.apart, c.lately.before)
+}
+
+// turn begins another hour of lately, if it is one. The caller holds the lock.
+func (c *Clock) turn(elapsed time.Duration) {
+	l := &c.lately
+	hour := elapsed.Truncate(time.Hour)
+	if hour == l.hour {
+		return
+	}
+	l.before = 0
+	if hour == l.hour+time.Hour {
+		l.before = l.apart
+	}
+	l.hour, l.apart = hour, 0
 }
 
 // OnApart calls told for each difference that is larger than all before.
