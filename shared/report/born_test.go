@@ -10,9 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -62,6 +65,55 @@ func TestWhatAnAlertIsAboutBeginsAtZero(t *testing.T) {
 	for name, was := range born {
 		if n, sum := series(t, reg, name); n != was || sum == 0 {
 			t.Errorf("%s has %d series after the events, and %d before", name, n, was)
+		}
+	}
+}
+
+// TestALongStayIsMeasured: an approval may be waited for a week, and a drain takes a day. Each phase begins
+// at 0, so that the first stay that a process sees counts too.
+func TestALongStayIsMeasured(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	p := New(slog.New(slog.DiscardHandler), &heard{}, reg, "gate")
+	stays := func() map[string]*dto.Histogram {
+		all := map[string]*dto.Histogram{}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "nodefence_phase_seconds" {
+					all[m.GetLabel()[0].GetValue()] = m.GetHistogram()
+				}
+			}
+		}
+		return all
+	}
+	begun := len(stays())
+	at := func(d time.Duration) *api.Time {
+		t := metav1.NewMicroTime(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC).Add(d))
+		return &t
+	}
+	within := map[api.Phase][2]time.Duration{api.Draining: {20 * time.Hour, 24 * time.Hour}, api.Pending: {150 * time.Hour, 168 * time.Hour}, api.Fencing: {20 * time.Second, 30 * time.Second}}
+	for phase, c := range within {
+		f := &api.NodeFence{}
+		f.Status.Phase, f.Status.PhaseSince = api.Failed, at(c[0])
+		p.Decided(context.Background(), Decision{Cause: event.New(), Before: api.NodeFenceStatus{Phase: phase, PhaseSince: at(0)}, Fence: f})
+	}
+	all := stays()
+	if begun != len(all) || begun < len(within) {
+		t.Errorf("%d phases begin at 0, and %d are counted", begun, len(all))
+	}
+	for phase, c := range within {
+		last := time.Duration(0)
+		for _, b := range all[string(phase)].GetBucket() {
+			if b.GetCumulativeCount() > 0 {
+				last = time.Duration(b.GetUpperBound()) * time.Second
+				break
+			}
+		}
+		if last != c[1] {
+			t.Errorf("a stay of %s in %s counts as one of %s at most, want %s", c[0], phase, last, c[1])
 		}
 	}
 }

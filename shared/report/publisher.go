@@ -49,7 +49,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding 
 		}, []string{"function", "action", "outcome"}),
 		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
-			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+			Buckets: phaseBuckets,
 		}, []string{"phase"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
