@@ -1,7 +1,6 @@
 package observability
 
 import (
-	"encoding/json"
 	"maps"
 	"os/exec"
 	"regexp"
@@ -123,19 +122,7 @@ func queries(t *testing.T) (all []string) {
 	for _, r := range rules(t) {
 		all = append(all, r.Expr)
 	}
-	var d struct {
-		Panels []struct {
-			Title   string `json:"title"`
-			Targets []struct {
-				Expr string `json:"expr"`
-			} `json:"targets"`
-		} `json:"panels"`
-	}
-	must(t, json.Unmarshal([]byte(read(t, "dashboard.json")), &d))
-	for _, p := range d.Panels {
-		if len(p.Targets) == 0 {
-			t.Errorf("panel %s has no query", p.Title)
-		}
+	for _, p := range panels(t) {
 		for _, q := range p.Targets {
 			all = append(all, q.Expr)
 		}
@@ -143,12 +130,12 @@ func queries(t *testing.T) (all []string) {
 	return all
 }
 
-// TestRules has promtool read the rules, and try each.
+// TestRules has promtool read the rules, and try each; and the queries of the dashboard.
 func TestRules(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is missing: apt-get install prometheus")
 	}
-	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}, {"test", "rules", "dashboard_test.yaml"}} {
 		if out, err := exec.Command("promtool", args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
