@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
+	"github.com/nodefence/nodefence/shared/run/emf"
 	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/kdump"
@@ -122,6 +123,21 @@ func TestNamesFollowPrometheus(t *testing.T) {
 	for _, m := range metrics(t) {
 		if !strings.HasPrefix(m.name, "nodefence_") || m.help == "" || strings.HasSuffix(m.name, "_total") != (m.kind == "counter") {
 			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// TestSumsForCloudWatch are of metrics and labels that there are, and their values are of closed lists.
+func TestSumsForCloudWatch(t *testing.T) {
+	labels := map[string]string{}
+	for _, m := range metrics(t) {
+		labels[m.name] = m.labels
+	}
+	for name, of := range emf.Sums {
+		for _, label := range of {
+			if !slices.Contains(strings.Split(labels[name], ", "), label) {
+				t.Errorf("%s has labels %q, and not %s", name, labels[name], label)
+			}
 		}
 	}
 }

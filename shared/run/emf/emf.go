@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // Namespace is that of the metrics in CloudWatch.
@@ -23,8 +26,9 @@ type Writer struct {
 	now     func() time.Time
 
 	mu sync.Mutex
-	// last has the values that were written, by series.
+	// last has the values that were written, by series; seen are the series of the write under way.
 	last map[string]float64
+	seen map[string]bool
 }
 
 // New writes to out what is registered with from. Each metric has the cluster as a dimension besides
@@ -42,10 +46,11 @@ func (w *Writer) Write() error {
 	if err != nil {
 		return fmt.Errorf("gather metrics: %w", err)
 	}
+	w.seen = map[string]bool{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, v := range w.changed(f, m) {
-				line, err := json.Marshal(w.line(m, v))
+				line, err := json.Marshal(w.line(f, m, v))
 				if err != nil {
 					return fmt.Errorf("encode %s: %w", v.name, err)
 				}
@@ -55,6 +60,8 @@ func (w *Writer) Write() error {
 			}
 		}
 	}
+	// A series that is gone, such as that of a node, begins at 0 if it comes back.
+	maps.DeleteFunc(w.last, func(key string, _ float64) bool { return !w.seen[key] })
 	return nil
 }
 
@@ -93,29 +100,47 @@ func (w *Writer) note(name string, m *dto.Metric, is float64) (by float64) {
 		key += fmt.Sprintf(",%s=%q", l.GetName(), l.GetValue())
 	}
 	by = is - w.last[key]
-	w.last[key] = is
+	w.last[key], w.seen[key] = is, true
 	return by
 }
 
 // longestDimension is what CloudWatch takes of a dimension's value.
 const longestDimension = 1024
 
-// line is a value with its labels, in the format that CloudWatch reads. A dimension must have a
-// value, so a label without one is left out.
-func (w *Writer) line(m *dto.Metric, v value) map[string]any {
+// Sums are the labels of a metric by which an alarm asks for it, besides all of them. An alarm of CloudWatch
+// names every dimension of a metric, and cannot add up metrics whose names it does not know: without these, "an
+// action fails" would be an alarm for each function and action. Each set is one that AWS bills, for each
+// combination of its values; so none has a node, a message or a policy.
+var Sums = map[string][]string{
+	"nodefence_actions_total":       {"outcome"},
+	"nodefence_transitions_total":   {"to"},
+	"nodefence_node_problems_total": {"reason"},
+}
+
+// line is a value with its labels, in the format that CloudWatch reads. Its sets of dimensions are the cluster
+// alone, the cluster with the label of Sums, and the cluster with all labels. A dimension must have a value,
+// so a label without one is left out.
+func (w *Writer) line(f *dto.MetricFamily, m *dto.Metric, v value) map[string]any {
 	line := map[string]any{"cluster": w.cluster, v.name: v.v}
-	dimensions := []string{"cluster"}
+	sets := [][]string{{"cluster"}}
+	all := []string{"cluster"}
 	for _, l := range m.GetLabel() {
 		if text := l.GetValue(); text != "" {
-			line[l.GetName()] = text[:min(len(text), longestDimension)]
-			dimensions = append(dimensions, l.GetName())
+			line[l.GetName()] = clip.To(longestDimension, text)
+			all = append(all, l.GetName())
+			if slices.Contains(Sums[f.GetName()], l.GetName()) {
+				sets = append(sets, []string{"cluster", l.GetName()})
+			}
 		}
 	}
-	slices.Sort(dimensions)
+	slices.Sort(all)
+	if !slices.ContainsFunc(sets, func(s []string) bool { return slices.Equal(s, all) }) {
+		sets = append(sets, all)
+	}
 	line["_aws"] = map[string]any{
 		"Timestamp": w.now().UnixMilli(),
 		"CloudWatchMetrics": []any{map[string]any{
-			"Namespace": Namespace, "Dimensions": [][]string{dimensions}, "Metrics": []any{map[string]string{"Name": v.name, "Unit": v.unit}},
+			"Namespace": Namespace, "Dimensions": sets, "Metrics": []any{map[string]string{"Name": v.name, "Unit": v.unit}},
 		}},
 	}
 	return line

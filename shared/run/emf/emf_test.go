@@ -18,9 +18,10 @@ import (
 func TestWhatHasChangedIsWritten(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	counter := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "c_total"}, []string{"function", "reason"})
+	actions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "nodefence_actions_total"}, []string{"function", "outcome"})
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "g"})
 	times := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "t_seconds"}, []string{"phase"})
-	reg.MustRegister(counter, gauge, times)
+	reg.MustRegister(counter, gauge, times, actions)
 	var out bytes.Buffer
 	w := emf.New(reg, &out, "prod")
 	wrote := func(want ...string) {
@@ -43,14 +44,21 @@ func TestWhatHasChangedIsWritten(t *testing.T) {
 	gauge.Set(1.5)
 	times.WithLabelValues("Fencing").Observe(3)
 	times.WithLabelValues("Fencing").Observe(4)
-	wrote("c_total=1 Count [cluster=prod function=gate]", "c_total=2 Count [cluster=prod function=gate reason=Admitted]", "g=1.5 None [cluster=prod]",
-		"t_seconds_count=2 Count [cluster=prod phase=Fencing]", "t_seconds_sum=7 Seconds [cluster=prod phase=Fencing]")
+	wrote("c_total=1 Count [cluster=prod] [cluster=prod function=gate]", "c_total=2 Count [cluster=prod] [cluster=prod function=gate reason=Admitted]",
+		"g=1.5 None [cluster=prod]",
+		"t_seconds_count=2 Count [cluster=prod] [cluster=prod phase=Fencing]", "t_seconds_sum=7 Seconds [cluster=prod] [cluster=prod phase=Fencing]")
 	wrote()
 	counter.WithLabelValues("gate", "Admitted").Inc()
 	gauge.Set(0)
-	wrote("c_total=1 Count [cluster=prod function=gate reason=Admitted]", "g=0 None [cluster=prod]")
+	wrote("c_total=1 Count [cluster=prod] [cluster=prod function=gate reason=Admitted]", "g=0 None [cluster=prod]")
 	counter.WithLabelValues(strings.Repeat("x", 2000), "y").Inc()
-	wrote("c_total=1 Count [cluster=prod function=" + strings.Repeat("x", 1024) + " reason=y]")
+	wrote("c_total=1 Count [cluster=prod] [cluster=prod function=" + strings.Repeat("x", 1021) + "… reason=y]")
+	actions.WithLabelValues("power", "error").Add(3)
+	wrote("nodefence_actions_total=3 Count [cluster=prod] [cluster=prod outcome=error] [cluster=prod function=power outcome=error]")
+	actions.DeleteLabelValues("power", "error")
+	wrote()
+	actions.WithLabelValues("power", "error").Inc()
+	wrote("nodefence_actions_total=1 Count [cluster=prod] [cluster=prod outcome=error] [cluster=prod function=power outcome=error]")
 }
 
 // read is a line in words, once it has passed what AWS documents of the format: the root has _aws
@@ -78,16 +86,23 @@ func read(t *testing.T, line string) string {
 		t.Fatal(line)
 	}
 	of := meta.AWS.CloudWatchMetrics[0]
-	if of.Namespace != "nodefence" || len(of.Dimensions) != 1 || len(of.Dimensions[0]) > 30 || len(of.Metrics) != 1 {
+	if of.Namespace != "nodefence" || len(of.Dimensions) == 0 || len(of.Dimensions) > 3 || len(of.Metrics) != 1 {
 		t.Fatal(line)
 	}
-	var dims []string
-	for _, name := range of.Dimensions[0] {
-		text, is := root[name].(string)
-		if !is || text == "" || len(text) > 1024 {
-			t.Errorf("dimension %s in %s", name, line)
+	sets := ""
+	for _, set := range of.Dimensions {
+		if len(set) > 30 {
+			t.Fatal(line)
 		}
-		dims = append(dims, name+"="+text)
+		var dims []string
+		for _, name := range set {
+			text, is := root[name].(string)
+			if !is || text == "" || len(text) > 1024 {
+				t.Errorf("dimension %s in %s", name, line)
+			}
+			dims = append(dims, name+"="+text)
+		}
+		sets += " [" + strings.Join(dims, " ") + "]"
 	}
 	m := of.Metrics[0]
 	v, is := root[m.Name].(float64)
@@ -95,5 +110,5 @@ func read(t *testing.T, line string) string {
 		t.Errorf("metric %s in %s", m.Name, line)
 	}
 	b, _ := json.Marshal(v)
-	return m.Name + "=" + string(b) + " " + m.Unit + " [" + strings.Join(dims, " ") + "]"
+	return m.Name + "=" + string(b) + " " + m.Unit + sets
 }
