@@ -25,7 +25,7 @@ type Gap struct {
 	Why string
 	// Unread: nothing of it was read yet.
 	Unread bool
-	// Since is when that began.
+	// Since is when that began, by this machine's clock.
 	Since time.Time
 }
 

@@ -20,7 +20,9 @@ func (m *Mirror) told(f *followed, lw *cache.ListWatch) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			l, err := lw.ListWithContext(ctx, o)
-			m.went(ctx, f, err)
+			if err != nil {
+				m.went(ctx, f, err)
+			} // what is listed and not watched is not seen as it is: the watch tells
 			return l, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -37,16 +39,17 @@ func (m *Mirror) went(ctx context.Context, f *followed, err error) {
 	switch {
 	case ctx.Err() != nil:
 		return
-	case apierrors.IsResourceExpired(err) || apierrors.IsInvalid(err):
-		// The informer lists anew, or asks without what this server does not know.
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err):
+		return // the informer lists anew, or asks without what this server does not know
 	case err != nil:
 		why = cluster.Explain(err).Error()
 	}
 	f.mu.Lock()
 	same := why == f.why
-	if !same {
-		f.why, f.since = why, time.Now()
+	if f.why == "" && f.informer.HasSynced() {
+		f.since = time.Now()
 	}
+	f.why = why
 	f.mu.Unlock()
 	if !same {
 		m.changed()
