@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -103,5 +104,34 @@ func TestAnAnswerStandsOnce(t *testing.T) {
 	st, _ = fence.Decide(f, s, now.Add(time.Second))
 	if len(st.Answers) != 1 || !st.Answered(api.AskedRetry, f.Spec.Requests.Retry.At) {
 		t.Errorf("%+v", st.Answers)
+	}
+}
+
+// TestAFractionOfASecond: a request's at may have one, and its answer is stored without. The request is
+// answered once all the same: a retry that was carried out would otherwise be carried out again whenever
+// its fence is given up.
+func TestAFractionOfASecond(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+		f.Status.Phase = api.Releasing
+		f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start.Add(400 * time.Millisecond))}
+	})
+	f.Status, _ = fence.Decide(f, s, now)
+	stored, err := json.Marshal(f.Status.Answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []api.RequestAnswer
+	if err := json.Unmarshal(stored, &read); err != nil {
+		t.Fatal(err)
+	}
+	f.Status.Answers = read
+	st, _ := fence.Decide(f, s, now.Add(time.Minute))
+	if d := cmp.Diff(read, st.Answers); d != "" || !f.Status.Answered(api.AskedRetry, f.Spec.Requests.Retry.At) {
+		t.Errorf("the request is not answered by %s; answered again: %s", stored, d)
+	}
+	later := metav1.NewTime(fencetest.Start.Add(time.Second))
+	if f.Status.Answered(api.AskedRetry, later) {
+		t.Error("the request of the next second counts as answered")
 	}
 }

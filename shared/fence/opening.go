@@ -102,7 +102,7 @@ func (d *decision) answer(name api.RequestName, r *api.Request, result api.Answe
 	switch was := d.Record.Answer(name); {
 	case was == nil:
 		d.Record.Answers = append(d.Record.Answers, is)
-	case !was.At.Equal(&r.At) || was.FenceNumber != r.FenceNumber || was.Result != result || was.Message != msg:
+	case !was.IsTo(r.At) || was.FenceNumber != r.FenceNumber || was.Result != result || was.Message != msg:
 		*was = is
 	}
 }

@@ -127,7 +127,7 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 			return nil
 		}
 		if err == nil {
-			if r := f.Status.Answer(ch.Asks); r != nil && r.At.Equal(&ch.At) {
+			if r := f.Status.Answer(ch.Asks); r != nil && r.IsTo(ch.At) {
 				if taken = r; ch.Asks != api.AskedConfirmOff || r.Result != api.Accepted {
 					return a.tellAnswer(r)
 				}

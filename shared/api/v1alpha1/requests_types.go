@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -172,10 +174,16 @@ func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
 	return nil
 }
 
+// IsTo tells whether this answers the request with that at. A request's at may have a fraction of a second,
+// as a person writes it; that of an answer is stored in whole seconds, and two requests of one second are one.
+func (a *RequestAnswer) IsTo(at metav1.Time) bool {
+	return a.At.Truncate(time.Second).Equal(at.Truncate(time.Second))
+}
+
 // Answered tells whether this request has its final answer.
 func (st *NodeFenceStatus) Answered(name RequestName, at metav1.Time) bool {
 	a := st.Answer(name)
-	return a != nil && a.At.Equal(&at) && a.Result != Accepted && (a.FenceNumber == 0 || a.FenceNumber == st.FenceNumber)
+	return a != nil && a.IsTo(at) && a.Result != Accepted && (a.FenceNumber == 0 || a.FenceNumber == st.FenceNumber)
 }
 
 // LastEnd is when the last fence of this node ended, nil if none has. What was asked or
