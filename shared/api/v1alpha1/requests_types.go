@@ -42,7 +42,7 @@ type Request struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by,omitempty"`
-	// at tells one request from the next: a time, such as 2026-01-02T03:04:05Z.
+	// at tells one request from the next, by its second: a time, such as 2026-01-02T03:04:05Z.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -67,7 +67,7 @@ type AbortRequest struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by,omitempty"`
-	// at tells one request from the next: a time, such as 2026-01-02T03:04:05Z.
+	// at tells one request from the next, by its second: a time, such as 2026-01-02T03:04:05Z.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
