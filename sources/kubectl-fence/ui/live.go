@@ -24,11 +24,22 @@ type news struct {
 	// Main is the content; empty if only time has passed.
 	Main string `json:"main,omitempty"`
 	// AsOf is the time of it, for people.
-	AsOf string `json:"asOf"`
+	AsOf string `json:"asOf,omitempty"`
 }
 
-// live follows one page: the whole content is sent again whenever it has changed.
+// live follows one page: the whole content is sent again whenever it has changed. Of a page that is not seen
+// it sends the title, once: that stands in the browser's list of tabs, and a connection for each would leave
+// none for the page that is seen.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has("unseen") {
+		p, l, _, err := s.at(r.URL.Query().Get("page"), false)
+		if err != nil {
+			p, _ = nothing(l, err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(news{Title: p.Title(), Saying: l.Heard(p.Saying())}) // the browser is gone
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	changes, end := s.mirror.Changes()
 	defer end()
@@ -79,11 +90,11 @@ func wait(ctx context.Context, changes <-chan struct{}, shortest time.Duration) 
 // news renders the page, with a key that changes if the page does. Where there is none any more, that
 // is the news.
 func (s *Server) news(path string) (news, string, error) {
-	p, l, _, err := s.at(path)
+	p, l, _, err := s.at(path, true)
 	if err != nil {
 		p, _ = nothing(l, err)
 	}
 	main, err := page.Main(p)
-	n := news{Title: p.Title(), Saying: p.Saying(), Main: string(main), AsOf: "live, as of " + l.At(l.Now).Text}
+	n := news{Title: p.Title(), Saying: l.Heard(p.Saying()), Main: string(main), AsOf: "live, as of " + l.At(l.Now).Text}
 	return n, n.Title + page.Timeless(main), err
 }

@@ -20,14 +20,15 @@ var static embed.FS
 func (s *Server) look() *page.Look {
 	l := &page.Look{Seen: s.mirror.Seen(time.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
 	for _, g := range s.mirror.Gaps() {
-		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread})
+		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread, Since: g.Since})
 	}
 	return l
 }
 
-// at is the page at a path below base, with the entry of the navigation that it belongs to. An error
-// says that there is no such page.
-func (s *Server) at(path string) (page.Shown, *page.Look, string, error) {
+// at is the page at a path below base, with the entry of the navigation that it belongs to. Of a page that
+// is not seen only the title counts: it is without what is read for it alone. An error says that there is
+// no such page.
+func (s *Server) at(path string, seen bool) (page.Shown, *page.Look, string, error) {
 	l := s.look()
 	u, err := url.Parse(path)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Server) at(path string) (page.Shown, *page.Look, string, error) {
 		return page.NewHistory(l, q.Get("node")), l, "History", nil
 	case strings.HasPrefix(u.Path, "/node/"):
 		p, err := page.NewNode(l, strings.TrimPrefix(u.Path, "/node/"))
-		if err == nil {
+		if err == nil && seen {
 			s.pods(p)
 		}
 		return p, l, "", err
@@ -60,14 +61,14 @@ func (s *Server) pods(n *page.Node) {
 		n.Pods = append(n.Pods, page.NewPod(&all[i].Pod, all[i].Gone))
 	}
 	if gap != nil {
-		n.PodsGap = gap.Words()
+		n.PodsGap = &page.Gap{Kind: gap.Kind, Words: gap.Words(), Unread: gap.Unread, Since: gap.Since}
 	}
 }
 
 // show serves a page that follows what happens.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RequestURI()
-	p, l, here, err := s.at(path)
+	p, l, here, err := s.at(path, true)
 	if err != nil {
 		m, status := nothing(l, err)
 		s.write(w, status, m, &page.Frame{Look: l, Path: path})
@@ -93,7 +94,7 @@ func (s *Server) write(w http.ResponseWriter, status int, p page.Shown, f *page.
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	f.Title, f.Saying = p.Title(), p.Saying()
+	f.Title, f.Saying = p.Title(), f.Heard(p.Saying())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = page.Write(w, f) // the browser is gone

@@ -146,6 +146,21 @@ func TestAPageThatIsGone(t *testing.T) {
 	}
 }
 
+// TestAPageThatIsNotSeen: its title is told once, without its content, and no pods are read for it.
+func TestAPageThatIsNotSeen(t *testing.T) {
+	_, c, base := early(t)
+	for path, title := range map[string]string{"/": "nodes not known – nodefence", "/history": "History of fences – nodefence", "/node/none": "Not known yet – nodefence", "/elsewhere": "There is no such page – nodefence"} {
+		r, err := c.Get(base + "/live?unseen&page=" + url.QueryEscape(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n news
+		if err := json.Unmarshal([]byte(read(t, r)), &n); err != nil || n.Title != title || n.Main != "" || n.AsOf != "" || !strings.Contains(n.Saying, "still being read") {
+			t.Errorf("%s: %v: %+v", path, err, n)
+		}
+	}
+}
+
 // TestAPageIsFollowed: what comes first is the whole page, as it is rendered otherwise.
 func TestAPageIsFollowed(t *testing.T) {
 	_, c, base := early(t)

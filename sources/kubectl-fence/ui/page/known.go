@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -26,6 +27,8 @@ type Gap struct {
 	Kind, Words string
 	// Unread: nothing of it was read yet.
 	Unread bool
+	// Since is when that began; zero if that is not known.
+	Since time.Time
 }
 
 // NotKnown is an error that says what is not known, because something was not read.
@@ -55,6 +58,15 @@ func (l *Look) unread(kinds ...string) (out []string) {
 		}
 	}
 	return out
+}
+
+// Heard is what a page says to those who do not see it: what is not seen as it is comes first.
+func (l *Look) Heard(saying string) string {
+	var words []string
+	for _, g := range l.Gaps {
+		words = append(words, g.Words)
+	}
+	return strings.TrimSpace(strings.Join(append(words, saying), " "))
 }
 
 // why is the answer for one node. Without an open fence it follows from what there is not, and so from

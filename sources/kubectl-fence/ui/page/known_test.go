@@ -19,6 +19,30 @@ func unread(l *Look, kinds ...string) *Look {
 	return l
 }
 
+// TestAGapSaysSinceWhen it is there, and it is read out before what may be old.
+func TestAGapSaysSinceWhen(t *testing.T) {
+	l := cluster()
+	l.Gaps = []Gap{{Kind: "Nodes", Words: "Nodes are not shown as they are now: no.", Since: now.Add(-3 * time.Minute)}, {Kind: "FenceTargets", Words: "FenceTargets are still being read."}}
+	n, err := NewNode(l, "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.PodsGap = &Gap{Kind: "Pods", Words: "Pods are not shown as they are now: no.", Since: now.Add(-2 * time.Hour)}
+	html := whole(t, l, n)
+	for _, words := range []string{
+		`</strong> Nodes are not shown as they are now: no. Since <time datetime="` + now.Add(-3*time.Minute).Format(time.RFC3339) + `"`,
+		`data-gap>Pods are not shown as they are now: no. Since <time datetime="` + now.Add(-2*time.Hour).Format(time.RFC3339) + `"`,
+		`<span class="ago">3m ago</span>.`, `</strong> FenceTargets are still being read.</p>`,
+	} {
+		if !strings.Contains(html, words) {
+			t.Errorf("without %q: %s", words, html)
+		}
+	}
+	if got := l.Heard("9 nodes."); got != "Nodes are not shown as they are now: no. FenceTargets are still being read. 9 nodes." {
+		t.Errorf("heard: %q", got)
+	}
+}
+
 // TestWhatWasNotReadIsNotKnown: nothing that was not read looks calm, on any page.
 func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 	empty := func() *Look { return &Look{Seen: view.Seen{Now: now, Ledger: &api.FenceLedger{}}} }

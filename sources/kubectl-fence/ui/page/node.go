@@ -32,7 +32,7 @@ type Node struct {
 	// Pods are those on the node, and those that have gone since its page was opened. PodsGap says
 	// why they are not seen; empty if they are.
 	Pods    []Pod
-	PodsGap string
+	PodsGap *Gap
 	// Earlier are its fences before the latest, the latest first.
 	Earlier []view.Past
 }
@@ -152,7 +152,7 @@ func asked(f *api.NodeFence) []Asked {
 			return
 		}
 		x := Asked{Request: name, By: r.By, Reason: r.Reason, At: r.At.Time}
-		if a := f.Status.Answer(name); a != nil && a.At.Equal(&r.At) {
+		if a := f.Status.Answer(name); a != nil && a.IsTo(r.At) {
 			x.Result, x.Message = string(a.Result), a.Message
 		}
 		out = append(out, x)

@@ -5,9 +5,12 @@
 (() => {
   const live = document.getElementById("live");
   const said = document.getElementById("said");
+  const main = document.getElementById("main");
   const { live: address, path } = document.body.dataset;
   const calm = 5000; // milliseconds between two sentences that are read out
-  let source, saying = said.textContent, toSay;
+  const rarely = 15000; // and between two looks at a page that is not seen
+  let source, looks, title = document.title, saying = said.textContent, back = "", toSay;
+  let lacks = !!document.querySelector("[data-gap]");
 
   // match makes an element like another one, and keeps every part that is still there.
   function match(old, now) {
@@ -18,11 +21,18 @@
       if (old.getAttribute(name) !== value && name !== "open") old.setAttribute(name, value);
     }
     const parts = [...now.childNodes];
+    const stay = new Set(parts.map((p) => p.id).filter(Boolean));
+    for (const c of [...old.children]) if (c.id && !stay.has(c.id)) c.remove();
     parts.forEach((part, i) => {
       let here = old.childNodes[i];
-      if (part.id) {
-        const same = [...old.children].find((c) => c.id === part.id);
-        if (same && same !== here) here = old.insertBefore(same, here ?? null);
+      const same = part.id && [...old.children].find((c) => c.id === part.id);
+      if (same) {
+        // What is moved loses the focus, so what is before it and has no name goes.
+        while (here !== same && !here.id) {
+          here.remove();
+          here = old.childNodes[i];
+        }
+        if (here !== same) here = old.insertBefore(same, here);
       }
       if (!here) old.append(part);
       else if (here.nodeName !== part.nodeName || (here.id ?? "") !== (part.id ?? "")) {
@@ -34,40 +44,74 @@
     while (old.childNodes.length > parts.length) old.lastChild.remove();
   }
 
-  // say has a sentence read out, at a calm rate, the last one only.
-  function say(words) {
+  // put puts the page that has come in the place of the old one. A row that has moved up keeps the focus.
+  function put(now) {
+    const at = document.activeElement;
+    match(main, document.importNode(now, true));
+    if (at !== document.activeElement && at?.isConnected) at.focus({ preventScroll: true });
+  }
+
+  // say has a sentence read out, at a calm rate, the last one only, after a word on what is back.
+  function say(words, first = "") {
     saying = words;
+    if (first) back = first;
     toSay ??= setTimeout(() => {
       toSay = undefined;
-      if (said.textContent !== saying) said.textContent = saying;
+      const all = back + saying;
+      back = "";
+      if (said.textContent !== all) said.textContent = all;
     }, calm);
   }
 
   function take(event) {
     const news = JSON.parse(event.data);
+    let first = live.classList.contains("lost") ? "Live again. " : "";
     live.textContent = news.asOf ?? "";
     live.classList.remove("lost");
-    document.title = news.title;
-    if (news.saying !== saying) say(news.saying);
+    document.title = title = news.title;
     if (news.main) {
       const now = new DOMParser().parseFromString(news.main, "text/html").querySelector("main");
-      if (now) match(document.getElementById("main"), document.importNode(now, true));
+      if (now) put(now);
+      const lack = !!document.querySelector("[data-gap]");
+      if (lacks && !lack) first += "All is seen again. ";
+      lacks = lack;
     }
+    if (first || news.saying !== saying) say(news.saying, first);
   }
 
   function lost() {
-    live.textContent = source.readyState === EventSource.CLOSED
-      ? "ended: run kubectl fence ui again" : "connection lost, trying again";
+    const over = source?.readyState === EventSource.CLOSED;
+    live.textContent = over ? "ended: run kubectl fence ui again" : "connection lost, trying again";
     live.classList.add("lost");
+    document.title = "Not live: " + title;
+    say(over ? "The page has ended: run kubectl fence ui again." : "Connection lost: what you see may be old.");
   }
 
-  // follow holds a connection only while the page is seen: a browser has six for one server.
+  // follow holds a connection only while the page is seen: a browser has six for one server. The title of a
+  // page that is not seen is looked at now and then.
   function follow() {
     source?.close();
-    if (document.hidden) return;
+    source = undefined;
+    clearInterval(looks);
+    if (document.hidden) {
+      looks = setInterval(look, rarely);
+      look();
+      return;
+    }
     source = new EventSource(address + "?page=" + encodeURIComponent(path));
     source.onmessage = take;
     source.onerror = lost;
+  }
+
+  async function look() {
+    try {
+      const answer = await fetch(address + "?unseen&page=" + encodeURIComponent(path));
+      if (!answer.ok) throw new Error(answer.status);
+      const news = await answer.json();
+      if (document.hidden) document.title = title = news.title;
+    } catch {
+      if (document.hidden) lost();
+    }
   }
 
   // grow makes relative times grow between two messages.

@@ -1,0 +1,61 @@
+package browser
+
+import "github.com/chromedp/chromedp"
+
+// hides has the page believe that it is, or is not, behind another one.
+func (b *tab) hides(is bool) {
+	b.t.Helper()
+	state, hidden := "visible", "false"
+	if is {
+		state, hidden = "hidden", "true"
+	}
+	value[bool](b, `Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}); Object.defineProperty(document, "visibilityState", {configurable: true, get: () => "`+state+`"}); document.dispatchEvent(new Event("visibilitychange")); true`)
+}
+
+// keepsFocus: what is before the tile or the row that has the focus comes and goes, and the focus stays on
+// what it was on. The row is that of a node that is not well.
+func (w *world) keepsFocus(b *tab, unwell string) {
+	w.t.Helper()
+	b.click("Cluster")
+	const many = `[...document.querySelectorAll(".tiles")].map((l) => [...l.querySelectorAll(".tile.ready")].map((t) => t.id.slice("tile-".length))).find((l) => l.length > 1)`
+	b.sees(`!!` + many)
+	well := value[[]string](b, many)
+	focused, moves := well[0], well[len(well)-1]
+	focus := func(part string) {
+		w.t.Helper()
+		if !value[bool](b, `window.kept = document.querySelector("`+part+`"); kept.focus(); document.activeElement === kept`) {
+			w.t.Fatalf("%s takes no focus", part)
+		}
+	}
+	stays := func(on, when string) {
+		w.t.Helper()
+		if !value[bool](b, `document.activeElement === kept && kept.isConnected && kept.textContent.includes("`+on+`")`) {
+			w.t.Errorf("the focus is not on node %s when %s: it is on %q", on, when, value[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+		}
+	}
+	focus("#tile-" + focused + " a")
+	w.must(w.Lab.Node(moves, "partition"))
+	b.says("#row-"+moves, "WaitingForApproval")
+	b.sees(`document.getElementById("tile-` + moves + `").compareDocumentPosition(document.getElementById("tile-` + focused + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
+	stays(focused, "a tile moves before it")
+	b.sees(`document.getElementById("row-` + moves + `").compareDocumentPosition(document.getElementById("row-` + unwell + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
+	focus("#row-" + unwell + " a")
+	w.must(w.Lab.Node(moves, "heal"))
+	b.sees(`!document.getElementById("row-` + moves + `")`)
+	stays(unwell, "the row before it goes")
+}
+
+// actsWithoutScript: a form is a form, and what it did is said, without any script.
+func (w *world) actsWithoutScript(b *tab, node string) {
+	w.t.Helper()
+	b.click("Cluster")
+	b.click(node)
+	b.scripts(false)
+	b.do(chromedp.Navigate(value[string](b, `[...document.querySelectorAll("main a.verb")].find((a) => a.textContent.includes("Ask for a fence")).href`)))
+	b.says(".says", "once somebody has approved it")
+	b.do(chromedp.SendKeys("#reason", "its disk clicks"))
+	b.click("Ask for a fence of node " + node)
+	b.says(".note.done", "A FenceRequest for node "+node+" was created by bob")
+	b.says(".facts", "bob (its disk clicks)") // by a reload of the page's own
+	b.scripts(true)
+}
