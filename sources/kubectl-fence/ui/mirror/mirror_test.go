@@ -47,10 +47,9 @@ func TestWhatIsRefusedIsAGap(t *testing.T) {
 // though the reason changes meanwhile and lists are answered.
 func TestAWatchThatIsRefused(t *testing.T) {
 	t.Parallel()
-	var s *server
 	var flaps atomic.Int32
 	var refused atomic.Bool
-	s = follows(t, func(s *server) {
+	s := follows(t, func(s *server) {
 		s.names = []string{"a"}
 		s.asks = func(bool) {
 			if refused.Load() && s.gap() == nil {
@@ -98,8 +97,7 @@ func TestAWatchThatEndsAsWatchesDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var ended, told, asked atomic.Int32
-			var s *server
-			s = follows(t, func(s *server) {
+			s := follows(t, func(s *server) {
 				s.names = []string{"a"}
 				s.asks = func(bool) {
 					if ended.Load() > 0 {
