@@ -20,7 +20,7 @@ var given = []string{"NODEFENCE_FUNCTION", "NODE_NAME", "POD_NAME", "PORT", "LIS
 var ofLambda = []string{"NODEFENCE_BUS", "NODEFENCE_METRICS"}
 
 // openTelemetrys are read by OpenTelemetry's SDK, which shared/tracing gives them to.
-var openTelemetrys = []string{"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"}
+var openTelemetrys = []string{"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"}
 
 // Settings are the variables by which a user configures the programs of a repository in a cluster.
 func Settings(root string) (all []string, err error) {
