@@ -22,6 +22,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/deadletter"
+	"github.com/nodefence/nodefence/functions/power"
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -65,6 +66,8 @@ func TestADashboardShowsIncidents(t *testing.T) {
 	lost.SetSource("/test")
 	lost.SetType("io.nodefence.node.unhelthy.v1") // as a cluster's broker brings it
 	_, err := p.Handlers()[deadletter.Name](w.ctx, lost)
+	must(t, err)
+	_, err = p.Handlers()[power.Name](w.ctx, lost) // by a wrong Trigger
 	must(t, err)
 	w.ended("node-1", api.Recovered)
 	must(t, w.Ready(w.ctx, "node-1", corev1.ConditionTrue))
