@@ -158,11 +158,11 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 	if inv.opens != nil {
 		before = *inv.opens
 	}
-	same := equality.Semantic.DeepEqual(before, st)
+	same := equality.Semantic.DeepEqual(before, st) || stands(before, st, act, now)
 	if same && !inv.sure {
 		return inv.again()
 	}
-	if !same && !(act != fence.None && inv.sure && onlyLater(before, st, now)) {
+	if !same {
 		f.Status = st
 		saved, err := inv.Store.SaveFenceStatus(ctx, f)
 		if errors.Is(err, inv.Conflict) && inv.opens == nil {

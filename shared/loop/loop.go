@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -80,6 +79,14 @@ func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since ti
 	return inv.run(ctx, node, nil)
 }
 
+// GoOn is Run on a record that its caller has just read for this event.
+func (l *Loop) GoOn(ctx context.Context, f *api.NodeFence, cause event.Event, since time.Duration) (*event.Event, error) {
+	node := f.Spec.NodeName
+	l.Records.take(node, l.Now())
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true}
+	return inv.run(ctx, node, nil)
+}
+
 // Open works on a fence whose status opens it and is not saved yet; before is the status
 // that the store has. Both are saved in one: what opens the fence, and what its first
 // look makes of it. resolved says that the devices and the policies in it were just read. If
@@ -97,17 +104,3 @@ func (l *Loop) owns(p api.Phase) bool { return slices.Contains(l.Owns, p) }
 // Keep makes the next Run begin with a record that its caller has just read or written; nil keeps
 // nothing.
 func (l *Loop) Keep(f *api.NodeFence) { l.Records.put(f, l.Now()) }
-
-// soon is the least time that must be left until a nextLook that is not put off.
-const soon = 2 * time.Second
-
-// onlyLater tells whether the decision only puts nextLook off, and the saved one is still to
-// come. If we die in the action, the saved one wakes somebody in time, so there is nothing to
-// save.
-func onlyLater(before, after api.NodeFenceStatus, now time.Time) bool {
-	if before.NextLook == nil || after.NextLook == nil || after.NextLook.Before(before.NextLook) || before.NextLook.Sub(now) < soon {
-		return false
-	}
-	before.NextLook = after.NextLook
-	return equality.Semantic.DeepEqual(before, after)
-}

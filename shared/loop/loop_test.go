@@ -169,21 +169,3 @@ func TestARecordIsReadOnlyWhereItIsNotKnown(t *testing.T) {
 		})
 	}
 }
-
-func TestOnlyLater(t *testing.T) {
-	at := func(d time.Duration) *api.Time { m := metav1.NewMicroTime(noon.Add(d)); return &m }
-	for name, c := range map[string]struct {
-		before, after api.NodeFenceStatus
-		want          bool
-	}{
-		"put off a little":             {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, true},
-		"what stands is about to come": {api.NodeFenceStatus{NextLook: at(time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, false},
-		"nothing stands":               {api.NodeFenceStatus{}, api.NodeFenceStatus{NextLook: at(10 * time.Second)}, false},
-		"sooner than it stands":        {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(5 * time.Second)}, false},
-		"something else is new":        {api.NodeFenceStatus{NextLook: at(9 * time.Second)}, api.NodeFenceStatus{NextLook: at(10 * time.Second), Retries: 1}, false},
-	} {
-		if got := onlyLater(c.before, c.after, noon); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
