@@ -84,8 +84,11 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if err != nil || just {
 		return reply, err
 	}
-	if opened == nil {
+	switch {
+	case opened == nil:
 		return g.Loop.Run(ctx, node, e, since)
+	case opened.goesOn:
+		return g.Loop.GoOn(ctx, opened.fence, e, since)
 	}
 	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, opened.resolved, e, since)
 	if errors.Is(err, kube.ErrConflict) && !opened.asked {
@@ -97,7 +100,7 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	return reply, err
 }
 
-// opened is a fence with the status that opens it, which is not saved yet; before is the
+// opened is a fence with the status that opens it, which is not saved yet, unless it goes on; before is the
 // status that it had. asked: an event asked for it, which nothing brings again.
 type opened struct {
 	fence  *api.NodeFence
@@ -105,6 +108,16 @@ type opened struct {
 	asked  bool
 	// resolved: its policies and its devices were read for it just now.
 	resolved bool
+	// goesOn: it is open already, and fence is its record as it was read for this event.
+	goesOn bool
+}
+
+// goingOn is a record that need not be opened; nil for one of a newer nodefence (S21).
+func goingOn(f *api.NodeFence) *opened {
+	if fence.Foreign(f.Status) {
+		return nil
+	}
+	return &opened{fence: f, goesOn: true}
 }
 
 // justOpened is how long a record is left to the gate that opened it: a node
@@ -128,7 +141,7 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 		o, reply, err = g.problem(ctx, node, e, f)
 		return o, reply, reply != nil, askedAgain(err)
 	case !ours || f != nil && f.Open():
-		return nil, nil, g.elsewhere(f, e), nil
+		return goingOn(f), nil, g.elsewhere(f, e), nil
 	}
 	n, err := recent.Node(ctx, node)
 	if err != nil {
@@ -175,7 +188,6 @@ func (g *Gate) elsewhere(f *api.NodeFence, e event.Event) bool {
 	if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
 		return true
 	}
-	g.Loop.Keep(f)
 	return e.Type() == events.NodeUnhealthy && g.fresh(f)
 }
 
