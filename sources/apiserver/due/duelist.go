@@ -56,7 +56,10 @@ func (d *dueList) note(f *api.NodeFence, now time.Time) {
 	}
 	x := &due{fence: f, at: at}
 	if known && old.fence.UID == f.UID {
-		x.hurry, x.hurried, x.counted = old.hurry, old.hurried, old.counted
+		x.hurried = old.hurried
+		if f.CurrentPhase() == api.Pending {
+			x.hurry, x.counted = old.hurry, old.counted // else it goes on, and nothing holds it
+		}
 	}
 	d.byNode[f.Spec.NodeName] = x
 }
@@ -164,26 +167,45 @@ const nextOnes = 2
 
 // hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
 // this fence has given its own back. Those that one policy counts together with it come first: the
-// slots of another policy are not free now. A gate that they reach before the census has the free slot
-// would count it as taken, so they are sent once counted is closed.
+// slots of another policy are not free now. One that was just woken comes last, and as late as two
+// wake-ups lie apart: it may have asked before the slot was free. A gate that they reach before the
+// census has the free slot would count it as taken, so they are sent once counted is closed.
 func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
-		woken := now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now)
-		if waitsForOthers(x.fence) && !woken {
+		if waitsForOthers(x.fence) && (x.fence.Status.Reason == api.BudgetExhausted || !gaveBack(freed)) {
 			waits = append(waits, x)
 		}
 	}
 	slices.SortFunc(waits, func(a, b *due) int {
 		return cmp.Or(
+			cmp.Compare(a.justWoken(now), b.justWoken(now)),
 			cmp.Compare(apart(freed, a.fence), apart(freed, b.fence)),
 			openedAt(a.fence).Compare(openedAt(b.fence)),
 			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
 	})
 	for _, x := range waits[:min(nextOnes, len(waits))] {
-		x.hurry, x.counted = now, counted
+		at := now
+		if again := x.hurried.Add(hurryGap); at.Before(again) {
+			at = again
+		}
+		if x.counted = counted; x.hurry.IsZero() || at.Before(x.hurry) {
+			x.hurry = at
+		}
 	}
 }
+
+// justWoken is 1 where the fence was woken, or is about to be, so that others come first.
+func (x *due) justWoken(now time.Time) int {
+	if now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now) {
+		return 1
+	}
+	return 0
+}
+
+// gaveBack: the fence, as it was before it changed, held no slot any more since its work was released. Its
+// end frees none, only a place in a budget, which counts nodes that are not available.
+func gaveBack(f *api.NodeFence) bool { return f.Status.Release.DoneAt != nil && !f.HoldsSlot() }
 
 // apart is 0 where a policy's limits count both fences, and 1 where none does. A budget may count any
 // two.

@@ -77,7 +77,9 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 }
 
 // TestAFreeSlotWakesTheNext: those that have waited longest for it, and nobody else. A fence that was
-// just woken is not woken again. One that only another policy counts comes last.
+// just woken comes last, and is woken again after the gap: it may have asked before that slot was free.
+// One that only another policy counts comes after those that the same one does. The end of a fence whose
+// slot was free before wakes only who waits for a budget.
 func TestAFreeSlotWakesTheNext(t *testing.T) {
 	d := newDueList(time.Hour)
 	under := func(f *api.NodeFence, policies ...string) *api.NodeFence {
@@ -101,10 +103,9 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 	running := fenceOf("1", check(3000))
 	running.Spec.NodeName, running.Status.Reason = "running", api.TooManyConcurrent
 	d.note(running, sec(0))
-	freed := func(at float64, want ...string) {
+	var counted chan struct{}
+	taken := func(at float64, want ...string) {
 		t.Helper()
-		counted := make(chan struct{})
-		d.hurryNext(under(fenceOf("1"), "west", "all"), counted, sec(at))
 		var got []string
 		for _, w := range d.take(sec(at)) {
 			if w.counted != counted {
@@ -117,10 +118,29 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 			t.Errorf("at %v: %s", at, diff)
 		}
 	}
-	freed(10, "first", "second")
-	freed(10.5, "fourth", "third")
-	freed(11, "elsewhere")
-	freed(13, "first", "second")
+	done := metav1.NewMicroTime(sec(0))
+	freed := func(at float64, phase api.Phase, want ...string) {
+		t.Helper()
+		counted = make(chan struct{})
+		f := under(fenceOf("1"), "west", "all")
+		f.Status.Phase, f.Status.Release.DoneAt = phase, &done
+		d.hurryNext(f, counted, sec(at))
+		taken(at, want...)
+	}
+	freed(10, api.Releasing, "first", "second")
+	freed(10.5, api.Releasing, "fourth", "third")
+	freed(11, api.Releasing, "elsewhere")
+	taken(11.9)
+	taken(12, "first")
+	freed(13, api.Recovering, "second")
+	freed(15, api.Releasing, "first", "second")
+	freed(15.1, api.Releasing, "fourth", "third")
+	d.drop("elsewhere")
+	freed(15.2, api.Releasing)
+	goesOn := fenceOf("2", check(3000))
+	goesOn.Spec.NodeName = "second"
+	d.note(goesOn, sec(16))
+	taken(17.1, "first")
 }
 
 // TestAHealthyNodeWakesNobodyWhoWaitsForASlot: it frees none. All others who wait are woken.
