@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,6 +46,8 @@ type burst struct {
 	// writes and conflicts are of the ledger; most is how many were reserved at a time.
 	writes, conflicts, most int
 	said                    []string
+	// saved is the fence whose status was written last.
+	saved *api.NodeFence
 }
 
 // nameOf is of the i-th node. Two and two of their fences were opened in the same moment.
@@ -170,6 +173,12 @@ func (b *burst) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case r.Method == http.MethodPut && r.URL.Path == ledgerPath+"/status":
 		b.swap(w, r)
+	case r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, fencesPath+"/"):
+		b.saved = &api.NodeFence{}
+		if err := json.NewDecoder(r.Body).Decode(b.saved); err != nil {
+			return nil, err
+		}
+		kubetest.Answer(w, b.saved)
 	case r.Method == http.MethodGet && r.URL.Path == ledgerPath:
 		kubetest.Answer(w, b.ledger)
 	default:

@@ -25,14 +25,40 @@ func (g *Gate) ask(ctx context.Context, f *api.NodeFence, seen *observed.Look, d
 	if seen.Verdict, err = g.Remediation.Take(ctx, f); seen.Verdict != nil || err != nil {
 		return err
 	}
-	slots := g.Slots
-	if slots == nil {
-		slots = &Slots{}
-	}
-	if seen.Verdict, err = slots.ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, drain: drain}, g.commit); seen.Verdict != nil {
+	if seen.Verdict, err = g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, drain: drain}, g.commit); seen.Verdict != nil {
 		g.letOthers(ctx, f)
 	}
 	return err
+}
+
+// slots are those of the process.
+func (g *Gate) slots() *Slots {
+	if g.Slots == nil {
+		return &Slots{}
+	}
+	return g.Slots
+}
+
+// full tells whether a fence that was refused a slot before is refused now, and then leaves the no in
+// seen. Its devices need not be resolved for that: they are once a slot is free, and before it is
+// reserved (S11, S17). Who was refused in this invocation, and is to be resolved all the same, is not
+// asked for again. A storm that is noticed stands in the ledger as by any other question (S15).
+func (g *Gate) full(ctx context.Context, f *api.NodeFence, seen *observed.Look) (bool, error) {
+	if seen.Verdict != nil || !waitsForSlot(f) || seen.Brakes.Changed {
+		return false, nil
+	}
+	v, err := g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, looks: true}, g.commit)
+	seen.Verdict = v
+	return v != nil, err
+}
+
+// waitsForSlot: nothing else is known to be missing. One that has cut power, or has no device, has its
+// devices resolved at each look. Who is refused a slot may not drain its node either: that asks for
+// all of it, and more.
+func waitsForSlot(f *api.NodeFence) bool {
+	st := &f.Status
+	others := st.Reason == api.TooManyConcurrent || st.Reason == api.BudgetExhausted
+	return others && !st.Begun() && len(st.Decision.Devices) > 0 && st.Decision.DevicesError == ""
 }
 
 // letOthers gives the Lease back that keeps others away, unless another invocation has reserved a slot
@@ -99,7 +125,7 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	for _, a := range open {
 		led = g.admit(ctx, a, world, fencesOf(all, a), led, now)
 	}
-	none := len(slices.DeleteFunc(open, refused)) == 0
+	none := !slices.ContainsFunc(open, func(a *asker) bool { return !a.looks && !refused(a) })
 	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
 		return nil
 	}
@@ -127,6 +153,9 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 	})
 	if err != nil {
 		a.fails(err)
+		return led
+	}
+	if a.looks && a.verdict == nil {
 		return led
 	}
 	return after

@@ -38,6 +38,8 @@ type asker struct {
 	node  observed.Node
 	// drain asks whether its node may be drained, and for no slot.
 	drain bool
+	// looks asks whether a slot is free, and takes none.
+	looks bool
 	// batch is the one that this fence is in; nil while it waits for one.
 	batch *batch
 

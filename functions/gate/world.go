@@ -51,10 +51,13 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 // looked reads what the look that an action follows has just read, and no older.
 func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
 
-// Act resolves the binding, asks the checks, or reserves a slot.
+// Act resolves the binding, where a slot may be had, asks the checks, or reserves a slot.
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch a {
 	case fence.Resolve:
+		if full, err := g.full(ctx, f, seen); full || err != nil {
+			return err
+		}
 		return g.resolve(ctx, f, seen)
 	case fence.Check:
 		return g.check(ctx, f, seen)
@@ -69,7 +72,8 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 }
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
-// no device is bound, into the decision, where it says something else.
+// no device is bound, into the decision, where it says something else. A no from before that was for
+// the record as it was: what comes next asks anew.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	n, err := g.looked().Node(ctx, f.Spec.NodeName)
 	if err != nil {
@@ -91,7 +95,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 	if err := g.rebind(ctx, n, f); err != nil {
 		return err
 	}
-	seen.Resolved = true
+	seen.Resolved, seen.Verdict = true, nil
 	if equality.Semantic.DeepEqual(inHand.Status.Decision, f.Status.Decision) {
 		return nil
 	}

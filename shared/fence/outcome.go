@@ -14,7 +14,9 @@ type Action string
 // The actions.
 const (
 	None Action = ""
-	// Resolve the device binding and save it in the spec. Owner: gate.
+	// Resolve the device binding and save it in the record. A fence that was refused a slot before is
+	// asked for first, and nothing is resolved where it is refused again, unless what is decided then
+	// asks for it once more. Owner: gate.
 	Resolve Action = "Resolve"
 	// Reserve a slot on the ledger. Owner: gate.
 	Reserve Action = "Reserve"

@@ -30,7 +30,8 @@ type Look struct {
 	MachineLooked bool
 	// Reserved is when the ledger's reservation for this fence was made.
 	Reserved *time.Time
-	// Verdict is the gate's no to a reservation asked for in this invocation.
+	// Verdict is the gate's no to a reservation asked for in this invocation, or looked for before the
+	// devices are resolved.
 	Verdict *Verdict
 	// Resolved: this invocation has just resolved the device binding, or failed to.
 	Resolved bool
