@@ -1,0 +1,126 @@
+package due
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// What others did may have ended the hold on a fence: it is looked at sooner than it said.
+
+const (
+	// hurryAfter is the delay that joins changes which come together.
+	hurryAfter = 300 * time.Millisecond
+	// hurryPace is the least time between two fences that are woken for one change. Between
+	// two wake-ups of one fence lie at least hurryGap, and hurryPace for each fence that
+	// waits.
+	hurryPace = 50 * time.Millisecond
+	hurryGap  = 2 * time.Second
+)
+
+// hurryAll makes each fence that waits with the gate, and that may go on now, due soon, unless it is
+// due sooner.
+func (d *dueList) hurryAll(may func(*api.NodeFence) bool, now time.Time) {
+	var waits []*due
+	for _, x := range d.byNode {
+		if x.fence.CurrentPhase() == api.Pending && may(x.fence) {
+			waits = append(waits, x)
+		}
+	}
+	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName) })
+	gap := max(hurryGap, time.Duration(len(waits))*hurryPace)
+	for i, x := range waits {
+		at := now.Add(hurryAfter + time.Duration(i)*hurryPace)
+		if again := x.hurried.Add(gap); at.Before(again) {
+			at = again
+		}
+		if x.hurry.IsZero() || at.Before(x.hurry) {
+			x.hurry = at
+		}
+	}
+}
+
+// whichever it is, the fence may go on.
+func whichever(*api.NodeFence) bool { return true }
+
+// waitsForNoSlot: what holds the fence is not that others have all slots. A node that is healthy again
+// frees none, so it wakes only these: where a hundred nodes fail and ten are fenced at a time, each that
+// came back would otherwise have ninety fences ask in vain.
+func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooManyConcurrent }
+
+// nextOnes is how many fences one free slot wakes. The one that has waited longest may be held by
+// another limit too, such as that of its zone.
+const nextOnes = 2
+
+// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
+// this fence has given its own back. Those that one policy counts together with it come first: the
+// slots of another policy are not free now. One that was just woken comes last, and as late as two
+// wake-ups lie apart: it may have asked before the slot was free. A gate that they reach before the
+// census has the free slot would count it as taken, so they are sent once counted is closed.
+func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
+	var waits []*due
+	for _, x := range d.byNode {
+		if waitsForOthers(x.fence) && (x.fence.Status.Reason == api.BudgetExhausted || !gaveBack(freed)) {
+			waits = append(waits, x)
+		}
+	}
+	slices.SortFunc(waits, func(a, b *due) int {
+		return cmp.Or(
+			cmp.Compare(a.justWoken(now), b.justWoken(now)),
+			cmp.Compare(apart(freed, a.fence), apart(freed, b.fence)),
+			openedAt(a.fence).Compare(openedAt(b.fence)),
+			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
+	})
+	for _, x := range waits[:min(nextOnes, len(waits))] {
+		at := now
+		if again := x.hurried.Add(hurryGap); at.Before(again) {
+			at = again
+		}
+		if x.counted = counted; x.hurry.IsZero() || at.Before(x.hurry) {
+			x.hurry = at
+		}
+	}
+}
+
+// justWoken is 1 where the fence was woken, or is about to be, so that others come first.
+func (x *due) justWoken(now time.Time) int {
+	if now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now) {
+		return 1
+	}
+	return 0
+}
+
+// gaveBack: the fence, as it was before it changed, held no slot any more since its work was released. Its
+// end frees none, only a place in a budget, which counts nodes that are not available.
+func gaveBack(f *api.NodeFence) bool { return f.Status.Release.DoneAt != nil && !f.HoldsSlot() }
+
+// apart is 0 where a policy's limits count both fences, and 1 where none does. A budget may count any
+// two.
+func apart(a, b *api.NodeFence) int {
+	for _, x := range a.Status.Decision.Limits {
+		for _, y := range b.Status.Decision.Limits {
+			if x.Policy == y.Policy {
+				return 0
+			}
+		}
+	}
+	if b.Status.Reason == api.BudgetExhausted {
+		return 0
+	}
+	return 1
+}
+
+// waitsForOthers: the fence waits until another one is done.
+func waitsForOthers(f *api.NodeFence) bool {
+	return f.CurrentPhase() == api.Pending && (f.Status.Reason == api.TooManyConcurrent || f.Status.Reason == api.BudgetExhausted)
+}
+
+func openedAt(f *api.NodeFence) time.Time {
+	if f.Status.OpenedAt == nil {
+		return time.Time{}
+	}
+	return f.Status.OpenedAt.Time
+}
