@@ -59,6 +59,9 @@ func (d *dueList) note(f *api.NodeFence, now time.Time) {
 		}
 	}
 	d.byNode[f.Spec.NodeName] = x
+	if known && old.fence.UID == f.UID {
+		d.passOn(old, f, now)
+	}
 }
 
 // replyGrace is how long a function's own reply may take to arrive.

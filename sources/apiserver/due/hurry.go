@@ -56,32 +56,63 @@ func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooMa
 const nextOnes = 2
 
 // hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
-// this fence has given its own back. Those that one policy counts together with it come first: the
-// slots of another policy are not free now. One that was just woken comes last, and as late as two
-// wake-ups lie apart: it may have asked before the slot was free. A gate that they reach before the
-// census has the free slot would count it as taken, so they are sent once counted is closed.
+// this fence has given its own back. A gate that they reach before the census has the free slot would
+// count it as taken, so they are sent once counted is closed.
 func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
-	var waits []*due
+	waits := d.waiting(freed, now, func(f *api.NodeFence) bool {
+		return f.Status.Reason == api.BudgetExhausted || !gaveBack(freed)
+	})
+	for _, x := range waits[:min(nextOnes, len(waits))] {
+		x.wake(counted, now)
+	}
+}
+
+// passOn wakes the next one for a fence that was woken, or is about to be, and turns out to need nothing
+// that is free: it has failed, or its node is healthy. One that is over wakes others by that (Store.Freed).
+func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
+	p := is.CurrentPhase()
+	if !waitsForOthers(woken.fence) || p == api.Pending || p == api.Draining || is.HoldsSlot() || !is.Open() {
+		return
+	}
+	if woken.hurry.IsZero() && now.Sub(woken.hurried) >= hurryGap {
+		return
+	}
+	if waits := d.waiting(woken.fence, now, whichever); len(waits) > 0 {
+		waits[0].wake(woken.counted, now)
+	}
+}
+
+// waiting are the fences that wait for others and may go on now, those first that are to be woken first:
+// who has waited longest. Those that one policy counts together with freed come before: the slots of
+// another policy are not free now. One that was just woken comes last.
+func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.NodeFence) bool) (all []*due) {
 	for _, x := range d.byNode {
-		if waitsForOthers(x.fence) && (x.fence.Status.Reason == api.BudgetExhausted || !gaveBack(freed)) {
-			waits = append(waits, x)
+		if waitsForOthers(x.fence) && may(x.fence) {
+			all = append(all, x)
 		}
 	}
-	slices.SortFunc(waits, func(a, b *due) int {
+	slices.SortFunc(all, func(a, b *due) int {
 		return cmp.Or(
 			cmp.Compare(a.justWoken(now), b.justWoken(now)),
 			cmp.Compare(apart(freed, a.fence), apart(freed, b.fence)),
 			openedAt(a.fence).Compare(openedAt(b.fence)),
 			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
 	})
-	for _, x := range waits[:min(nextOnes, len(waits))] {
-		at := now
-		if again := x.hurried.Add(hurryGap); at.Before(again) {
-			at = again
-		}
-		if x.counted = counted; x.hurry.IsZero() || at.Before(x.hurry) {
-			x.hurry = at
-		}
+	return all
+}
+
+// wake makes the fence due now, or, where it was just woken, as late as two wake-ups lie apart: it may
+// have asked before the slot was free.
+func (x *due) wake(counted <-chan struct{}, now time.Time) {
+	at := now
+	if again := x.hurried.Add(hurryGap); at.Before(again) {
+		at = again
+	}
+	if counted != nil {
+		x.counted = counted
+	}
+	if x.hurry.IsZero() || at.Before(x.hurry) {
+		x.hurry = at
 	}
 }
 
@@ -94,7 +125,9 @@ func (x *due) justWoken(now time.Time) int {
 }
 
 // gaveBack: the fence, as it was before it changed, held no slot any more since its work was released. Its
-// end frees none, only a place in a budget, which counts nodes that are not available.
+// end frees none, only a place in a budget, which counts nodes that are not available. It makes room among
+// the 2048 fences that may be under way at once, too (fits, in shared/admission/slots.go): who waits for
+// that alone is not woken, and looks by itself within twenty seconds.
 func gaveBack(f *api.NodeFence) bool { return f.Status.Release.DoneAt != nil && !f.HoldsSlot() }
 
 // apart is 0 where a policy's limits count both fences, and 1 where none does. A budget may count any
