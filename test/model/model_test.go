@@ -52,6 +52,12 @@ func oneDies(crashes, doubles int) scenario {
 	}
 }
 
+// stops is a scenario in which everything may stand still once, for longer than a claim.
+func stops(sc scenario) scenario {
+	sc.pauses, sc.pause = 1, 25*time.Second
+	return sc
+}
+
 // revival is the scenario of a node that heals, at any time.
 func revival() scenario {
 	sc := oneDies(0, 0)
@@ -94,6 +100,7 @@ func TestBrokenTwins(t *testing.T) {
 		"keeps the slot in memory, and crashes":             {twinOf(die(3, 1, 0), keepsInMemory), budget},
 		"opens a fence for every event":                     {with(die(1, 0, 1), withStandIn(opensAgain)), once},
 		"speaks with a device under another's claim":        {with(oneDies(0, 1), seesNoClaim), claimed},
+		"speaks with a device after its claim's time":       {with(stops(oneDies(0, 1)), sendsLate), claimed},
 		"does not look again before the device call":        {with(revival(), looksAway), healed},
 	}
 	for name, tw := range table {

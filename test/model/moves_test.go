@@ -149,11 +149,13 @@ func (x *explorer) start(s *state, d delivery) {
 	x.step(s, len(s.procs)-1, 0)
 }
 
-// step makes an invocation's next call, and those after it that nobody can notice.
+// step makes an invocation's next call, and those after it that nobody can notice. A device is sent
+// its request at once when the process is connected and has checked the time: of what may pass in
+// between all passes before the check.
 func (x *explorer) step(s *state, i int, late time.Duration) {
 	p := &s.procs[i]
 	p.wrote = false
-	for first := true; p.at.asks != nil && (first || !x.isFine(p.delivery) || x.private(s, i)); first = false {
+	for first := true; p.at.asks != nil && (first || !x.isFine(p.delivery) || x.private(s, i)); {
 		r := *p.at.asks
 		x.mayWrite(r)
 		a := s.exec(r)
@@ -161,12 +163,14 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 		if x.tell != nil {
 			x.tell(fmt.Sprintf("%s on %s", p.me, p.node), inWords(r, a))
 		}
-		if first && late > 0 {
+		connected := strings.HasPrefix(r.path, connections)
+		if first && !connected && late > 0 {
 			s.world.pass(s.now + late)
 			a.got = s.now
 		}
 		p.wrote = p.wrote || r.writes()
 		p.at = x.code.after(p, a)
+		first = first && connected && p.at.asks != nil && strings.HasPrefix(p.at.asks.path, machineRoom)
 	}
 	if p.at.asks != nil {
 		return

@@ -40,6 +40,9 @@ var errGone = errors.New("this process has ended")
 // machineRoom is where devices are, as requests have it.
 const machineRoom = "/machines/"
 
+// connections is where processes connect to devices, before they send them anything.
+const connections = "/connections/"
+
 // epoch is the model's time zero.
 var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -177,26 +180,40 @@ func (p process) open(_ context.Context, b *api.Binding, _ power.Call) (device.D
 	return driver{p, b.Address}, nil
 }
 
-// driver reaches a machine of the model. Its calls are scheduled like all others.
+// driver reaches a machine of the model in two calls, as the real ones do: it connects, which is
+// scheduled like all other calls and so may take any time, checks the time of its claim, and
+// sends.
 type driver struct {
 	process
 	node string
 }
 
-func (d driver) State(context.Context) (device.Reading, error) {
-	a, err := d.call(request{method: http.MethodGet, path: machineRoom + d.node, by: d.me})
+func (d driver) State(ctx context.Context) (device.Reading, error) {
+	a, err := d.send(ctx, http.MethodGet, "")
 	if err != nil {
 		return device.Reading{}, err
 	}
 	return device.Reading{Power: device.Power(a.body), Identity: d.node}, nil
 }
 
-func (d driver) Off(context.Context) error { return d.control(device.Off) }
-func (d driver) On(context.Context) error  { return d.control(device.On) }
+func (d driver) Off(ctx context.Context) error { return d.control(ctx, device.Off) }
+func (d driver) On(ctx context.Context) error  { return d.control(ctx, device.On) }
 
-func (d driver) control(p device.Power) error {
-	_, err := d.call(request{method: http.MethodPut, path: machineRoom + d.node, body: []byte(p), by: d.me})
+func (d driver) control(ctx context.Context, p device.Power) error {
+	_, err := d.send(ctx, http.MethodPut, p)
 	return err
+}
+
+// send has the request at the device right after the time was checked (step). A real Off or On is
+// checked so by device.InTime; a real read ends with its context, whose time is the claim's too.
+func (d driver) send(ctx context.Context, method string, p device.Power) (answer, error) {
+	if _, err := d.call(request{method: http.MethodGet, path: connections + d.node, by: d.me}); err != nil {
+		return answer{}, err
+	}
+	if err := device.InTime(ctx); err != nil {
+		return answer{}, err
+	}
+	return d.call(request{method: method, path: machineRoom + d.node, body: []byte(p), by: d.me})
 }
 
 // delivery is an event on its way to its function: the part of it that decisions read.

@@ -52,6 +52,8 @@ func (c *watch) called(w *world, m *machine, r request) {
 	}
 	if f == nil || f.Status.Claim == nil || f.Status.Claim.Holder != r.by || f.Status.Claim.Call != call {
 		c.found(claimed, "%s speaks with the device of %s and holds no claim for this %s", r.by, m.node, call)
+	} else if until := f.Status.Claim.NotAfter; epoch.Add(w.now).Add(-time.Second).After(until.Time) {
+		c.found(claimed, "%s speaks with the device of %s after its claim for this %s, which was until %s", r.by, m.node, call, until.Format(time.TimeOnly))
 	}
 	if r.method == http.MethodGet || string(r.body) != "Off" {
 		return

@@ -294,6 +294,7 @@ func (w *world) exec(r request) answer {
 	switch {
 	case device:
 		a = w.device(w.machine(node), r)
+	case strings.HasPrefix(r.path, connections): // a device lets everybody connect
 	case r.path == memory:
 		a = w.remember(r)
 	default:
