@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -53,6 +54,9 @@ func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	stuck, err := j.awaitEarlier(work)
 	if err != nil {
 		return job.End{}, err
+	}
+	if err := device.InTime(work); err != nil {
+		return job.End{}, err // this process was suspended while it waited (S8)
 	}
 	j.n++
 	name := fmt.Sprintf("%s-%s-%d", j.of(), j.Claim.Holder, j.n)
@@ -171,6 +175,9 @@ func (j *Runner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Cal
 	}
 	secret, err := j.secret(name, p, c)
 	if err != nil {
+		return false, err
+	}
+	if err := device.InTime(ctx); err != nil {
 		return false, err
 	}
 	if err := j.Client.CreateSecret(ctx, secret); err != nil && !errors.Is(err, kube.ErrConflict) {

@@ -92,6 +92,9 @@ func (d *driver) On(ctx context.Context) error {
 // it. If an agent refuses because the machine is already in that state, the state is read, and
 // the agent not believed.
 func (d *driver) control(ctx context.Context, action string, goal device.Power) error {
+	if err := device.InTime(ctx); err != nil {
+		return d.errorf(device.ErrUnreachable, action, err.Error())
+	}
 	o, err := d.do(ctx, action)
 	if err != nil {
 		return err

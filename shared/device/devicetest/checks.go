@@ -18,6 +18,7 @@ var checks = []struct {
 	{"a state read switches nothing", None, readsOnly},
 	{"the machine's identity is its own", None, identity},
 	{"a call whose time is over sends nothing", None, tooLate},
+	{"an off or on whose claim has run out is not sent", None, overdue},
 	{"a driver leaves nothing running", None, leavesNothing},
 	{"a device that hangs costs the caller's time and no more", Hang, hangs},
 	{"a device that hangs leaves nothing running", Hang, leavesNothing},
@@ -83,6 +84,28 @@ func identity(b *bench) {
 	}
 	if b.h.Identity != r.Identity && !device.SameIdentity(b.h.Identity, r.Identity) {
 		b.Errorf("the identity is %q, want %q", r.Identity, b.h.Identity)
+	}
+}
+
+// overdue: while this machine was suspended the claim's time went by, and none of the context's
+// (S8: the time of the claim is checked right before the call).
+func overdue(b *bench) {
+	late := device.Timely(b.Context(), func() error { return errors.New("the time is over") })
+	if err := b.off(late); err == nil {
+		b.Error("no error of an off that was late")
+	}
+	b.really(true)
+	if got := b.Commands(); len(got) > 0 {
+		b.Errorf("sent late: %q", got)
+	}
+	must(b, b.off)
+	before := len(b.Commands())
+	if err := b.on(late); err == nil {
+		b.Error("no error of an on that was late")
+	}
+	b.really(false)
+	if got := b.Commands(); len(got) > before {
+		b.Errorf("sent late: %q", got[before:])
 	}
 }
 

@@ -3,6 +3,7 @@ package ec2
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 
@@ -91,6 +92,28 @@ func (i *instance) connect(ctx context.Context) (*connection, error) {
 		}
 	})
 	return &connection{instance: i, api: api, who: who}, nil
+}
+
+// switching is an option of the calls that change something: they are not sent once the time
+// of the claim is over. That is asked for last, when the credentials are there and the request
+// is signed (S8: the intent is saved before the call).
+func switching(o *sdk.Options) { o.HTTPClient = inTime{o.HTTPClient} }
+
+type inTime struct{ sdk.HTTPClient }
+
+func (h inTime) Do(r *http.Request) (*http.Response, error) {
+	if err := device.InTime(r.Context()); err != nil {
+		return nil, err
+	}
+	if r.Body != nil {
+		r.Body = &timelyBody{device.TimelyBody(r.Context(), r.Body), r.Body}
+	}
+	return h.HTTPClient.Do(r)
+}
+
+type timelyBody struct {
+	io.Reader
+	io.Closer
 }
 
 // identity gives credentials, and remembers the texts that no error may contain (S29: no

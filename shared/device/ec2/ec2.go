@@ -84,7 +84,7 @@ func (i *instance) Off(ctx context.Context) error {
 	}
 	_, err = c.api.StopInstances(ctx, &sdk.StopInstancesInput{
 		InstanceIds: []string{i.id}, Force: aws.Bool(true), SkipOsShutdown: aws.Bool(true),
-	})
+	}, switching)
 	if err = c.explain(ctx, "stop", err); !errors.Is(err, device.ErrConflict) {
 		return err
 	}
@@ -112,7 +112,7 @@ func (i *instance) On(ctx context.Context) error {
 	case hibernated(now):
 		return c.sleeps()
 	}
-	_, err = c.api.StartInstances(ctx, &sdk.StartInstancesInput{InstanceIds: []string{i.id}})
+	_, err = c.api.StartInstances(ctx, &sdk.StartInstancesInput{InstanceIds: []string{i.id}}, switching)
 	if err = c.explain(ctx, "start", err); !errors.Is(err, device.ErrConflict) {
 		return err
 	}

@@ -97,7 +97,7 @@ func (n *network) Off(ctx context.Context) error {
 	if len(open) == 0 {
 		return nil
 	}
-	if _, err := c.api.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{n.id}, Tags: tags}); err != nil {
+	if _, err := c.api.CreateTags(ctx, &sdk.CreateTagsInput{Resources: []string{n.id}, Tags: tags}, switching); err != nil {
 		return c.explain(ctx, "save the security groups of", err)
 	}
 	for _, id := range open {
@@ -169,7 +169,7 @@ func (n *network) On(ctx context.Context) error {
 
 // wire replaces the groups of one interface.
 func (c *connection) wire(ctx context.Context, verb, id string, groups []string) error {
-	_, err := c.api.ModifyNetworkInterfaceAttribute(ctx, &sdk.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: aws.String(id), Groups: groups})
+	_, err := c.api.ModifyNetworkInterfaceAttribute(ctx, &sdk.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: aws.String(id), Groups: groups}, switching)
 	return c.explain(ctx, verb+" network interface "+line(id)+" of", err)
 }
 
@@ -183,7 +183,7 @@ func (c *connection) forget(ctx context.Context, w wiring) error {
 		return nil
 	}
 	tags = append(tags, types.Tag{Key: aws.String(byTag)})
-	_, err := c.api.DeleteTags(ctx, &sdk.DeleteTagsInput{Resources: []string{c.id}, Tags: tags})
+	_, err := c.api.DeleteTags(ctx, &sdk.DeleteTagsInput{Resources: []string{c.id}, Tags: tags}, switching)
 	return c.explain(ctx, "take the saved security groups off", err)
 }
 

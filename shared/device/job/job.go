@@ -153,6 +153,9 @@ func (d *driver) Off(ctx context.Context) error { return d.control(ctx, "off") }
 func (d *driver) On(ctx context.Context) error { return d.control(ctx, "on") }
 
 func (d *driver) control(ctx context.Context, action string) error {
+	if err := device.InTime(ctx); err != nil {
+		return d.errorf(device.ErrUnreachable, action, err.Error())
+	}
 	e, a, err := d.do(ctx, action)
 	if err == nil && (e.Code != codeDone || a.Power != device.Unknown) {
 		err = d.errorf(device.ErrUnsupported, action, fmt.Sprintf("it exits with %d, and says power %q", e.Code, a.Power))

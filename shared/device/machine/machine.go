@@ -52,6 +52,9 @@ func (m *machine) Off(ctx context.Context) error {
 	if err := m.mayGo(o); err != nil {
 		return err
 	}
+	if err := device.InTime(ctx); err != nil {
+		return m.errorf(device.ErrUnreachable, "delete its Machine: "+err.Error())
+	}
 	if err := m.cluster.Delete(ctx, o.path, o.Meta.UID, o.Meta.Version); err != nil {
 		return fmt.Errorf("delete Machine %s: %w", o.name(), err)
 	}

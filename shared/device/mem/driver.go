@@ -33,6 +33,9 @@ func (d *driver) On(ctx context.Context) error { return d.control(ctx, device.On
 
 func (d *driver) control(ctx context.Context, goal device.Power) error {
 	return d.talk(ctx, func(m *machine, now time.Time) error {
+		if err := device.InTime(ctx); err != nil {
+			return fmt.Errorf("%w: %w", device.ErrUnreachable, err)
+		}
 		err := m.control(goal, now)
 		if errors.Is(err, errAlready) {
 			return nil

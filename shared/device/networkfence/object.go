@@ -116,7 +116,7 @@ func (f *fence) create(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode NetworkFence: %w", err)
 	}
-	return f.explain("create", f.cluster.Create(ctx, collection, doc))
+	return f.write(ctx, "create", func() error { return f.cluster.Create(ctx, collection, doc) })
 }
 
 // unfence changes the one field, and leaves the rest as it is.
@@ -137,11 +137,19 @@ func (f *fence) unfence(ctx context.Context, o *object) error {
 	if err != nil {
 		return fmt.Errorf("encode NetworkFence: %w", err)
 	}
-	return f.explain("unfence", f.cluster.Update(ctx, f.path(), body))
+	return f.write(ctx, "unfence", func() error { return f.cluster.Update(ctx, f.path(), body) })
 }
 
 func (f *fence) remove(ctx context.Context, o *object) error {
-	return f.explain("delete", f.cluster.Delete(ctx, f.path(), o.Meta.UID, o.Meta.Version))
+	return f.write(ctx, "delete", func() error { return f.cluster.Delete(ctx, f.path(), o.Meta.UID, o.Meta.Version) })
+}
+
+// write writes nothing once the time of the call is over (S8: the intent is saved before the call).
+func (f *fence) write(ctx context.Context, verb string, do func() error) error {
+	if err := device.InTime(ctx); err != nil {
+		return f.errorf(device.ErrUnreachable, verb+": "+err.Error())
+	}
+	return f.explain(verb, do())
 }
 
 func (f *fence) errorf(word error, why string) error {
