@@ -89,12 +89,13 @@ func (s Source) Phase(f *api.NodeFence, due, now time.Time) event.Event {
 	if p == api.Probing || p == api.Isolating || p == api.Fencing {
 		// After this time the decision behind the event is stale, and a resync has sent a
 		// new event (S17: the reason must still hold).
-		e.SetExtension(ExpiryTime, now.Add(DecisionValidity).UTC())
+		e.SetExtension(ExpiryTime, now.Add(DecisionValidity+api.LongerCalls(f.Status.Decision.CallLimit())).UTC())
 	}
 	return e
 }
 
-// DecisionValidity is how long a wake-up for a first device call may be carried out.
+// DecisionValidity is how long a wake-up for a first device call may be carried out, in a fence
+// whose calls take no longer than usual.
 const DecisionValidity = 60 * time.Second
 
 // Marked says that the node has nodefence's taint without an open record.

@@ -69,7 +69,7 @@ func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, lim
 //
 // A fence that is seen Pending here may be going on at this moment, by the clock of
 // another gate. So its reservation is dropped only once no gate can go on with it: now is
-// from before the fences were read, and ReservationKept is longer than a yes is valid by
+// from before the fences were read, and slotKept is longer than a yes is valid by
 // more than two clocks lie apart. A gate that saves its step later still finds its fence
 // sent back for its old yes (S17). One of the future, as the clock was set back, is kept
 // too: how old it is is known to nobody, and the fence's next yes takes its place.
@@ -91,7 +91,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 			if !found {
 				// With the time of its own yes: were it younger, a fence that is sent back
 				// for its old yes would find a new one here that nobody gave (S17).
-				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), FenceVersion: f.ResourceVersion}
+				r = api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), FenceVersion: f.ResourceVersion, DeviceCallTimeout: f.Status.Decision.LongerCall()}
 				if yes := f.Status.DecidedAt; yes != nil {
 					r.At = *yes
 				}
@@ -100,7 +100,7 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 		case found && !f.CurrentPhase().Known():
 			// A newer nodefence knows whether this phase takes a slot (S21).
 			l.Status.Reservations = append(l.Status.Reservations, r)
-		case f.CurrentPhase() == api.Pending && found && asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart && !givenBack(r, f):
+		case f.CurrentPhase() == api.Pending && found && asOf.Sub(r.At.Time) <= slotKept(r)+c.Apart && !givenBack(r, f):
 			l.Status.Reservations = append(l.Status.Reservations, r)
 		}
 	}
@@ -122,4 +122,13 @@ func reserve(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) {
 		place(l, f, c, nil)
 	}
 	begins(f, r, l, now)
+}
+
+// ReservedCall is the longest device call for which this fence's slot was reserved; zero is the
+// usual one.
+func ReservedCall(l *api.FenceLedger, f *api.NodeFence) time.Duration {
+	if r, ok := reservationOf(l.Status.Reservations, f); ok && r.DeviceCallTimeout != nil {
+		return r.CallLimit()
+	}
+	return 0
 }

@@ -82,6 +82,7 @@ func counting(all []api.Reservation, is func(policy string, newer int, a api.Res
 func begins(f *api.NodeFence, r api.Reservation, l *api.FenceLedger, now time.Time) {
 	// Thousands are kept, so only what a rate may ask for, which knows no domains.
 	r.CountedBy = slices.DeleteFunc(slices.Clone(r.CountedBy), func(by api.CountedBy) bool { return by.TopologyKey != "" || !rated(f, by.Policy) })
+	r.DeviceCallTimeout = nil // no rate asks for that
 	kept, full := admitted(f, l, now)
 	if full {
 		l.Status.Admitted = kept // no rate counts this one: else it were held

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -183,7 +182,7 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all [
 			return nil, "the slot of node " + r.NodeName + " is an older version's"
 		}
 		f, known := withSlot(byNode[r.NodeName], r)
-		if !known && now.Sub(r.At.Time) > facts.ReservationKept {
+		if !known && now.Sub(r.At.Time) > slotKept(r) {
 			return nil, "it does not know what became of the slot of node " + r.NodeName
 		}
 		byNode[r.NodeName] = f

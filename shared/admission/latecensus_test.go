@@ -29,8 +29,10 @@ type cluster struct {
 	dead    map[string]bool
 	fences  map[string]*api.NodeFence
 	ledger  *api.FenceLedger
-	// yes is when each gate was given its slot with which it has not gone on yet.
-	yes map[string]api.Time
+	// yes is when each gate was given its slot with which it has not gone on yet, and calls the
+	// longest device call of each fence: gates are set differently.
+	yes   map[string]api.Time
+	calls map[string]time.Duration
 	// views are what each source has seen, and when that was so.
 	views [2]view
 	// before is the ledger as it was some time ago.
@@ -50,7 +52,7 @@ const most = 2 // fences at a time
 
 func newCluster(r *rand.Rand, twin string) *cluster {
 	_, _, l := fencetest.World(fencetest.Start)
-	c := &cluster{r: r, now: fencetest.Start, version: 100, dead: map[string]bool{}, fences: map[string]*api.NodeFence{}, ledger: l, yes: map[string]api.Time{}, twin: twin}
+	c := &cluster{r: r, now: fencetest.Start, version: 100, dead: map[string]bool{}, fences: map[string]*api.NodeFence{}, ledger: l, yes: map[string]api.Time{}, calls: map[string]time.Duration{}, twin: twin}
 	c.policy = fencetest.LivePolicy()
 	c.policy.Spec.ControlPlane.Fence = new(api.Never)
 	c.policy.Spec.Limits = api.Limits{MaxUnhealthy: fencetest.Percent("100%"), MaxConcurrent: new(int32(most))}
@@ -139,13 +141,19 @@ func (c *cluster) reserve(node string) {
 	f = f.DeepCopy()
 	resolved, _ := policy.ResolvePolicy([]api.FencePolicy{c.policy}, node, nil)
 	f.Status.Decision.ResolvedPolicy = resolved
+	f.Status.Decision.DeviceCallTimeout.Duration = []time.Duration{0, api.DeviceCall, time.Minute}[c.r.IntN(3)]
 	l := c.ledger.DeepCopy()
 	if c.twin == "reserves on a stale ledger" {
 		l = c.before.DeepCopy()
 		l.Status.Leases = c.ledger.Status.Leases
 	}
 	if admission.Admit(f, c.picture(f, l), l, c.now) == nil {
-		c.yes[node] = observed.StampOf(c.now)
+		c.yes[node], c.calls[node] = observed.StampOf(c.now), f.Status.Decision.DeviceCallTimeout.Duration
+	}
+	for i := range l.Status.Reservations {
+		if c.twin == "counts a slot of long calls no longer than another" {
+			l.Status.Reservations[i].DeviceCallTimeout = nil
+		}
 	}
 	census := c.ledger.Status.Census
 	c.before, c.ledger = c.ledger, l
@@ -193,7 +201,8 @@ func (c *cluster) advance(what int, node string, f *api.NodeFence) {
 		delete(c.yes, node)
 		c.save(f)
 	case yes && f.Status.Phase == api.Pending:
-		if delete(c.yes, node); c.now.Sub(at.Time) <= facts.DecisionValidity {
+		limit := metav1.Duration{Duration: c.calls[node]}
+		if delete(c.yes, node); c.now.Sub(at.Time) <= facts.YesValidity(&api.Decision{DeviceCallTimeout: limit}) {
 			f.Status.Phase, f.Status.DecidedAt = api.Isolating, &at
 			c.save(f)
 		}
@@ -299,7 +308,7 @@ func TestALateCensusLetsNoMoreBegin(t *testing.T) {
 	if byCensus < 5000 || byList < 1000 {
 		t.Errorf("%d decisions by the census, %d by lists: nothing was shown", byCensus, byList)
 	}
-	for _, twin := range []string{"takes for gone what a late census does not list", "dates a late census as now", "reserves on a stale ledger"} {
+	for _, twin := range []string{"takes for gone what a late census does not list", "dates a late census as now", "reserves on a stale ledger", "counts a slot of long calls no longer than another"} {
 		if broken, _, _ := runs(seed, 30000, twin); broken == "" {
 			t.Errorf("a twin that %s breaks no limit: nothing was shown", twin)
 		}

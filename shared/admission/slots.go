@@ -169,7 +169,7 @@ func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obser
 
 // reservation is one for this fence, made now.
 func reservation(f *api.NodeFence, c Picture, now time.Time) api.Reservation {
-	return api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c), FenceVersion: f.ResourceVersion}
+	return api.Reservation{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: observed.StampOf(now), CountedBy: countedBy(f, c), FenceVersion: f.ResourceVersion, DeviceCallTimeout: f.Status.Decision.LongerCall()}
 }
 
 func reservationOf(all []api.Reservation, f *api.NodeFence) (api.Reservation, bool) {
@@ -232,7 +232,7 @@ func withDrains(byNode map[string]api.NodeFence, l *api.FenceLedger, now time.Ti
 			continue
 		}
 		f, known := withSlot(is, r)
-		if !known && !observed.Fresh(r.At.Time, now, facts.ReservationKept) {
+		if !known && !observed.Fresh(r.At.Time, now, slotKept(r)) {
 			return "it does not know what became of the drain of node " + r.NodeName
 		}
 		byNode[r.NodeName] = f

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -59,7 +58,7 @@ func rebuildDraining(l *api.FenceLedger, c Picture, now time.Time) {
 	if !c.AsOf.IsZero() {
 		asOf = c.AsOf
 	}
-	kept := func(r api.Reservation) bool { return asOf.Sub(r.At.Time) <= facts.ReservationKept+c.Apart }
+	kept := func(r api.Reservation) bool { return asOf.Sub(r.At.Time) <= slotKept(r)+c.Apart }
 	l.Status.Draining = nil
 	for i := range c.Fences {
 		f := &c.Fences[i]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -19,6 +20,12 @@ const (
 	// no source. Ninety fences that wait are five looks a second.
 	askConcurrent = 20 * time.Second
 )
+
+// slotKept is how long a slot that nothing came of counts against others: by the calls for which
+// it was reserved, whatever the process that counts is set to (S14).
+func slotKept(r api.Reservation) time.Duration {
+	return facts.ReservationKept + api.LongerCalls(r.CallLimit())
+}
 
 // listed is as much of a list as a status has room for, and how long it is.
 func listed[T any](all []T) ([]T, int32) {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -145,7 +144,7 @@ func (dev device) next(toSwitch bool, sent *api.Time, switchIt func() outcome) o
 // call claims the device for one call and asks for it (S7, S8). Whether an earlier call may
 // still take effect is asked of this device.
 func (dev device) call(c api.Call) outcome {
-	limit, u := facts.CallLimit(dev.Decision), dev.rec.EffectUntil
+	limit, u := dev.Decision.CallLimit(), dev.rec.EffectUntil
 	claim := &api.Claim{
 		Holder: dev.Seen.Me, Call: c, At: dev.Time(), NotAfter: *dev.At(limit),
 		NoEarlierEffect: u == nil || !dev.Now.Before(u.Time),

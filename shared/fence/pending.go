@@ -7,7 +7,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
-	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // pending waits for the policy's time, the binding, and a slot.
@@ -20,7 +19,7 @@ func (d *decision) pending() outcome {
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() outcome {
 	d.dropYesOfBefore()
-	if r := d.Seen.Reserved; r != nil && observed.Fresh(*r, d.Now, facts.DecisionValidity) {
+	if r := d.slot(); r != nil {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()
 		waived := ""

@@ -5,7 +5,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
-	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // Probing reads a machine that must not be switched now, under all limits, and touches
@@ -163,7 +162,7 @@ func (d *decision) toDevice() outcome {
 	if o := d.holdDenied(); o.decided {
 		return o // without a slot: others need it meanwhile (S14)
 	}
-	if r := d.Seen.Reserved; r != nil && observed.Fresh(*r, d.Now, facts.DecisionValidity) {
+	if r := d.slot(); r != nil {
 		d.Record.DecidedAt, d.Record.ActivityChecks.Reading = d.Stamp(*r), true
 		d.readAnew()
 		return d.enter(api.Probing, api.CheckingActivity, "reading the machine's power for the activity checks, and no more")

@@ -6,6 +6,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // The slot that a fence holds, or asks for, and what waits without one.
@@ -21,11 +22,24 @@ func (d *decision) stale() outcome {
 // outdated does so too with a fence that has begun and was given a slot anew: its step
 // out of Pending may have been saved so late that the slot is another's by now (S14).
 func (d *decision) outdated() outcome {
-	if d.Within(d.Record.DecidedAt, facts.DecisionValidity) {
+	if d.Within(d.Record.DecidedAt, facts.YesValidity(d.Decision)) {
 		return goOn
 	}
 	d.Record.DecidedAt = nil
 	return d.enter(api.Pending, api.DecisionExpired, "decided too long ago; asking again")
+}
+
+// slot is when this fence's slot was reserved, by whose calls it goes on (S14); nil if it is old.
+func (d *decision) slot() *time.Time {
+	if limit := d.SlotCall(); limit < d.Decision.CallLimit() {
+		dec := *d.Decision
+		dec.DeviceCallTimeout.Duration = limit
+		d.Decision, d.Record.Decision.DeviceCallTimeout.Duration = &dec, limit
+	}
+	if at := d.Seen.Reserved; at != nil && observed.Fresh(*at, d.Now, facts.YesValidity(d.Decision)) {
+		return at
+	}
+	return nil
 }
 
 // askGate asks for a slot, or whether a node may be drained, once the devices were resolved anew:

@@ -47,6 +47,13 @@ func TestEveryBrokenJoinIsCaught(t *testing.T) {
 	}
 }
 
+func TestEveryBrokenLongCallIsCaught(t *testing.T) {
+	t.Parallel()
+	for _, x := range twins.LongCalls() {
+		t.Run(x.Name, func(t *testing.T) { mustCatch(t, x) })
+	}
+}
+
 func TestEveryBrokenCountIsCaught(t *testing.T) {
 	t.Parallel()
 	for _, x := range twins.Counts() {

@@ -53,6 +53,30 @@ func TestSecondWalk(t *testing.T) {
 	}
 }
 
+// TestLongCallsWalk takes one look in so many: the whole of this walk is -walk.whole.
+func TestLongCallsWalk(t *testing.T) {
+	t.Parallel()
+	o := walk.Options{From: walk.Begin(specs.LongCalls()), Live: true, Few: 7, Most: 6000}
+	if *whole {
+		o.Few, o.Most = 0, 0
+	}
+	r := walk.Run(fence.Decide, o)
+	fmt.Printf("walk of long calls: %d states, %d decisions, %d kinds of transition\n", r.States, r.Decisions, len(r.Transitions))
+	for promise, where := range r.Broken {
+		t.Errorf("%s: %s", promise, where)
+	}
+	for what, edge := range map[string]string{
+		"an old yes":                "Fencing --> Pending: DecisionExpired",
+		"a machine seen off":        "Fencing --> Releasing: SeenOff",
+		"an old proof":              "Releasing --> Fencing: ProofExpired",
+		"a node that is back again": "PoweringOn --> Recovering: SeenOn",
+	} {
+		if !r.Transitions[edge] {
+			t.Errorf("the walk of long calls never came to %s (%s)", what, edge)
+		}
+	}
+}
+
 func TestJoinsWalk(t *testing.T) {
 	t.Parallel()
 	r := walk.Run(fence.Decide, walk.Options{From: walk.Begin(specs.Joined(), specs.JoinedFabric()), Live: true})

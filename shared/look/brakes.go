@@ -23,7 +23,7 @@ func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed
 	if err != nil {
 		return err
 	}
-	seen.Reserved = admission.ReservedAt(led, f)
+	seen.Reserved, seen.ReservedCall = admission.ReservedAt(led, f), admission.ReservedCall(led, f)
 	for _, s := range led.Status.Leases.Still {
 		if s.NodeName == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
 			seen.Lease.StillSince = s.Since.Time

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -33,6 +34,11 @@ type Reservation struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	FenceVersion string `json:"fenceVersion,omitempty"`
+	// deviceCallTimeout is the longest that one call to a device may take in this fence, where
+	// that is longer than 20s. The fence goes on with its slot for longer by the difference,
+	// and the slot counts for longer by it.
+	// +optional
+	DeviceCallTimeout *metav1.Duration `json:"deviceCallTimeout,omitempty"`
 }
 
 // CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with

@@ -49,14 +49,23 @@ func (d *Facts) ReadLately(r *api.Read, state api.PowerState) bool {
 // ReadValidity: an Off or On follows a read no older (S9). The read itself may take
 // as long as a call, and the event that goes on with it may be lost once (S19): with
 // less, a slow device would be read for ever and never switched.
-func ReadValidity(dec *api.Decision) time.Duration { return CallLimit(dec) + Resync + Handover }
+func ReadValidity(dec *api.Decision) time.Duration { return dec.CallLimit() + Resync + Handover }
 
-// CallLimit is the longest that one device call may take.
-func CallLimit(dec *api.Decision) time.Duration {
-	if limit := dec.DeviceCallTimeout.Duration; limit > 0 {
-		return limit
+// YesValidity: a yes to this fence is asked for again once it is older (S17). It outlasts a read
+// that takes as long as a call may: with less, a slow device would be read again and again, and
+// never switched.
+func YesValidity(dec *api.Decision) time.Duration {
+	return DecisionValidity + api.LongerCalls(dec.CallLimit())
+}
+
+// SlotCall is the longest that a call of this fence may take under the slot that the ledger has for
+// it. Others count the slot by the calls for which it was reserved. Those are the usual ones where
+// a gate of an older version reserved it, or the ledger's schema dropped what they are.
+func (d *Facts) SlotCall() time.Duration {
+	if d.Seen.Reserved == nil {
+		return d.Decision.CallLimit()
 	}
-	return 20 * time.Second
+	return min(d.Decision.CallLimit(), max(d.Seen.ReservedCall, api.DeviceCall))
 }
 
 // Bound is the identity of the machine that is bound for power, or none if no device is.

@@ -34,14 +34,21 @@ func (d *Facts) SeenCutTwice(r *api.IsolationRecord) bool {
 		r.LastRead.At.Sub(r.FirstCut.At.Time) >= Settle && d.PartOfProof(r.LastRead)
 }
 
+// ProofHolds is how long a proof of this fence holds. It is dated from before its last read,
+// which may take as long as a call may: with less, what a slow device proves would be too old
+// before anything is released.
+func (d *Facts) ProofHolds() time.Duration {
+	return ProofValidity + api.LongerCalls(d.Decision.CallLimit())
+}
+
 // PartOfProof: a read is young enough to be a part of a proof.
-func (d *Facts) PartOfProof(r *api.Read) bool { return d.Within(&r.At, ProofValidity) }
+func (d *Facts) PartOfProof(r *api.Read) bool { return d.Within(&r.At, d.ProofHolds()) }
 
 // ProofExpired says that the proof is of a kind that ages, and is too old, or of a time that
 // is still to come; empty if it holds.
 func (d *Facts) ProofExpired() string {
-	if p := d.Record.Proof; p.Type.Ages() && !d.Within(&p.At, ProofValidity) {
-		return "the proof is older than " + ProofValidity.String()
+	if p := d.Record.Proof; p.Type.Ages() && !d.Within(&p.At, d.ProofHolds()) {
+		return "the proof is older than " + d.ProofHolds().String()
 	}
 	return ""
 }
@@ -54,7 +61,7 @@ func (d *Facts) DumpFresh() bool {
 // WhileProven is the first of a time and the end of the proof.
 func (d *Facts) WhileProven(until time.Time) time.Time {
 	if p := d.Record.Proof; p.Type.Ages() {
-		return Sooner(until, p.At.Add(ProofValidity))
+		return Sooner(until, p.At.Add(d.ProofHolds()))
 	}
 	return until
 }

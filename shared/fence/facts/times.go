@@ -8,16 +8,19 @@ const (
 	Settle = 2 * time.Second
 	// DefaultLead is that of a device that declares none.
 	DefaultLead = 5 * time.Second
-	// ProofValidity: a release needs a proof no older.
+	// ProofValidity: a release needs a proof no older, where calls take no longer than usual
+	// (ProofHolds).
 	ProofValidity = 30 * time.Second
 	// DumpValidity: pods are deleted on a message of a dump no older. It must be shorter
 	// than any machine takes from its last message to a kubelet that starts pods.
 	DumpValidity = 5 * time.Second
-	// DecisionValidity: a yes older than this is asked for again (S17).
+	// DecisionValidity: a yes older than this is asked for again (S17), where calls take no
+	// longer than usual (YesValidity).
 	DecisionValidity = 60 * time.Second
 	// ReservationKept is how long a reservation that nothing came of counts against
 	// others: longer than a gate goes on with it, by what two clocks may lie apart.
-	// API servers' may by 2 s, and each process knows its own to half a second.
+	// API servers' may by 2 s, and each process knows its own to half a second. Admission
+	// keeps each slot for that, and for as much longer as its calls may take.
 	ReservationKept = DecisionValidity + 5*time.Second
 	// Resync is the longest that a lost event may delay a fence (S19).
 	Resync = 30 * time.Second

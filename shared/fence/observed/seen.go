@@ -28,8 +28,10 @@ type Look struct {
 	// now; nil if there is none. MachineLooked: somebody looked.
 	Machine       *api.FailedMachine
 	MachineLooked bool
-	// Reserved is when the ledger's reservation for this fence was made.
-	Reserved *time.Time
+	// Reserved is when the ledger's reservation for this fence was made, and ReservedCall the
+	// longest device call for which it was; zero is the usual one.
+	Reserved     *time.Time
+	ReservedCall time.Duration
 	// Verdict is the gate's no to a reservation asked for in this invocation, or looked for before the
 	// devices are resolved.
 	Verdict *Verdict

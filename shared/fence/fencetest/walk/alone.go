@@ -38,7 +38,7 @@ func (s *State) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 		return nil
 	}
 	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
-	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.DecisionValidity), age(s.st.DecidedAt, facts.DecisionValidity)}
+	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)), age(s.st.DecidedAt, facts.YesValidity(&s.spec.Decision))}
 	if m := s.st.Machine; m != nil {
 		k = append(k, m.Tries, age(&m.AskedAt, promisedShow-1))
 	}
@@ -83,7 +83,7 @@ func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	}
 	say(sh.machine && !seen.Node.Exists, "S17: no Machine is deleted that is listed no more, or whose name a Node has")
 	say(clear(seen.Brakes) && f.Spec.Requests.Abort == nil && !seen.Deleting, "S25: no Machine is deleted while a brake is on, or after an abort")
-	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no Machine is deleted on an old decision")
+	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecisionOf(&s.spec.Decision), "S17: no Machine is deleted on an old decision")
 	r := a.Machine
 	say(r != nil && r.AskedAt.Time.Equal(observed.StampOf(now).Time) && sh.asked < s.spec.Decision.Settings.Power.Attempts, "S8: each try is saved before it is made, and there are no more than are allowed")
 }

@@ -126,7 +126,7 @@ func (s *State) cutKey(age func(*api.Time, ...time.Duration) string) string {
 		rel.By, rel.BootID, len(rel.Volumes), rel.RebootOnly, s.sh.freed, s.sh.boot)
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
-		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, promisedReadOf(&s.spec.Decision), facts.ProofValidity), read(r.FirstCut, facts.Settle-1, facts.ProofValidity),
+		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, promisedReadOf(&s.spec.Decision), promisedProofOf(&s.spec.Decision)), read(r.FirstCut, facts.Settle-1, promisedProofOf(&s.spec.Decision)),
 			age(r.OffAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0))
 	case api.Restoring:
 		k += fmt.Sprint(read(r.LastRead, promisedReadOf(&s.spec.Decision)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
@@ -169,7 +169,7 @@ func checkCut(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *ap
 	if a.Phase == api.Releasing && b.Phase == api.Isolating {
 		ok := len(sh.reads) == 2 && last.State == api.PoweredOff && !sh.wrong && last.At.Sub(sh.reads[0].At.Time) >= facts.Settle
 		say(ok && a.Proof != nil && a.Proof.Type == api.ProofStorageCut, "S1: storage is proven cut by two reads, a settle apart, with nothing else between them")
-		say(now.Sub(last.At.Time) <= promisedProof, "S3: the proof of a cut is fresh")
+		say(now.Sub(last.At.Time) <= promisedProofOf(&s.spec.Decision), "S3: the proof of a cut is fresh")
 	}
 	if s.cutOnly() {
 		say(!a.Placed.OutOfService, "S1: no out-of-service taint where only storage is cut")

@@ -37,7 +37,7 @@ func (s *State) proofKey(age func(*api.Time, ...time.Duration) string) string {
 	}
 	key := fmt.Sprint("proof", k.BootID, s.sh.dumpBoot, k.DoneAt != nil, age(s.st.Lease.StillSince, 2*fencetest.Renewal-1), age(&moved, 2*fencetest.Renewal-1))
 	if s.st.Phase == api.Releasing {
-		key += fmt.Sprint(age(s.st.DecidedAt, facts.DecisionValidity), age(s.sh.decided, facts.DecisionValidity), age(s.st.Release.AskedAt, facts.Poll-1))
+		key += fmt.Sprint(age(s.st.DecidedAt, facts.YesValidity(&s.spec.Decision)), age(s.sh.decided, facts.YesValidity(&s.spec.Decision)), age(s.st.Release.AskedAt, facts.Poll-1))
 	}
 	return key
 }
@@ -110,7 +110,7 @@ func checkDumpProof(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look,
 	say(!seen.Node.Ready(), "S5: nothing is released while the node counts as Ready")
 	say(now.Sub(sh.dumpSince) < f.Status.Decision.Settings.Kdump.Timeout.Duration, "kdump: nothing is released once the dump's time is over")
 	say(clear(seen.Brakes) && !seen.Deleting && f.Spec.Requests.Abort == nil, "S15: no release begins in a storm, a pause or a stop, or for a fence that was called off")
-	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no release begins on an old decision")
+	say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecisionOf(&s.spec.Decision), "S17: no release begins on an old decision")
 	say(a.Proof != nil && a.Proof.Type == api.ProofKdump && a.Proof.FenceUID == f.UID && a.Proof.FenceNumber == f.Status.FenceNumber &&
 		a.Proof.NodeUID == f.Status.Decision.NodeUID && a.Proof.BootIDBefore == sh.dumpBoot && a.Proof.At.Time.Equal(observed.StampOf(m.Last).Time), "S3: the proof is of this fence, made anew")
 	say(a.Release.Batches > b.Release.Batches, "S7: no batch without a save")

@@ -59,7 +59,7 @@ func key(s *State) string {
 		claim = string(c.Call) + c.Holder + age(&c.NotAfter, 0, 3*time.Second)
 	}
 	if st.Proof != nil {
-		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, facts.ProofValidity)
+		proof = string(st.Proof.Type) + st.Proof.BootIDBefore + age(&st.Proof.At, promisedProofOf(&s.spec.Decision))
 	}
 	if l := st.Lease.StillSince; l != nil {
 		lease = age(l, 2*fencetest.Renewal) + spell([]any{st.PhaseSince != nil && l.After(st.PhaseSince.Time),
@@ -121,7 +121,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
-		k = append(k, st.Retries, age(st.DecidedAt, facts.DecisionValidity), placed(st.Placed))
+		k = append(k, st.Retries, age(st.DecidedAt, facts.YesValidity(&s.spec.Decision)), placed(st.Placed))
 	case api.Probing, api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
@@ -130,7 +130,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
-			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.DecisionValidity))
+			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)))
 		}
 	case api.Releasing:
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),

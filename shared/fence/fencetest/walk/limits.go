@@ -57,6 +57,7 @@ var Unvaried = map[string]string{
 	"Left.Terminating":         "batch_test.go, orphans_test.go",
 	"Machine.Held":             "package policy; Decide does not read it",
 	"Machine.Message":          "it is only told",
+	"ReservedCall":             "longcalls_test.go",
 	"Machine.NodeName":         "package policy; Decide does not read it",
 	"Machine.NodeUID":          "package policy; Decide does not read it",
 	"Machine.NotBefore":        "package policy; Decide does not read it",

@@ -85,6 +85,7 @@ func (w *walker) followFrom(s *State, dead, on bool, change ...func(look int, se
 			switch {
 			case act.Device():
 				c := &observed.CallResult{Call: api.Call(act), At: now}
+				now = now.Add(s.callTakes())
 				isolates := fencetest.CutsOff(&st) // without a claim it is caught elsewhere
 				switch {
 				case dead:

@@ -52,6 +52,7 @@ func waits(s *State) []time.Duration {
 		all = append(all, c.NotAfter.Sub(s.now)+time.Second) // over, and its effect may still come
 	}
 	all = append(all, lateReads(s)...)
+	all = append(all, longWaits(s)...)
 	all = append(all, drainWaits(s)...)
 	if s.spec.Decision.Asker() != nil && !s.st.CutOrReleased && (s.st.Phase == api.Pending || s.atDevice()) {
 		all = append(all, api.RequestValidity+time.Second)
@@ -124,6 +125,7 @@ func usual(s *State, now time.Time, ready string, moved bool, boot string) obser
 	if s.isBare() {
 		seen.Node = observed.Node{}
 	}
+	seen.ReservedCall = s.spec.Decision.DeviceCallTimeout.Duration
 	return seen
 }
 
@@ -145,7 +147,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
-		old := now.Add(-2 * facts.DecisionValidity)
+		old := now.Add(-2 * facts.YesValidity(&s.spec.Decision))
 		with(func(y *observed.Look) { y.HandsOver = true })
 		with(func(y *observed.Look) { y.Reserved = nil })
 		with(func(y *observed.Look) { y.Reserved, y.Resolved = nil, false })

@@ -66,13 +66,13 @@ func checkGone(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	}
 	if p.Type.Ages() {
 		n := len(sh.reads)
-		say(n > 0 && sh.reads[n-1].State == api.PoweredOff && now.Sub(sh.reads[n-1].At.Time) <= promisedProof, "S3: a Node is deleted on a fresh proof")
+		say(n > 0 && sh.reads[n-1].State == api.PoweredOff && now.Sub(sh.reads[n-1].At.Time) <= promisedProofOf(&s.spec.Decision), "S3: a Node is deleted on a fresh proof")
 		say(n == 0 || !seen.Lease.Exists || !sh.moved.After(sh.reads[n-1].At.Time), "S3: no Node is deleted whose Lease moves")
 	}
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: no Node is deleted after a reboot")
 	say(seen.Left != nil && len(seen.Left.Delete)+seen.Left.Attachments == 0, "S24: nothing is left on a Node that is deleted")
 	say(!s.st.Placed.OutOfService || seen.Cleared && !seen.Node.OutOfService, "S23: the out-of-service taint is off before its Node goes")
-	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Type.Ages() || !until.After(p.At.Add(promisedProof))), "S3: no deletion of a Node is begun on an old proof")
+	say(until != nil && !until.After(now.Add(promisedAct)) && (!p.Type.Ages() || !until.After(p.At.Add(promisedProofOf(&s.spec.Decision)))), "S3: no deletion of a Node is begun on an old proof")
 	say(a.Release.DeleteNodeUntil != nil && now.Before(a.Release.DeleteNodeUntil.Time), "S8: until when a Node is tried to be deleted is saved before it is")
 	say(f.Status.Decision.NodeUID == seen.Node.UID, "S6: exactly this Node is deleted")
 }

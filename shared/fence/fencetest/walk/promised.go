@@ -29,6 +29,18 @@ func promisedReadOf(d *api.Decision) time.Duration {
 	return d.DeviceCallTimeout.Duration + promisedRead
 }
 
+// promisedLonger is by how much this fence's calls may take longer than the twenty seconds for
+// which the other numbers are.
+func promisedLonger(d *api.Decision) time.Duration {
+	return max(0, d.DeviceCallTimeout.Duration-20*time.Second)
+}
+
+// promisedProofOf is for how long a proof holds (S3).
+func promisedProofOf(d *api.Decision) time.Duration { return promisedProof + promisedLonger(d) }
+
+// promisedDecisionOf is for how long a yes of the gate is one (S17).
+func promisedDecisionOf(d *api.Decision) time.Duration { return promisedDecision + promisedLonger(d) }
+
 // takenOver is from when the claim of a call counts no more: the call can't be under way by
 // whichever clock (S7), and what it did has taken effect at any of the devices (S8).
 func takenOver(d *api.Decision, st *api.NodeFenceStatus) time.Time {

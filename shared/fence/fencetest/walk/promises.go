@@ -65,7 +65,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *obse
 	if act == fence.Release {
 		until := a.Release.NotAfter
 		say(until != nil && (a.Release.Deadline == nil || !until.After(a.Release.Deadline.Time)), "S4: nothing is begun to be released once the machine may be switched on")
-		say(until != nil && (!a.Proof.Type.Ages() || !until.After(a.Proof.At.Add(promisedProof))), "S3: nothing is begun to be released on an old proof")
+		say(until != nil && (!a.Proof.Type.Ages() || !until.After(a.Proof.At.Add(promisedProofOf(&s.spec.Decision)))), "S3: nothing is begun to be released on an old proof")
 	}
 	if b.Phase == api.Releasing && a.Phase == api.PoweringOn && seen.Node.UID == f.Status.Decision.NodeUID && seen.Node.Exists {
 		late := b.Release.Deadline != nil && !now.Before(b.Release.Deadline.Time)
@@ -99,7 +99,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *obse
 	say(p.BootIDBefore == "" || seen.Node.BootID == p.BootIDBefore, "S4: nothing is released after a reboot")
 	say(!seen.Node.Ready() || p.Type == api.ProofStorageCut, "S5: nothing is released while the node counts as Ready")
 	if p.Type.Ages() && len(sh.reads) > 0 {
-		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= promisedProof, "S3: the proof is fresh")
+		say(now.Sub(sh.reads[len(sh.reads)-1].At.Time) <= promisedProofOf(&s.spec.Decision), "S3: the proof is fresh")
 		say(p.Type == api.ProofStorageCut || !seen.Lease.Exists || !sh.moved.After(sh.reads[len(sh.reads)-1].At.Time), "S3: a Lease that moves voids the proof")
 	}
 	if b.Release.StartedAt == nil && !sh.cut {
@@ -149,7 +149,7 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 				bad = bad || (c.Type == "Ready" && c.Status == "Unknown")
 			}
 			say(bad, "S17: no first Off once the reason has gone")
-			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecision, "S17: no first Off on an old decision")
+			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecisionOf(&s.spec.Decision), "S17: no first Off on an old decision")
 		} else if s.spec.Decision.Asker() == nil && !s.ofMachine() && a.Phase == api.Fencing {
 			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*fencetest.Renewal, "S17: no further Off of a node that is healthy again")
 		}

@@ -1,0 +1,144 @@
+package fence_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// TestWhatOutlastsACallFollowsFromIt: for each limit that may be set, what must outlast a call
+// does, by as much as with the usual one; and with a shorter one nothing is shorter.
+func TestWhatOutlastsACallFollowsFromIt(t *testing.T) {
+	for limit := time.Second; limit <= api.LongestDeviceCall; limit += time.Second {
+		dec := &api.Decision{}
+		dec.DeviceCallTimeout.Duration = limit
+		call := max(limit, 20*time.Second)
+		for what, c := range map[string]struct{ is, want time.Duration }{
+			"S17: a yes outlasts a read, and what is saved beside it, by":       {facts.YesValidity(dec) - call, 40 * time.Second},
+			"S3: a proof outlasts its last read, which it is dated before, by":  {(&facts.Facts{Decision: dec}).ProofHolds() - call, 10 * time.Second},
+			"S9: an Off follows a read that one lost wake-up may have delayed,": {facts.ReadValidity(dec) - limit, 35 * time.Second},
+			"S7: a call takes": {dec.CallLimit(), limit},
+		} {
+			if c.is != c.want {
+				t.Errorf("calls of %s: %s %s, want %s", limit, what, c.is, c.want)
+			}
+		}
+	}
+}
+
+// slowly is how a fence ends whose device answers each call after so long, or is cut off at the
+// call's end: the phase, and how often it was told to switch off. Another invocation comes by in
+// the middle of each call.
+func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int) {
+	t.Helper()
+	spec := specs.LongCalls()
+	spec.Decision.DeviceCallTimeout.Duration = limit
+	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
+	f.UID = "fence-1"
+	now, on := fencetest.Start, true
+	for range 60 {
+		if n := f.Status.NextLook; n != nil && n.After(now) {
+			now = n.Time
+		}
+		now = now.Add(time.Millisecond)
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
+		seen.ReservedCall = limit
+		st, act := fence.Decide(f, seen, now)
+		f.Status = st
+		for act != fence.None && !act.Device() {
+			seen.Node.Taint, seen.Node.OutOfService = f.Status.Placed.Taint, f.Status.Placed.OutOfService
+			f.Status, act = fence.Decide(f, seen, now)
+		}
+		if f.Status.Phase == api.Recovering || f.Status.Phase == api.Failed {
+			return f.Status.Phase, offs
+		}
+		if !act.Device() {
+			continue
+		}
+		c := &observed.CallResult{Call: api.Call(act), At: now}
+		end := now.Add(min(takes, limit))
+		middle := now.Add(end.Sub(now) / 2)
+		by := fencetest.Look(f, middle, "Unknown", false, "a")
+		by.Me = "another"
+		if _, too := fence.Decide(f, by, middle); too != fence.None {
+			t.Fatalf("S7: during %s another invocation does %s", act, too)
+		}
+		switch {
+		case act == fence.Off:
+			on, offs = false, offs+1
+		case act == fence.On:
+			on = true
+		}
+		if takes > limit {
+			c.Err = "it was ended, having no time left"
+		} else if act == fence.Read {
+			c.Power = map[bool]string{true: "On", false: "Off"}[on]
+		}
+		now = end
+		seen = fencetest.Look(f, now, "Unknown", false, "a")
+		seen.Call = c
+		f.Status, _ = fence.Decide(f, seen, now)
+	}
+	return f.Status.Phase, offs
+}
+
+// TestADeviceThatAnswersAfterFortySeconds is fenced where calls may take a minute, with one Off.
+// With the usual limit each call is ended, and the fence fails without an Off, as ever.
+func TestADeviceThatAnswersAfterFortySeconds(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit, takes time.Duration
+		want         string
+	}{
+		"calls of a minute":             {time.Minute, 40 * time.Second, "Recovering, 1 Off"},
+		"a call that takes all of it":   {time.Minute, time.Minute, "Recovering, 1 Off"},
+		"the longest calls, all of it":  {api.LongestDeviceCall, api.LongestDeviceCall, "Recovering, 1 Off"},
+		"the usual calls":               {api.DeviceCall, 40 * time.Second, "Failed, 0 Off"},
+		"a usual call, all of it":       {api.DeviceCall, api.DeviceCall, "Recovering, 1 Off"},
+		"too slow for a minute as well": {time.Minute, 61 * time.Second, "Failed, 0 Off"},
+	} {
+		phase, offs := slowly(t, c.limit, c.takes)
+		if got := fmt.Sprintf("%s, %d Off", phase, offs); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestAFenceGoesOnWithASlotAsLongAsItIsKept: by the calls for which it was reserved. Where that
+// are shorter ones than the fence's, as a gate of an older version reserves it, its calls take
+// no longer from there (S14, S17).
+func TestAFenceGoesOnWithASlotAsLongAsItIsKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		age, reserved time.Duration
+		want          string
+	}{
+		"a minute's slot":                        {60 * time.Second, time.Minute, "Isolating, calls of 1m0s"},
+		"a minute's slot, as old as it may be":   {100 * time.Second, time.Minute, "Isolating, calls of 1m0s"},
+		"a minute's slot, too old":               {101 * time.Second, time.Minute, "Pending, calls of 1m0s"},
+		"a slot that does not say":               {60 * time.Second, 0, "Isolating, calls of 20s"},
+		"a slot that does not say, too old":      {61 * time.Second, 0, "Pending, calls of 20s"},
+		"one of half a minute":                   {70 * time.Second, 30 * time.Second, "Isolating, calls of 30s"},
+		"one of half a minute, too old":          {71 * time.Second, 30 * time.Second, "Pending, calls of 30s"},
+		"one of longer calls than the fence has": {100 * time.Second, 2 * time.Minute, "Isolating, calls of 1m0s"},
+		"one of longer calls, too old for it":    {101 * time.Second, 2 * time.Minute, "Pending, calls of 1m0s"},
+	} {
+		f := &api.NodeFence{Spec: specs.LongCalls().AsSpec(), Status: specs.LongCalls().In(api.NodeFenceStatus{})}
+		f.Status.Phase, f.Status.MinReaderVersion = api.Pending, api.Schema
+		now := fencetest.Start.Add(time.Hour)
+		seen, at := fencetest.Look(f, now, "Unknown", false, "a"), now.Add(-c.age)
+		seen.Reserved, seen.ReservedCall = &at, c.reserved
+		st, _ := fence.Decide(f, seen, now)
+		if got := fmt.Sprintf("%s, calls of %s", st.Phase, st.Decision.CallLimit()); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if f.Status.Decision.DeviceCallTimeout.Duration != specs.LongCall {
+			t.Errorf("%s: Decide changed the record that it was given", name)
+		}
+	}
+}
