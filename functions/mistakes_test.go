@@ -20,7 +20,9 @@ import (
 func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
 	parts := func(s Settings) error { _, err := NewParts(t.Context(), s, nil, nil, nil); return err }
-	call := func(value string) error { return new(gate.CallTimeout).Decode(value) }
+	call := func(call, invocation time.Duration) error {
+		return parts(Settings{DeviceCall: call, Invocation: invocation})
+	}
 	networks := func(value string) error { return new(gate.Networks).Decode(value) }
 	asks := func(change func(*event.Event)) error {
 		e := event.New()
@@ -41,8 +43,11 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		"resync without a broker":             {serve(Settings{Function: "resync"}), []string{"set K_SINK"}},
 		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
 		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
-		"a call that takes no time":           {call("0s"), []string{"a call to a device takes from 1s to 20s"}},
-		"a call longer than a platform waits": {call("21s"), []string{"from 1s to 20s"}},
+		"a call that takes no time":           {call(time.Millisecond, 0), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=1ms", "one call to a device takes from 1s to 2m"}},
+		"a call longer than any may be":       {call(121*time.Second, 10*time.Minute), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=2m1s", "from 1s to 2m"}},
+		"a call longer than a platform waits": {call(21*time.Second, 0), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=21s", "needs 1m1s", "gives it 1m (NODEFENCE_INVOCATION_TIMEOUT)", "to 61 seconds", "Timeout of each Lambda function", "timeoutSeconds of each Knative Service", "NODEFENCE_INVOCATION_TIMEOUT=1m1s for every function"}},
+		"a platform that waits too short":     {call(0, 59*time.Second), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=20s", "needs 1m,", "gives it 59s"}},
+		"a platform that waits for ever":      {call(0, time.Hour), []string{"NODEFENCE_INVOCATION_TIMEOUT=1h", "no invocation takes longer than 10m"}},
 		"a network's name":                    {networks("10.0.0.0/16,racks"), []string{`"racks" is not a network`}},
 		"a request's type misspelt":           {asks(func(e *event.Event) { e.SetType("io.nodefence.request.fence.v2") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},
 		"a request's type without a version":  {asks(func(e *event.Event) { e.SetType("io.nodefence.request.fence") }), []string{"attribute type", "did you mean io.nodefence.request.fence.v1?"}},

@@ -70,6 +70,9 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 	if s.Adopt.Has(kinds.FAR) && len(Parts{Settings: s}.farNamespaces()) == 0 {
 		return Parts{}, errors.New("NODEFENCE_ADOPT has far, and NODEFENCE_ADOPT_NAMESPACES has no namespace that NODEFENCE_REQUEST_NAMESPACES has too: add the one with the FenceAgentsRemediations to both, or take far out")
 	}
+	if err := s.timely(); err != nil {
+		return Parts{}, err
+	}
 	client, err := kube.New(cfg)
 	if err != nil {
 		return Parts{}, err
@@ -123,7 +126,7 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(),
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(), DeviceCall: p.DeviceCall,
 	}
 }
 
@@ -158,7 +161,7 @@ func (p Parts) Adopter() *adopt.Adopter {
 		return p.adopts
 	}
 	clock := p.Client.Clock()
-	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
+	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), DeviceCall: p.DeviceCall, Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
 }
 
 // checker returns a function's part in reading the devices of healthy nodes.

@@ -173,7 +173,8 @@ func (p Parts) Resyncer() *resync.Resyncer {
 		sender = &run.Direct{Owner: Owner, Call: p.Call, Broker: p.Sender, Log: p.Log}
 	}
 	return &resync.Resyncer{
-		Fences: p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces,
+		Invocation: p.InvocationTimeout(),
+		Fences:     p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces,
 		Source: p.Source, Sender: p.Traces.Sender(resync.Name, sender, nil), Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log,
 	}
 }

@@ -55,9 +55,13 @@ type Settings struct {
 	// DeniedRest is how long the checks leave a device alone after it has refused the
 	// account.
 	DeniedRest time.Duration `envconfig:"NODEFENCE_CHECK_DENIED_INTERVAL" default:"1h"`
-	// DeviceCall is the longest that one call to a device may take, from 1s to 20s; the
+	// DeviceCall is the longest that one call to a device may take, from 1s to 2m; the
 	// gate records it in each fence that it opens.
-	DeviceCall gate.CallTimeout `envconfig:"NODEFENCE_DEVICE_CALL_TIMEOUT" default:"20s"`
+	DeviceCall time.Duration `envconfig:"NODEFENCE_DEVICE_CALL_TIMEOUT" default:"20s"`
+	// Invocation is how long the platform gives one invocation of a function, which is at least
+	// the longest call to a device and 40s: Timeout of a Lambda function, timeoutSeconds of a
+	// Knative Service.
+	Invocation time.Duration `envconfig:"NODEFENCE_INVOCATION_TIMEOUT" default:"1m"`
 	// RemediationLeases is the namespace of the Leases by which medik8s' operators take turns on a
 	// node, medik8s-leases; if empty, nodefence takes turns with nobody.
 	RemediationLeases string `envconfig:"NODEFENCE_REMEDIATION_LEASES"`

@@ -46,7 +46,9 @@ type Objects interface {
 
 // Adopter is the function. It must not be copied after first use.
 type Adopter struct {
-	Objects Objects
+	// DeviceCall is the longest that one call to a device may take; the usual if zero.
+	DeviceCall time.Duration
+	Objects    Objects
 	// Namespaces are those whose objects count: those of FenceRequests.
 	Namespaces ask.Namespaces
 	// Now is the API server's time.
@@ -133,7 +135,7 @@ func (a *Adopter) Detail() string {
 
 // work reads what belongs to one object, and carries out what comes next.
 func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, live string) error {
-	s := far.Seen{Object: o, Live: live, Now: a.Now()}
+	s := far.Seen{Object: o, Live: live, DeviceCall: a.DeviceCall, Now: a.Now()}
 	if s.Node, s.Misnamed = far.Node(o); s.Node == "" {
 		s.Node = o.Name
 	}

@@ -52,7 +52,7 @@ type Gate struct {
 	// without one.
 	NeighborsImage string
 	// DeviceCall is the longest that one call to a device may take.
-	DeviceCall CallTimeout
+	DeviceCall time.Duration
 	Log        *slog.Logger
 	// Reporter hears of every event that asks for a fence and opens none.
 	Reporter report.Reporter
@@ -205,7 +205,7 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 // loop, with what its first look sees. A process that dies in between leaves a record
 // that is no fence: the next event of the node opens it.
 func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (o *opened, err error) {
-	dec.DeviceCallTimeout.Duration = time.Duration(g.DeviceCall)
+	dec.DeviceCallTimeout.Duration = g.DeviceCall
 	f := last
 	switch {
 	case f == nil:

@@ -35,7 +35,10 @@ type Isolator struct {
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this function runs on (S13); empty if unknown.
 	Self string
-	Loop *loop.Loop
+	// DeviceCall is the longest that one call to a device may take here, whatever the gate that
+	// opened a fence allows.
+	DeviceCall time.Duration
+	Loop       *loop.Loop
 	// Checks reads the devices of healthy nodes.
 	Checks *readiness.Checker
 }
@@ -63,7 +66,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():
-		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Now: i.Client.Clock().Now}
+		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
 		made, err := t.Make(ctx, f, facts.Claimed(f), a)
 		seen.Call = made
 		return err

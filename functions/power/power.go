@@ -36,7 +36,10 @@ type Power struct {
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
 	Self string
-	Loop *loop.Loop
+	// DeviceCall is the longest that one call to a device may take here, whatever the gate that
+	// opened a fence allows.
+	DeviceCall time.Duration
+	Loop       *loop.Loop
 	// Checks reads the devices of healthy nodes.
 	Checks *readiness.Checker
 }
@@ -78,7 +81,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Now: p.Client.Clock().Now}
+	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
 	made, err := t.Make(ctx, f, facts.Claimed(f), a)
 	seen.Call = made
 	return err

@@ -1,6 +1,7 @@
 package resync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -14,18 +15,25 @@ import (
 )
 
 const (
-	// callTimeout bounds one call with everything that its replies lead to: longer than the
-	// longest device call, and longer than a platform's own limit for a function.
-	callTimeout = time.Minute
-	// drain is how long running calls may take to end once the process is told to end:
-	// longer than the longest device call, and shorter than what Kubernetes gives a pod.
-	drain = 25 * time.Second
+	// usual is how long a platform gives one invocation unless it is told otherwise.
+	usual = time.Minute
+	// notDrained is the part of an invocation that a drain does not wait for: what comes before
+	// and after a device call, but for some seconds to save its end.
+	notDrained = 35 * time.Second
 	// places bounds the calls that run at once. A fence that finds no place is tried again
 	// at the next tick.
 	places = 128
 	// wakes is how long after a call resync assumes that nobody else wakes the fence.
 	wakes = 2 * facts.Resync
 )
+
+// callTimeout bounds one call with everything that its replies lead to: as long as the platform
+// gives one invocation, which is longer than the longest device call.
+func (s *Resyncer) callTimeout() time.Duration { return cmp.Or(s.Invocation, usual) }
+
+// drain is how long running calls may take to end once the process is told to end: longer than
+// the longest device call, and shorter than what Kubernetes gives a pod.
+func (s *Resyncer) drain() time.Duration { return s.callTimeout() - notDrained }
 
 // call is the last call about one fence or node.
 type call struct {
@@ -37,10 +45,10 @@ type call struct {
 type round struct {
 	*Resyncer
 	ctx context.Context
-	// drain is how long calls continue after ctx has ended; 0 if the platform does not wait
+	// draining is how long calls continue after ctx has ended; 0 if the platform does not wait
 	// for calls.
-	drain time.Duration
-	calls sync.WaitGroup
+	draining time.Duration
+	calls    sync.WaitGroup
 
 	failedMu sync.Mutex
 	failed   []error
@@ -78,12 +86,12 @@ func (r *round) send(about string, late time.Duration, now time.Time, e event.Ev
 // lasting returns the context of one call. A function loses its invocation when its caller
 // disconnects, so a call outlives the round's context for a while.
 func (r *round) lasting() (context.Context, context.CancelFunc) {
-	if r.drain == 0 {
-		return context.WithTimeout(r.ctx, callTimeout)
+	if r.draining == 0 {
+		return context.WithTimeout(r.ctx, r.callTimeout())
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.callTimeout())
 	stop := context.AfterFunc(r.ctx, func() {
-		limit := time.NewTimer(r.drain)
+		limit := time.NewTimer(r.draining)
 		defer limit.Stop()
 		select {
 		case <-ctx.Done():

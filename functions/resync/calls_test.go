@@ -91,18 +91,20 @@ func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
 // then, and a call that hangs is given up.
 func TestCallsUnderWayEndByThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes, waits time.Duration
-		want         error
+		invocation, takes, waits time.Duration
+		want                     error
 	}{
-		"one that takes as long as a device may": {20 * time.Second, 20 * time.Second, nil},
-		"one that hangs":                         {time.Hour, drain, context.Canceled},
+		"one that takes as long as a device may":      {0, 20 * time.Second, 20 * time.Second, nil},
+		"one that hangs":                              {0, time.Hour, 25 * time.Second, context.Canceled},
+		"one that takes as long as a slow device may": {100 * time.Second, 60 * time.Second, 60 * time.Second, nil},
+		"one that hangs, where devices are slow":      {100 * time.Second, time.Hour, 65 * time.Second, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &taking{d: c.takes}
 				start := time.Now()
 				w := &Resyncer{
-					Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"),
+					Fences: records{all: []api.NodeFence{record("a", api.Fencing, time.Hour)}}, Source: events.SourceOf("c"), Invocation: c.invocation,
 					Sender: b, Now: func() time.Time { return now.Add(time.Since(start)) }, Log: slog.New(slog.DiscardHandler),
 				}
 				ctx, stop := context.WithCancel(t.Context())

@@ -51,6 +51,8 @@ type Resyncer struct {
 	Sender run.Sender
 	// Remediation are the Leases by which other programs are kept away; nil if there are none.
 	Remediation *remediation.Leases
+	// Invocation is how long a platform gives one invocation of a function; the usual if zero.
+	Invocation time.Duration
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
@@ -87,7 +89,7 @@ func (s *Resyncer) Run(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		r := s.round(ctx)
-		r.drain = drain
+		r.draining = s.drain()
 		err := r.look(n%whole == 0)
 		rounds.Go(func() {
 			if err := errors.Join(err, r.wait()); err != nil && ctx.Err() == nil {

@@ -96,7 +96,8 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	l.dead = handlers[deadletter.Name]
 	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing
 	l.Broker, err = broker.Keep(ctx, broker.Options{
-		Dir: filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
+		HandlerTimeout: o.Settings.InvocationTimeout(),
+		Dir:            filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
 		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync, Places: places,
 	})
 	if err != nil {

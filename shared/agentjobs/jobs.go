@@ -43,7 +43,7 @@ const (
 // Run makes one call. It returns when the pod's container was seen to end, or with what is known
 // of one that was not.
 func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
-	left := job.Longest
+	left := c.Limit
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
 	}

@@ -22,6 +22,9 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
+// limit is what a call has in these tests.
+const limit = 20 * time.Second
+
 // yard is an API server with nothing in it but the Jobs of agents. A test says what happens to
 // their pods.
 type yard struct {
@@ -199,7 +202,7 @@ func TestACallInAPod(t *testing.T) {
 			defer cancel()
 			var late []time.Duration
 			j.Claim.Ended = func(d time.Duration) { late = append(late, d) }
-			got, err := j.Run(ctx, job.Call{Action: "off", Delay: time.Minute})
+			got, err := j.Run(ctx, job.Call{Action: "off", Limit: limit, Delay: time.Minute})
 			if seen := slices.Equal(late, []time.Duration{time.Minute}); seen != (err == nil) || len(late) > 1 {
 				t.Errorf("it is told to have ended %v, and gives %v", late, err)
 			}
@@ -252,7 +255,7 @@ func TestEarlierCalls(t *testing.T) {
 			j := theJobs(t, y)
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
-			_, err := j.Run(ctx, job.Call{Action: "on"})
+			_, err := j.Run(ctx, job.Call{Action: "on", Limit: limit})
 			if waits := len(y.jobs) == 0; waits != tc.waits || (err != nil) != tc.waits {
 				t.Fatalf("waits %v, want %v: %v", waits, tc.waits, err)
 			}
@@ -289,7 +292,7 @@ func TestTheJob(t *testing.T) {
 	for range 2 {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-		_, err := j.Run(ctx, job.Call{Action: "off", Image: "registry.example/agents:1", Params: map[string]string{"password": secret}})
+		_, err := j.Run(ctx, job.Call{Action: "off", Limit: limit, Image: "registry.example/agents:1", Params: map[string]string{"password": secret}})
 		cancel()
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string
 		Labels: map[string]string{"app.kubernetes.io/part-of": "nodefence", callsOf: j.of()},
 		Annotations: map[string]string{
 			"nodefence.io/node": j.Claim.Node, callIs: c.Action,
-			actsUntil: j.Client.Clock().Now().Add(left + job.Late).Format(time.RFC3339),
+			actsUntil: j.Client.Clock().Now().Add(left + job.Late(left)).Format(time.RFC3339),
 		},
 	}
 	made := &batchv1.Job{

@@ -1,10 +1,12 @@
 package binding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -35,6 +37,8 @@ type Resolver struct {
 	JobImages []string
 	// AgentsDir has the ClusterLabs agents, for devices without a driver of ours.
 	AgentsDir string
+	// DeviceCall is the longest that one call to a device may take; the usual if zero.
+	DeviceCall time.Duration
 	// Adopts are the namespaces whose FenceAgentsRemediations and templates give nodes' devices; none
 	// if they are not adopted.
 	Adopts ask.Namespaces
@@ -47,17 +51,23 @@ func (b Resolver) settings() config.Settings {
 	if b.AgentsDir != "" {
 		s.Find = func(name string) (device.Kind, error) { return agent.Any(name, b.AgentsDir) }
 	}
-	s.Job = func(name string) (device.Kind, error) { return b.inJobs(name, nil) }
+	s.Job = func(name string) (device.Kind, error) { return b.inJobs(name, 0, nil) }
 	return s
 }
 
-// inJobs is the kind of an agent that runs in pods.
-func (b Resolver) inJobs(name string, r job.Runner) (device.Kind, error) {
+// inJobs is the kind of an agent that runs in pods. What was bound is waited for as long as its
+// effect delay says. So its pods act no longer than that allows, though the process that bound it
+// was set to shorter calls than this one (S8); with delay zero nothing is bound yet.
+func (b Resolver) inJobs(name string, delay time.Duration, r job.Runner) (device.Kind, error) {
 	inner, err := agent.Declared(name, b.AgentsDir)
 	if err != nil {
 		return device.Kind{}, err
 	}
-	return job.Kind(inner, b.JobImages, r), nil
+	limit := cmp.Or(b.DeviceCall, api.DeviceCall)
+	if delay > 0 {
+		limit = max(0, min(limit, delay-inner.EffectDelay-job.Late(0)))
+	}
+	return job.Kind(inner, b.JobImages, limit, r), nil
 }
 
 // resolution is what the ConfigMaps say of a node, and of the cluster, with what that was
@@ -169,7 +179,7 @@ func (b Resolver) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
 	case ok:
 		return kind, nil
 	case bound.Driver == job.Name:
-		return b.inJobs(bound.Params[job.AgentName], r)
+		return b.inJobs(bound.Params[job.AgentName], bound.EffectDelay.Duration, r)
 	case find != nil && strings.HasPrefix(bound.Driver, "fence_"):
 		return find(bound.Driver)
 	}
@@ -180,7 +190,9 @@ func (b Resolver) kind(bound *api.Binding, r job.Runner) (device.Kind, error) {
 func (b Resolver) openSet(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {
 	var members []set.Member
 	for _, m := range bound.Members {
-		d, err := b.open(ctx, m.Binding(), r)
+		member := m.Binding()
+		member.EffectDelay = bound.EffectDelay
+		d, err := b.open(ctx, member, r)
 		if err != nil {
 			return nil, fmt.Errorf("device %s %s of the set: %w", m.Driver, m.Address, err)
 		}

@@ -69,6 +69,7 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	}
 	f := lambda.New(served.Handle, bus, log)
 	f.After(telling(s, parts, reg, log))
+	f.Expects(s.InvocationTimeout())
 	return f, nil
 }
 

@@ -65,8 +65,12 @@ It takes no other arguments. It is configured by its environment:
                                (none: such checks go wrong, and no node counts as dead)
   NODEFENCE_JOBS_NAMESPACE     namespace of the fence agents' Jobs (nodefence-jobs)
   NODEFENCE_JOB_IMAGES         images, by commas, that a method's job_image may name (none)
-  NODEFENCE_DEVICE_CALL_TIMEOUT  longest that one call to a device may take, 1s to 20s; the
-                               gate records it in each fence (20s)
+  NODEFENCE_DEVICE_CALL_TIMEOUT  longest that one call to a device may take, 1s to 2m; the
+                               gate records it in each fence, and no function's calls take
+                               longer than its own (20s)
+  NODEFENCE_INVOCATION_TIMEOUT  how long the platform gives one invocation, at least the longest
+                               call to a device and 40s: Timeout of the Lambda functions,
+                               timeoutSeconds of the Knative Services (1m)
   NODEFENCE_REMEDIATION_LEASES  namespace of the Leases by which medik8s' operators take turns on
                                a node, medik8s-leases (none: turns are taken with nobody)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)
@@ -188,7 +192,7 @@ func serveHTTP(s settings) error {
 		clocks.Go(func() { clock(ctx) })
 	}
 	defer stop()
-	return run.Serve(ctx, fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
+	return run.ServeFor(ctx, s.InvocationTimeout(), fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
 		Ready: parts.Client.Ready, Detail: parts.Detail, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
 }
@@ -201,7 +205,7 @@ func serving(parts functions.Parts, s settings) (served functions.Served, err er
 		}
 	}
 	if s.Direct != "" {
-		c, err := sink.NewCaller(s.Direct, s.Options)
+		c, err := sink.NewCaller(s.Direct, s.Options, s.InvocationTimeout())
 		if err != nil {
 			return served, fmt.Errorf("read NODEFENCE_DIRECT: %w", err)
 		}

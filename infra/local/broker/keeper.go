@@ -16,9 +16,9 @@ const (
 	// probeEvery is the time between two probes, and how long the result of a probe is
 	// reused.
 	probeEvery = 5 * time.Second
-	// drainTimeout is longer than a handler may take: a call to a device ends before the
-	// broker that started it is closed (S10: nothing outlives its deadline).
-	drainTimeout = 75 * time.Second
+	// afterHandlers is how much longer than a handler may take a drain waits: a call to a device
+	// ends before the broker that started it is closed (S10: nothing outlives its deadline).
+	afterHandlers = 15 * time.Second
 	// firstWait and longestWait bound the pause between two starts.
 	firstWait, longestWait = time.Second, 30 * time.Second
 )
@@ -142,7 +142,7 @@ func (k *Keeper) replace(ctx context.Context, cause error) {
 	old := k.broker
 	k.broken = cause
 	k.mu.Unlock()
-	limit, cancel := context.WithTimeout(ctx, drainTimeout)
+	limit, cancel := context.WithTimeout(ctx, old.o.HandlerTimeout+afterHandlers)
 	defer cancel()
 	if err := old.Drain(limit); err != nil {
 		k.o.Logger.WarnContext(ctx, "the broken broker did not close cleanly; starting another one", "error", err.Error())

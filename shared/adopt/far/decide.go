@@ -32,6 +32,8 @@ type Seen struct {
 	Refused error
 	// Live says by which Lease Fence Agents Remediation itself is seen to run; empty if it does not.
 	Live string
+	// DeviceCall is the longest that one call to a device may take; the usual if zero.
+	DeviceCall time.Duration
 	// Now is the API server's time.
 	Now time.Time
 }

@@ -247,3 +247,25 @@ func TestRelease(t *testing.T) {
 		}
 	}
 }
+
+// TestATimeoutThatNoCallMayTakeIsSaid, by the setting that bounds a call.
+func TestATimeoutThatNoCallMayTakeIsSaid(t *testing.T) {
+	const rest = " at most (NODEFENCE_DEVICE_CALL_TIMEOUT), and the rest is for the machine to be seen off"
+	for name, c := range map[string]struct {
+		timeout string
+		call    time.Duration
+		want    string
+	}{
+		"as it is unless set":           {"", 0, "; spec.timeout is 1m: one call to the device takes 20s" + rest},
+		"half a minute":                 {"30s", 0, "; spec.timeout is 30s: one call to the device takes 20s" + rest},
+		"as long as a call":             {"20s", 0, ""},
+		"calls of a minute":             {"", time.Minute, ""},
+		"longer than calls of a minute": {"90s", time.Minute, "; spec.timeout is 1m30s: one call to the device takes 1m" + rest},
+		"shorter calls than are usual":  {"20s", 10 * time.Second, "; spec.timeout is 20s: one call to the device takes 10s" + rest},
+	} {
+		s := seen(func(s *Seen) { s.Object.Spec.Timeout, s.DeviceCall = c.timeout, c.call })
+		if got := s.bounds(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

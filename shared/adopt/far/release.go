@@ -1,22 +1,30 @@
 package far
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// longestCall is the longest that one call to a device takes (NODEFENCE_DEVICE_CALL_TIMEOUT).
-const longestCall = 20 * time.Second
-
 // bounds says what becomes of a timeout that no single call to a device may take.
 func (s Seen) bounds() string {
 	d, err := Read(s.Object.Spec, s.Node)
-	if err != nil || d.Timeout <= longestCall {
+	longest := cmp.Or(s.DeviceCall, api.DeviceCall)
+	if err != nil || d.Timeout <= longest {
 		return ""
 	}
-	return "; spec.timeout is " + strings.TrimSuffix(d.Timeout.String(), "0s") + ": one call to the device takes 20s at most, and the rest is for the machine to be seen off"
+	return "; spec.timeout is " + short(d.Timeout) + ": one call to the device takes " + short(longest) +
+		" at most (NODEFENCE_DEVICE_CALL_TIMEOUT), and the rest is for the machine to be seen off"
+}
+
+// short is a time as people write it: 1m and not 1m0s.
+func short(d time.Duration) string {
+	if s, whole := strings.CutSuffix(d.String(), "m0s"); whole {
+		return s + "m"
+	}
+	return d.String()
 }
 
 // Release tells which strategy a fence of a policy releases by, if an object asks for strategy

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,5 +74,28 @@ func TestTheClaimEndsInMidConversation(t *testing.T) {
 		if _, err := k.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off); (err == nil) != want {
 			t.Errorf("asleep for %s: %v", slept, err)
 		}
+	}
+}
+
+// slow is a device that answers when its caller gives up.
+type slow struct{ device.Driver }
+
+func (slow) Off(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestACallIsNoLongerThanItsProcessMayMakeIt, though the claim of a gate that is set otherwise
+// lasts longer (S7, S10).
+func TestACallIsNoLongerThanItsProcessMayMakeIt(t *testing.T) {
+	for longest, want := range map[time.Duration]time.Duration{0: time.Minute, 20 * time.Second: 20 * time.Second, 2 * time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			k := Caller{Now: time.Now, Longest: longest, Open: func(context.Context, *api.Binding, Claim) (device.Driver, error) { return slow{}, nil }}
+			start := time.Now()
+			f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(time.Minute))}}}
+			if _, err := k.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off); err == nil || time.Since(start) != want {
+				t.Errorf("a process of %s: %s, %v; want %s", longest, time.Since(start), err, want)
+			}
+		})
 	}
 }

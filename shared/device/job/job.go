@@ -22,14 +22,14 @@ const (
 	Image     = "job_image"
 )
 
-// Longest is how long a pod may act after its node has accepted it.
-const Longest = 20 * time.Second
+// Most is more than a pod may ever act after its node has accepted it, whatever its call says.
+const Most = 2 * time.Minute
 
-// Late is how long the pod may still act after a call returned whose pod was not seen to
-// end. Its node had accepted the pod before the pod got the call, and from then on it has
-// Longest, by its own node's clock and without help. The rest is for a node that says that
-// it has accepted a pod and creates the pod's folders a little later.
-const Late = Longest + 5*time.Second
+// Late is how long the pod may still act after a call of at most this limit returned whose pod
+// was not seen to end. Its node had accepted the pod before the pod got the call, and from then
+// on it has the limit, by its own node's clock and without help. The rest is for a node that says
+// that it has accepted a pod and creates the pod's folders a little later.
+func Late(limit time.Duration) time.Duration { return limit + 5*time.Second }
 
 // Call is one call to one device.
 type Call struct {
@@ -41,7 +41,8 @@ type Call struct {
 	// Params contain the device's secrets, so a Call is kept in a Secret and nowhere else
 	// (S29: no secret is shown).
 	Params map[string]string `json:"params"`
-	// Limit is how long the pod may act after its node has accepted it.
+	// Limit is how long the pod may act after its node has accepted it: for a Runner at most, and
+	// for the pod what the Runner has made of it.
 	Limit time.Duration `json:"limit"`
 	// Left is how much of that time is of use to the caller, from when the call was handed
 	// over.
@@ -67,11 +68,11 @@ type Runner interface {
 
 // Kind runs an agent in pods. Images are the images that a configuration may name: they
 // receive a device's credentials, so only the person who installs nodefence chooses them.
-// Without a runner, Kind only checks.
-func Kind(agent device.Kind, images []string, r Runner) device.Kind {
+// Without a runner, Kind only checks. A call takes limit at most.
+func Kind(agent device.Kind, images []string, limit time.Duration, r Runner) device.Kind {
 	k := agent
 	k.Name = Name
-	k.EffectDelay += Late
+	k.EffectDelay += Late(limit)
 	k.Params = append([]device.Param{
 		{Name: AgentName, Required: true, Doc: "the fence agent that the pod runs"},
 		{Name: Image, Required: true, Doc: "the image that has nodefence and the agent"},
@@ -96,7 +97,7 @@ func Kind(agent device.Kind, images []string, r Runner) device.Kind {
 		if err != nil {
 			return nil, err
 		}
-		d := &driver{call: Call{Image: p[Image], Agent: agent.Name, Params: agents(p), Delay: agent.EffectDelay}, at: at, runner: r}
+		d := &driver{call: Call{Image: p[Image], Agent: agent.Name, Params: agents(p), Limit: limit, Delay: agent.EffectDelay}, at: at, runner: r}
 		for _, q := range agent.Params {
 			if q.Secret {
 				d.secrets = append(d.secrets, q.Name)

@@ -23,6 +23,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device/job"
 )
 
+// limit is what a call has in these tests.
+const limit = 20 * time.Second
+
 const image = "registry.example/agents:1"
 
 // TestMain lets this binary be what runs in a pod: `nodefence agent`.
@@ -53,7 +56,7 @@ func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
 	if err != nil {
 		return job.End{}, err
 	}
-	c.Limit, c.Left = job.Longest, job.Longest
+	c.Limit, c.Left = limit, limit
 	text, err := json.Marshal(c)
 	if err != nil {
 		return job.End{}, err
@@ -91,7 +94,7 @@ func open(t testing.TB, p *processes) device.Driver {
 	}
 	params := agenttest.Params()
 	params[job.AgentName], params[job.Image] = agenttest.Name, image
-	d, err := job.Kind(inner, []string{image}, p).Open(params)
+	d, err := job.Kind(inner, []string{image}, limit, p).Open(params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +143,7 @@ func TestEnds(t *testing.T) {
 			text, _ := json.Marshal(map[string]string{"action": "status", "kind": "denied", "error": "not with " + agenttest.Password})
 			*e = job.End{Code: 1, Said: string(text)}
 		}, err: device.ErrDenied.Error() + at + "not with (redacted)"},
-		"started when its time is over": {accepted: job.Longest + time.Second,
+		"started when its time is over": {accepted: limit + time.Second,
 			err: device.ErrUnreachable.Error() + at + "the pod was accepted 21"},
 		"accepted in the future": {accepted: -time.Hour,
 			err: device.ErrUnreachable.Error() + at + "the pod was accepted -"},
@@ -176,13 +179,13 @@ func TestTheDevicesOwnDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &own{}
-	k := job.Kind(inner, []string{image}, o)
+	k := job.Kind(inner, []string{image}, limit, o)
 	d, err := k.Open(map[string]string{job.AgentName: "fence_apc", job.Image: image, "ip": "10.0.0.9", "plug": "7", "username": "u", "password": "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = d.Off(t.Context()) // what it makes of the end is TestEnds' matter
-	if o.delay != inner.EffectDelay || k.EffectDelay != inner.EffectDelay+job.Late || o.delay == 0 {
+	if o.delay != inner.EffectDelay || k.EffectDelay != inner.EffectDelay+job.Late(limit) || o.delay == 0 {
 		t.Errorf("the device's own is %s, the agent's %s, the longest %s", o.delay, inner.EffectDelay, k.EffectDelay)
 	}
 }
@@ -190,7 +193,7 @@ func TestTheDevicesOwnDelay(t *testing.T) {
 // TestLate: a call whose time was over before its container started sends nothing (S10).
 func TestLate(t *testing.T) {
 	m := agenttest.New(t, devicetest.None)
-	d := open(t, &processes{t: t, dir: m.Dir, accepted: job.Longest})
+	d := open(t, &processes{t: t, dir: m.Dir, accepted: limit})
 	for name, call := range map[string]func(context.Context) error{"off": d.Off, "on": d.On} {
 		if err := call(t.Context()); !errors.Is(err, device.ErrUnreachable) {
 			t.Errorf("%s: %v", name, err)
@@ -245,8 +248,8 @@ func opened(name string, images []string, change map[string]string) error {
 			delete(p, k)
 		}
 	}
-	k := job.Kind(inner, images, nil)
-	if k.Name != "job" || k.EffectDelay != inner.EffectDelay+job.Late {
+	k := job.Kind(inner, images, limit, nil)
+	if k.Name != "job" || k.EffectDelay != inner.EffectDelay+job.Late(limit) {
 		return fmt.Errorf("kind %s, effect delay %s", k.Name, k.EffectDelay)
 	}
 	_, err = k.Open(p)

@@ -88,7 +88,7 @@ func serve(at Paths) (action string, r device.Reading, err error) {
 		return c.Action, r, fmt.Errorf("see when the pod was accepted: %w", err)
 	}
 	age := time.Since(accepted.ModTime())
-	if age < 0 || age >= c.Limit || c.Limit > Longest {
+	if age < 0 || age >= c.Limit || c.Limit > Most {
 		return c.Action, r, fmt.Errorf("%w: the pod was accepted %s before the agent could be started, and has %s", device.ErrUnreachable, age.Round(time.Millisecond), c.Limit)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(c.Left, c.Limit-age))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	runtime "github.com/aws/aws-lambda-go/lambda"
@@ -31,6 +32,24 @@ type Function struct {
 	bus    run.Sender
 	log    *slog.Logger
 	after  func(context.Context)
+	// expects is how long an invocation is said to get; said that one got less was told.
+	expects time.Duration
+	said    atomic.Bool
+}
+
+// started is the part of an invocation's time that may be over before it is looked at.
+const started = 5 * time.Second
+
+// Expects has the log say, once, that Lambda gives an invocation less time than the settings say it
+// does: a slow call to a device would be cut off, and its end not saved.
+func (f *Function) Expects(invocation time.Duration) { f.expects = invocation }
+
+// warn tells of an invocation that got too little time.
+func (f *Function) warn(ctx context.Context, log *slog.Logger) {
+	end, ok := ctx.Deadline()
+	if left := time.Until(end); ok && left < f.expects-started && f.said.CompareAndSwap(false, true) {
+		log.Error("Lambda gives an invocation less time than NODEFENCE_INVOCATION_TIMEOUT says: set the function's Timeout to that, or NODEFENCE_INVOCATION_TIMEOUT to Timeout", "left", left.Round(time.Second).String(), "expected", f.expects.String())
+	}
 }
 
 // After has each invocation end with this, once its reply is sent. It must return when its context
@@ -59,6 +78,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		log = log.With("request", lc.AwsRequestID)
 	}
+	f.warn(ctx, log)
 	e, err := read(ctx, payload)
 	switch {
 	case errors.Is(err, errForeign):

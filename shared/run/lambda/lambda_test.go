@@ -242,3 +242,20 @@ func TestWhatComesAfterEndsBeforeTheInvocation(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestAnInvocationThatGetsTooLittleTimeIsTold, once: the process can't see Lambda's Timeout before.
+func TestAnInvocationThatGetsTooLittleTimeIsTold(t *testing.T) {
+	for gets, want := range map[time.Duration]int{time.Hour: 0, 100 * time.Second: 0, 90 * time.Second: 1, time.Second: 1} {
+		var log bytes.Buffer
+		f := New(func(context.Context, event.Event) (*event.Event, error) { return nil, nil }, &bus{}, slog.New(slog.NewJSONHandler(&log, nil)))
+		f.Expects(100 * time.Second)
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), gets)
+			_, _ = f.Invoke(ctx, bare(t, nil))
+			cancel()
+		}
+		if got := strings.Count(log.String(), "set the function's Timeout"); got != want {
+			t.Errorf("it gets %s: told %d times, want %d: %s", gets, got, want, log.String())
+		}
+	}
+}

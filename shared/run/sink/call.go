@@ -20,9 +20,6 @@ import (
 // FunctionName is the placeholder for a function's name.
 const FunctionName = "{function}"
 
-// callTimeout bounds one call of a function: longer than the longest device call.
-const callTimeout = time.Minute
-
 // Caller calls functions at their own URLs, without a broker.
 type Caller struct {
 	trusting
@@ -30,8 +27,9 @@ type Caller struct {
 }
 
 // NewCaller takes the URL of all functions, with {function} in place of the name. Trust is
-// as in o; the other options of o are about a sink.
-func NewCaller(address string, o Options) (*Caller, error) {
+// as in o; the other options of o are about a sink. A call may take as long as a platform gives
+// one invocation: a function loses its invocation when its caller disconnects.
+func NewCaller(address string, o Options, invocation time.Duration) (*Caller, error) {
 	u, err := url.Parse(strings.ReplaceAll(address, FunctionName, "function"))
 	switch {
 	case err != nil:
@@ -42,7 +40,7 @@ func NewCaller(address string, o Options) (*Caller, error) {
 		return nil, fmt.Errorf("%q does not hold %s, which stands for the function's name", u.Redacted(), FunctionName)
 	}
 	o.TrustBundles = cmp.Or(o.TrustBundles, trustBundles)
-	c := &Caller{trusting: trusting{o: o, timeout: callTimeout}, address: address}
+	c := &Caller{trusting: trusting{o: o, timeout: invocation}, address: address}
 	if err := c.connectAnew(); err != nil {
 		return nil, err
 	}

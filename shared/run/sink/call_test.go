@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +50,7 @@ func TestCall(t *testing.T) {
 			if c.handle == nil {
 				address = s.URL + "/{function}"
 			}
-			caller, err := NewCaller(address, Options{})
+			caller, err := NewCaller(address, Options{}, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestAnAddressThatCallsNobody(t *testing.T) {
 		"http://u:secret@{function}:x":                     "it is not a URL",
 	} {
 		got := ""
-		if _, err := NewCaller(address, Options{}); err != nil {
+		if _, err := NewCaller(address, Options{}, time.Minute); err != nil {
 			got = err.Error()
 		}
 		if got != want || strings.Contains(got, "secret") {
@@ -104,7 +105,7 @@ func TestCertificatesThatAreRenewedAreTakenUpByTheCaller(t *testing.T) {
 	ours, folder := newAuthority(t), t.TempDir()
 	calls := 0
 	url := ours.serve(t, func(w http.ResponseWriter, _ *http.Request) { calls++; w.WriteHeader(http.StatusAccepted) })
-	caller, err := NewCaller(url+"/?{function}", Options{TrustBundles: folder})
+	caller, err := NewCaller(url+"/?{function}", Options{TrustBundles: folder}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestCertificatesThatAreRenewedAreTakenUpByTheCaller(t *testing.T) {
 func TestACallOfADeadFunction(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	caller, err := NewCaller(s.URL+"/?{function}", Options{})
+	caller, err := NewCaller(s.URL+"/?{function}", Options{}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
