@@ -248,6 +248,33 @@ func TestACheckIsMadeOnlyInItsTurn(t *testing.T) {
 	}
 }
 
+// TestACheckTakesNoLongerThanItsTurn, and within that as long as a fence's call may take, so that
+// a slow device that a fence can use is not said to be unreachable (S7).
+func TestACheckTakesNoLongerThanItsTurn(t *testing.T) {
+	for call, want := range map[time.Duration]time.Duration{0: 20 * time.Second, 5 * time.Second: 20 * time.Second, 30 * time.Second: 30 * time.Second, time.Minute: api.CheckTurn} {
+		c := newChecked(t, boundTo("a", "a"))
+		c.power.DeviceCall = call
+		c.asked = func() {
+			ft, err := c.client.Target(t.Context(), "a")
+			if err != nil || ft.Status.Claim == nil {
+				t.Fatalf("calls of %s: %+v, %v", call, ft, err)
+			}
+			led, err := c.client.Ledger(t.Context())
+			turn, is := led.Status.Turn("a")
+			if err != nil || !is || ft.Status.Claim.NotAfter.After(turn.Time) {
+				t.Errorf("calls of %s: claimed until %s, and its turn ends at %s (%v)", call, ft.Status.Claim.NotAfter, turn, err)
+			}
+			if got := ft.Status.Claim.NotAfter.Sub(ft.Status.Claim.At.Time); got > want || got < want-5*time.Second {
+				t.Errorf("calls of %s: claimed for %s, want about %s", call, got, want)
+			}
+		}
+		c.handle(t)
+		if c.reads != 1 {
+			t.Errorf("calls of %s: %d reads", call, c.reads)
+		}
+	}
+}
+
 // TestWhatIsKnownOfAnotherNodeCountsForNothing: with a new Node object of the name the
 // checks begin again, and so they do for a device with a new binding.
 func TestWhatIsKnownOfAnotherNodeCountsForNothing(t *testing.T) {

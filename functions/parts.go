@@ -168,7 +168,7 @@ func (p Parts) Adopter() *adopt.Adopter {
 func (p Parts) checker(function string) *readiness.Checker {
 	r := p.resolver()
 	return &readiness.Checker{
-		Client: p.Client, Open: r.OpenFor, Devices: r.Devices, Whose: r.Whose, DeniedRest: p.DeniedRest,
+		Client: p.Client, Open: r.OpenFor, Devices: r.Devices, Whose: r.Whose, DeniedRest: p.DeniedRest, DeviceCall: p.DeviceCall,
 		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/adopt"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/test/golden"
 )
@@ -190,8 +191,17 @@ func TestEachFunctionIsComplete(t *testing.T) {
 	if d := cmp.Diff(names(t), got); d != "" {
 		t.Errorf("functions of this build, and of the template:\n%s", d)
 	}
-	if seconds := s.Globals.Function["Timeout"].(float64); seconds > 60 {
-		t.Errorf("functions may take %v s", seconds)
+	// What Lambda gives an invocation is what the functions are told that it does, and unless a
+	// parameter says otherwise it is what they take it for.
+	env := s.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if d := cmp.Diff([]any{ref("Ref", "InvocationSeconds"), ref("Fn::Sub", "${InvocationSeconds}s"), ref("Ref", "DeviceCallTimeout")},
+		[]any{s.Globals.Function["Timeout"], env["NODEFENCE_INVOCATION_TIMEOUT"], env["NODEFENCE_DEVICE_CALL_TIMEOUT"]}); d != "" {
+		t.Errorf("how long an invocation and a call may take:\n%s", d)
+	}
+	usual := functions.Settings{}
+	if d := cmp.Diff([]any{usual.InvocationTimeout().Seconds(), api.DeviceCall.String()},
+		[]any{s.Parameters["InvocationSeconds"].(map[string]any)["Default"], s.Parameters["DeviceCallTimeout"].(map[string]any)["Default"]}); d != "" {
+		t.Errorf("the usual times, and the parameters' defaults:\n%s", d)
 	}
 }
 

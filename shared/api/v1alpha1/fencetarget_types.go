@@ -188,7 +188,8 @@ type TargetClaim struct {
 	// at is when the read began, by the API server's clock.
 	// +required
 	At Time `json:"at"`
-	// notAfter is when the read is over for certain: 20s after at, at most.
+	// notAfter is when the read is over for certain: 20s after at, or as much later as a call
+	// to a device may take, and not after the end of the node's turn.
 	// +required
 	NotAfter Time `json:"notAfter"`
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// longest is how long a check may keep a device to itself: as long as a fence's own call,
-// so that a device which is too slow for a fence is noticed.
-const longest = 20 * time.Second
+// longest is how long a check may keep a device to itself at least: as long as a fence's own
+// call, so that a device which is too slow for a fence is noticed.
+const longest = api.DeviceCall
 
 // clocksDiffer is more than two estimates of the API server's time differ: a call ends by
 // so much before its claim does.
@@ -41,6 +41,9 @@ type Checker struct {
 	// DeniedRest is how long a device is left alone after it has refused the account, so
 	// that checks do not lock the account.
 	DeniedRest time.Duration
+	// DeviceCall is the longest that one call to a device may take; the usual if zero. A check
+	// takes no longer than its turn.
+	DeviceCall time.Duration
 	// Function is the function that this is part of; Me names one invocation of it.
 	Function string
 	Me       func() string
@@ -170,7 +173,7 @@ func (c *checking) run(ctx context.Context) (*event.Event, error) {
 func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
 	now := c.now()
 	summarise(c.target, nil, now) // this stays if a fence begins meanwhile
-	c.target.Status.Claim = &api.TargetClaim{Holder: c.Me(), At: now, NotAfter: metav1.NewMicroTime(now.Add(longest))}
+	c.target.Status.Claim = &api.TargetClaim{Holder: c.Me(), At: now, NotAfter: c.ends(now.Time)}
 	if err := c.save(ctx); err != nil {
 		return err
 	}
