@@ -28,7 +28,8 @@ type Decision struct {
 	// gate, or stops its further Offs.
 	ResolvedPolicy `json:",inline"`
 	// deviceCallTimeout is the longest that one call to a device may take, as the gate that
-	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT).
+	// opened this fence was set (NODEFENCE_DEVICE_CALL_TIMEOUT). It is shorter from when the
+	// fence goes on with a slot that was reserved for shorter calls.
 	// +optional
 	DeviceCallTimeout metav1.Duration `json:"deviceCallTimeout,omitempty"`
 	// devices are those by which this machine is fenced, as its configuration has them, without
