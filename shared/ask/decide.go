@@ -95,7 +95,7 @@ func (s Seen) skips(st *api.NodeFenceStatus) bool {
 		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request) && a.Drain == api.DrainSkip && !a.Served
 	})
 	return wish && !served(st) && s.Fence.Open() && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil &&
-		s.Fence.Annotations[api.WithdrawnSkipAnnotation] != string(s.Request.UID)
+		!slices.Contains(s.Fence.SkipsWithdrawn(), string(s.Request.UID))
 }
 
 // letsGo: a deleted request is needed no more, so that our finalizer comes off, in bounded time

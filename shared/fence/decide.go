@@ -47,7 +47,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
-	d.noteWithdrawn(f.Annotations[api.WithdrawnSkipAnnotation])
+	d.noteWithdrawn(f.SkipsWithdrawn())
 	d.noteLease()
 	d.noteConditions()
 	d.noteIsolated()

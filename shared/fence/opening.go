@@ -162,11 +162,13 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 
 // noteWithdrawn forgets that a request wanted no drain which was withdrawn since. The fence goes on
 // for others.
-func (d *decision) noteWithdrawn(uid string) {
-	if all := d.Record.Decision.SkipWithdrawn(uid); all != nil {
-		dec := *d.Decision // what was decided is shared
-		dec.AskedBy, d.Record.Decision.AskedBy, d.Decision = all, all, &dec
-		d.aside(api.RequestWithdrawn, "the FenceRequest is withdrawn that wanted no drain, UID "+uid)
+func (d *decision) noteWithdrawn(uids []string) {
+	for _, uid := range uids {
+		if all := d.Record.Decision.SkipWithdrawn(uid); all != nil {
+			dec := *d.Decision // what was decided is shared
+			dec.AskedBy, d.Record.Decision.AskedBy, d.Decision = all, all, &dec
+			d.aside(api.RequestWithdrawn, "the FenceRequest is withdrawn that wanted no drain, UID "+uid)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request ty
 // that wanted no drain, while others ask for the fence too.
 func (c *Client) MarkSkipWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{"metadata": map[string]any{
-		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnSkipAnnotation: string(request)},
+		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnSkipAnnotation: f.WithSkipWithdrawn(string(request))},
 	}})
 }
 

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -133,6 +134,18 @@ func (d *Decision) SkipWithdrawn(id string) []AskedBy {
 	all := slices.Clone(d.AskedBy)
 	all[i].Drain = ""
 	return all
+}
+
+// SkipsWithdrawn are the UIDs of WithdrawnSkipAnnotation.
+func (f *NodeFence) SkipsWithdrawn() (uids []string) {
+	return strings.FieldsFunc(f.Annotations[WithdrawnSkipAnnotation], func(r rune) bool { return r == ',' })
+}
+
+// WithSkipWithdrawn is the annotation with one more UID. Those of which the record has no wish any more
+// go; so there are no more than MaxAskedBy besides.
+func (f *NodeFence) WithSkipWithdrawn(uid string) string {
+	all := slices.DeleteFunc(f.SkipsWithdrawn(), func(was string) bool { return was == uid || f.Status.Decision.SkipWithdrawn(was) == nil })
+	return strings.Join(append(all, uid), ",")
 }
 
 // reportedEvery is how soon the record notes anew that a problem is reported.

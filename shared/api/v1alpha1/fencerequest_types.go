@@ -128,9 +128,9 @@ const (
 	// that was withdrawn before anything was done for it. To write it makes the gate read that object again
 	// before it opens or joins a fence for it.
 	WithdrawnAnnotation = "nodefence.io/withdrawn-request"
-	// WithdrawnSkipAnnotation is on the NodeFence of a node, and holds the UID of the last FenceRequest
-	// with drain: Skip that was withdrawn while others ask for the fence too. What it says of the drain
-	// counts no more.
+	// WithdrawnSkipAnnotation is on the NodeFence of a node, and holds the UIDs, separated by commas, of
+	// FenceRequests with drain: Skip that were withdrawn while others ask for the fence too. What they say
+	// of the drain counts no more.
 	WithdrawnSkipAnnotation = "nodefence.io/withdrawn-skip"
 )
 
