@@ -67,6 +67,7 @@ func TestWhatWaitsOnceItsDrainIsGivenUp(t *testing.T) {
 		"and a problem of long ago": {asks(25*time.Minute, "node problem Hung", problemType, ""), api.DrainTimedOut},
 	} {
 		st, _ := alive(api.Draining, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Decision.AskedBy[0].User = "ann"
 			c.change(f, s)
 			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 5*time.Minute, api.DrainThenGiveUp
 			f.Status.Drain.Rounds, f.Status.Drain.AskedAt = 1, stamp(time.Minute)
@@ -95,9 +96,9 @@ func TestWhoseWishToSkipCounts(t *testing.T) {
 		"another one was withdrawn":    {both(wish(time.Minute), withdrawn("1")), "Pending , Reserve"},
 		"long ago, waits for approval": {both(wish(50*time.Minute), approved), "Pending , Reserve"},
 	})
-	st, _ := alive(api.Pending, both(wish(time.Minute), withdrawn("2")))
-	if st.Decision.AskedBy[1].Drain != "" {
-		t.Error("the record still has the wish")
+	st, act := alive(api.Pending, both(skips, both(wish(time.Minute), withdrawn("1,2"))))
+	if st.Decision.AskedBy[0].Drain != "" || st.Decision.AskedBy[1].Drain != "" || act != fence.AskDrain {
+		t.Errorf("two are withdrawn, and the record still has a wish: %+v, %s", st.Decision.AskedBy, act)
 	}
 }
 
@@ -116,13 +117,14 @@ func TestAProblemThatIsReportedAgain(t *testing.T) {
 		change func(*api.NodeFence, *observed.Look)
 		want   bool
 	}{
-		"it drained":         {ended(api.DrainGivenUp), true},
-		"it drains":          {going, true},
-		"it has not drained": {func(*api.NodeFence, *observed.Look) {}, false},
-		"another problem":    {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].User = "node problem Slow" }), false},
-		"reported just now":  {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].JoinedAt = *stamp(time.Second) }), false},
-		"power was cut":      {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.CutOrReleased = true }), false},
-		"a served report":    {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].Served = true }), false},
+		"it drained":             {ended(api.DrainGivenUp), true},
+		"it drains":              {going, true},
+		"it has not drained":     {func(*api.NodeFence, *observed.Look) {}, false},
+		"another problem":        {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].User = "node problem Slow" }), false},
+		"reported just now":      {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].JoinedAt = *stamp(time.Second) }), false},
+		"the clock was set back": {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].JoinedAt = *stamp(-time.Hour) }), true},
+		"power was cut":          {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.CutOrReleased = true }), false},
+		"a served report":        {both(going, func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].Served = true }), false},
 	} {
 		f, _ := under(now, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Decision.AskedBy = []api.AskedBy{{ID: "1", Source: "/x", Type: problemType, User: "node problem Hung", JoinedAt: *stamp(10 * time.Minute)}}

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -27,6 +28,8 @@ func (d *decision) drainFirst() outcome {
 	switch r := d.Record.Drain; {
 	case r.GivenUp() && !d.DrainsAnew():
 		return d.givenUp()
+	case d.OwesBack() && !r.GivenUp():
+		return goOn // from what has lost its access nothing is moved
 	case r == nil && d.SilenceLeft() > 0:
 		return d.stay(api.WaitingForTime, "the node is not Ready, or its Lease does not move: it is fenced without a drain if that lasts", min(d.SilenceLeft(), facts.Handover))
 	case d.DrainOver() && !d.DrainsAnew() || r == nil && !d.Lives():
@@ -43,18 +46,22 @@ func (d *decision) drainFirst() outcome {
 // it would be opened anew for that, and the node drained again and again. Where only somebody's
 // request is left, the fence ends.
 func (d *decision) givenUp() outcome {
-	r := d.Record.Drain
+	left := d.Record.Drain.Left
 	if !d.ReasonStays() {
-		return d.undoNow(api.DrainTimedOut, r.Left)
+		return d.undoNow(api.DrainTimedOut, left)
 	}
-	return d.stay(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours is on it. The fence waits until its reason ends, or the node falls silent. "+
-		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+r.Left, facts.Resync)
+	return d.holdUnmarked(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours stays on it. The fence waits until its reason ends, or the node falls silent. "+
+		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+left)
 }
 
 // drainOpensAgain goes on with a drain whose end is void, in the time that is left of it. One that
 // was given up begins anew: the node was given back since.
 func (d *decision) drainOpensAgain() {
-	switch r := d.Record.Drain; {
+	r := d.Record.Drain
+	if d.DrainOver() && r.EndedAt.After(d.Now) {
+		r.EndedAt = d.At(0) // the API server's clock was set back: else no slot would be of after it (S30)
+	}
+	switch {
 	case !d.DrainVoid():
 	case r.Ended == api.DrainGivenUp:
 		d.Record.Drain = nil
@@ -76,12 +83,12 @@ func (d *decision) beginDrain() outcome {
 	case d.DrainHasTime():
 		r.Ended, r.EndedAt, r.IsolatedAt = "", nil, nil
 	}
+	d.Record.Drain.LetAt = d.Stamp(cmp.Or(d.Seen.DrainAsked, d.Now))
 	left := d.Decision.Settings.Drain.Timeout.Duration - facts.DrainTook(d.Record, d.Now)
 	return d.enter(api.Draining, api.NodeDraining, "the node lives: its pods are asked to leave before its machine is cut, for "+max(0, left).Round(time.Second).String()+" at most")
 }
 
-// dropYesOfBefore gives back a slot that was reserved before the drain ended: the limits are asked
-// anew after it (S14).
+// dropYesOfBefore gives back a slot of before the drain's end: the limits are asked anew (S14).
 func (d *decision) dropYesOfBefore() {
 	if r := d.Seen.Reserved; r != nil && d.DrainOver() && r.Before(d.Record.Drain.EndedAt.Time) {
 		d.dropYes()
@@ -91,7 +98,7 @@ func (d *decision) dropYesOfBefore() {
 // draining follows the policy as it stands: nothing of it is frozen before a slot is reserved.
 func (d *decision) draining() outcome {
 	d.countDrain()
-	o := first(d.ended, d.calledOff, d.drainAnew, d.drainShort, d.drain)
+	o := first(d.ended, d.calledOff, d.letTooLate, d.drainAnew, d.drainShort, d.drain)
 	d.countDrain()
 	return o
 }
@@ -108,6 +115,19 @@ func (d *decision) countDrain() {
 			r.CountedAt = d.At(0)
 		}
 	}
+}
+
+// letTooLate: the gate's yes was saved so late that another node may drain instead by now (S14, S17).
+func (d *decision) letTooLate() outcome {
+	r := d.Record.Drain
+	if r == nil || r.LetAt == nil {
+		return goOn
+	}
+	late := !d.Within(r.LetAt, facts.DecisionValidity)
+	if r.LetAt = nil; !late {
+		return goOn
+	}
+	return d.enter(api.Pending, api.DecisionExpired, "let drain too long ago; asking again")
 }
 
 // drainAnew goes back to the gate where the policies have changed, or nothing says that it drains.
@@ -139,9 +159,8 @@ func (d *decision) drainEnds(how api.DrainEnd) {
 	d.Record.Drain.Ended, d.Record.Drain.EndedAt = how, d.At(0)
 }
 
-// drain isolates the node, asks its pods to leave, and waits until they have. What is asked of them
-// is saved first. If the process dies on the next line, whoever comes next asks again: the pods are
-// named by their UIDs, so one that has left, and one that was made anew in its place, are not asked.
+// drain isolates the node, asks its pods to leave, and waits until they have. That is saved first. If
+// the process dies on the next line, the next one asks again, each pod by its UID.
 func (d *decision) drain() outcome {
 	r, on, n := d.Record.Drain, d.Seen.Draining, d.Seen.Node
 	if on != nil {

@@ -84,10 +84,13 @@ func ended(how api.DrainEnd) func(*api.NodeFence, *observed.Look) {
 	return func(f *api.NodeFence, s *observed.Look) {
 		at := observed.StampOf(fencetest.Start.Add(50 * time.Minute))
 		f.Status.Drain = &api.DrainRecord{BeganAt: at, EndedAt: &at, Ended: how, Left: "pod a/p is left", Spent: metav1.Duration{Duration: 5 * time.Minute}}
+		s.Node.Taint = how != api.DrainGivenUp // which is given back
 		if how == api.DrainGivenUp {
 			f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenGiveUp
+			if by := f.Status.Decision.AskedBy; len(by) > 0 && by[0].Type == "t" && by[0].ID == "1" {
+				by[0].User, by[0].JoinedAt = "ann", *stamp(12 * time.Minute)
+			}
 		}
-		s.Node.Taint = true
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.believed, d.endsAwaited, d.calledOff, d.stale, d.livesAgain, d.noDevice, d.makeSure)
+	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.believed, d.endsAwaited, d.calledOff, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
 }
 
 // leftFromCheck gives back the read that an older nodefence made here for the activity checks.
@@ -161,7 +161,7 @@ func (d *decision) confirmed() outcome {
 		return d.notBelieved(c.By + " confirmed that the machine is off, but its Lease moves: not believed")
 	case d.LeaseGone():
 		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moved a moment ago, and is gone now: nobody can tell that the machine is off")
-		return d.stay(api.SignOfLife, c.By+" confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed", facts.Handover)
+		return d.notBelieved(c.By + " confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed")
 	}
 	if d.DrainGoesOn() {
 		d.drainEnds(api.DrainSkipped)
@@ -171,9 +171,10 @@ func (d *decision) confirmed() outcome {
 	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
 }
 
-// notBelieved goes back to the gate where the node is drained first, but for that word.
+// notBelieved goes back to the gate where the node is drained first, but for that word, or may have
+// to be.
 func (d *decision) notBelieved(msg string) outcome {
-	if d.ToDrain() && d.Lives() && !d.DrainOver() {
+	if d.Undrained() || d.ToDrain() && d.Record.Drain == nil {
 		d.dropYes()
 		return d.enter(api.Pending, api.SignOfLife, msg)
 	}

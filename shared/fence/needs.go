@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"slices"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -62,9 +60,10 @@ func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 }
 
 func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
-	cut, proves := mayCutAccess(f) || seen.NotMade(), dumpMayRelease(f)
+	cut, proves := f.Status.MayCutAccess() || seen.NotMade(), dumpMayRelease(f)
+	drains := f.Status.Decision.Settings.Drain.Timeout.Duration > 0 && len(f.Status.Decision.Isolation()) > 0
 	return Needed{
-		Lease:  seen.HandsOver || proves || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
+		Lease:  seen.HandsOver || proves || drains || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
 		Brakes: true, Recount: cut, Anew: cut,
 		Dump: dump && (proves || len(f.Status.Decision.Isolation()) > 0),
 	}
@@ -104,11 +103,4 @@ func maySwitchOff(f *api.NodeFence) bool {
 func reads(f *api.NodeFence) bool {
 	c := f.Status.Claim
 	return c != nil && c.Call == api.CallRead && f.Status.Power.OffAt == nil
-}
-
-// mayCutAccess tells whether what comes next in Isolating may cut off storage or network.
-func mayCutAccess(f *api.NodeFence) bool {
-	return slices.ContainsFunc(f.Status.Isolation, func(r api.IsolationRecord) bool {
-		return r.OffAt == nil && r.LastRead != nil && r.LastRead.State == api.PoweredOn
-	})
 }

@@ -122,22 +122,10 @@ func Ends(f *api.NodeFence, node types.UID) string {
 		return "the fence that is under way is of another Node object of this name, and ends"
 	case facts.Served(st):
 		return ""
-	case undone(st) || f.Requests().Abort != nil || f.DeletionTimestamp != nil:
+	case st.Undone() || f.Requests().Abort != nil || f.DeletionTimestamp != nil:
 		return "the fence of this node that is under way ends, and no power was cut"
 	}
 	return ""
-}
-
-// undone: what it placed is taken back, access first, and the record is closed then. One
-// that is only sent back to the gate goes on, and waits there.
-func undone(st *api.NodeFenceStatus) bool {
-	switch then := st.Restore; {
-	case st.Outcome == api.SentBack:
-		return false
-	case st.Phase == api.Restoring:
-		return st.Outcome != "" || then == nil || then.Then == api.Recovering
-	}
-	return st.Phase == api.Recovering
 }
 
 // Join writes a request into the record of an open fence, with who, why and by which event

@@ -42,6 +42,15 @@ func (d *decision) slot() *time.Time {
 	return nil
 }
 
+// drainedFirst goes back to the gate with a node that is to be drained after all (S17).
+func (d *decision) drainedFirst() outcome {
+	if !d.Undrained() {
+		return goOn
+	}
+	d.dropYes()
+	return d.enter(api.Pending, api.NodeDraining, "the node is drained before its machine is cut")
+}
+
 // askGate asks for a slot, or whether a node may be drained, once the devices were resolved anew:
 // as long as there is no slot, nothing of their configuration is frozen either.
 func (d *decision) askGate(a Action) outcome {

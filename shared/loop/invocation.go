@@ -107,7 +107,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	}
 	now := inv.Now()
 	// As any other yes, one to a drain is asked for again when it is too old (S17).
-	seen.MayDrain = seen.MayDrain && observed.Fresh(inv.drainAsked, now, facts.DecisionValidity)
+	seen.MayDrain, seen.DrainAsked = seen.MayDrain && observed.Fresh(inv.drainAsked, now, facts.DecisionValidity), inv.drainAsked
 	return inv.decide(ctx, &seen, now)
 }
 

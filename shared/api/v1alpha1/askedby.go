@@ -99,17 +99,6 @@ func (a *AskedBy) Within(from, to time.Time) bool {
 	return !a.Served && !a.JoinedAt.Time.Before(from) && !a.JoinedAt.After(to)
 }
 
-// SkipsDrain is who wants the node not to be drained, of those who asked between these times, when
-// nothing was done yet; nil if nobody does.
-func (d *Decision) SkipsDrain(from, to time.Time) *AskedBy {
-	for i := range d.AskedBy {
-		if a := &d.AskedBy[i]; a.Drain == DrainSkip && a.Within(from, to) {
-			return a
-		}
-	}
-	return nil
-}
-
 // Joined are those who asked, and one more. They are bounded: the oldest goes, but not the one for
 // whom the fence goes on.
 func (d *Decision) Joined(r AskedBy) []AskedBy {
@@ -156,8 +145,11 @@ const reportedEvery = 30 * time.Second
 func (f *NodeFence) ReportedAgain(r AskedBy) bool {
 	st := &f.Status
 	i := slices.IndexFunc(st.Decision.AskedBy, func(was AskedBy) bool { return !was.Served && was.OfProblem() && was.User == r.User })
-	if i < 0 || st.Drain == nil || st.CutOrReleased || st.Begun() || r.JoinedAt.Sub(st.Decision.AskedBy[i].JoinedAt.Time) < reportedEvery {
+	if i < 0 || st.Drain == nil || st.CutOrReleased || st.Begun() {
 		return false
+	}
+	if ago := r.JoinedAt.Sub(st.Decision.AskedBy[i].JoinedAt.Time); ago > -reportedEvery && ago < reportedEvery {
+		return false // the other way round the clock was set back since, and the time says nothing any more
 	}
 	st.Decision.AskedBy = slices.Clone(st.Decision.AskedBy)
 	st.Decision.AskedBy[i].JoinedAt = r.JoinedAt

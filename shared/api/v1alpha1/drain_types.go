@@ -104,6 +104,9 @@ type DrainRecord struct {
 	// after that are not asked to leave.
 	// +optional
 	IsolatedAt *Time `json:"isolatedAt,omitempty"`
+	// letAt is when the gate let the drain begin, or go on, until a look has seen that it did so in time.
+	// +optional
+	LetAt *Time `json:"letAt,omitempty"`
 	// spent is how long the node has been drained until countedAt. The time in which it was isolated
 	// and the fence was in phase Draining counts, and of the time between two looks 30 s at most.
 	// +optional

@@ -853,6 +853,10 @@ func (in *DrainRecord) DeepCopyInto(out *DrainRecord) {
 		in, out := &in.IsolatedAt, &out.IsolatedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.LetAt != nil {
+		in, out := &in.LetAt, &out.LetAt
+		*out = (*in).DeepCopy()
+	}
 	out.Spent = in.Spent
 	if in.CountedAt != nil {
 		in, out := &in.CountedAt, &out.CountedAt

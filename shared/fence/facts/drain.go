@@ -96,9 +96,9 @@ func (d *Facts) DrainOver() bool { return d.Record.Drain != nil && d.Record.Drai
 // DrainGoesOn: it has begun to, and not ended.
 func (d *Facts) DrainGoesOn() bool { return d.Record.Drain != nil && d.Record.Drain.EndedAt == nil }
 
-// DrainVoid: how the drain ended says nothing of the node any more. It had failed, and lives again;
-// it was empty, and somebody has taken our taint off; or it was given up, and the policy would go on
-// to the cut now.
+// DrainVoid: how the drain ended counts no more. The node had failed, and lives again; it was empty, and
+// somebody has taken our taint off; nobody wants it skipped any more; its time was over, and the policy
+// gives more, or gives up now; or it was given up, and the policy would go on to the cut now.
 func (d *Facts) DrainVoid() bool {
 	if !d.DrainOver() || !d.ToDrain() {
 		return false
@@ -108,10 +108,34 @@ func (d *Facts) DrainVoid() bool {
 		return d.Lives()
 	case api.DrainEmpty:
 		return !d.Seen.Node.Taint
+	case api.DrainSkipped:
+		return true // ToDrain: no wish to skip it counts now
+	case api.DrainTimeIsOver:
+		return d.givesUp() || DrainTook(d.Record, d.Now) < d.Decision.Settings.Drain.Timeout.Duration
 	case api.DrainGivenUp:
-		return d.Decision.Settings.Drain.OnTimeout != api.DrainThenGiveUp
+		return !d.givesUp()
 	}
 	return false
+}
+
+func (d *Facts) givesUp() bool { return d.Decision.Settings.Drain.OnTimeout == api.DrainThenGiveUp }
+
+// Undrained: the node is to be drained before its machine is cut, and the gate has let the fence go on
+// for what is so no more: the node had failed, somebody wanted no drain, or a person said that the
+// machine is off. From what has lost its access nothing is moved.
+func (d *Facts) Undrained() bool {
+	switch r := d.Record.Drain; {
+	case !d.ToDrain() || d.OwesBack() && !r.GivenUp():
+		return false
+	case d.Record.Phase == api.Isolating && len(d.Decision.Isolation()) == 0:
+		return false // nothing is cut there, and the Lease is not looked at
+	case r == nil:
+		return d.Lives()
+	case r.GivenUp():
+		return !d.Silent()
+	default:
+		return r.EndedAt == nil || d.DrainVoid()
+	}
 }
 
 // DrainTimeUp: the policy's time for the drain is over, and its pods were asked to leave meanwhile. A

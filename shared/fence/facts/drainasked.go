@@ -11,14 +11,24 @@ import (
 // SkipsDrain is who wants the node not to be drained, and whose request is still carried out; nil if
 // nobody does.
 func (d *Facts) SkipsDrain() *api.AskedBy {
-	return d.Decision.SkipsDrain(askedWithin(d.Decision, d.Record, d.Now))
+	for i := range d.Decision.AskedBy {
+		if a := &d.Decision.AskedBy[i]; a.Drain == api.DrainSkip && d.asksStill(a) {
+			return a
+		}
+	}
+	return nil
 }
 
-// ReasonStays: a condition of the policy holds, or a problem asks for this fence that was reported
-// lately. A request alone is answered by one drain.
+// asksStill: what this one asks for is still carried out.
+func (d *Facts) asksStill(a *api.AskedBy) bool {
+	return a.Within(askedWithin(d.Decision, d.Record, a.JoinedAt.Time, d.Now))
+}
+
+// ReasonStays: a condition of the policy holds, or a program asks for this fence that has reported
+// lately, and would again. A user's request alone is answered by one drain.
 func (d *Facts) ReasonStays() bool {
 	return d.Unhealthy() || slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool {
-		return a.OfProblem() && a.Within(askedWithin(d.Decision, d.Record, d.Now))
+		return !a.AsksAnew() && d.asksStill(&a)
 	})
 }
 
@@ -29,7 +39,7 @@ func (d *Facts) DrainsAnew() bool { return d.DrainAskedAnew() || d.DrainHasTime(
 // DrainAskedAnew: a user has asked for the fence since its drain was given up.
 func (d *Facts) DrainAskedAnew() bool {
 	return d.Record.Drain.GivenUp() && slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool {
-		return a.AsksAnew() && a.JoinedAt.After(d.Record.Drain.EndedAt.Time) && a.Within(askedWithin(d.Decision, d.Record, d.Now))
+		return a.AsksAnew() && a.JoinedAt.After(d.Record.Drain.EndedAt.Time) && d.asksStill(&a)
 	})
 }
 

@@ -18,3 +18,14 @@ func DrainTook(st *api.NodeFenceStatus, now time.Time) time.Duration {
 		return r.Spent.Duration + min(Resync, max(0, now.Sub(r.CountedAt.Time)))
 	}
 }
+
+// drainTookSince is how much of that was after a time, at most.
+func drainTookSince(st *api.NodeFenceStatus, from, now time.Time) time.Duration {
+	if st.Drain == nil {
+		return 0
+	}
+	if end := st.Drain.EndedAt; end != nil {
+		return max(0, min(DrainTook(st, now), end.Sub(from)))
+	}
+	return max(0, min(DrainTook(st, now), now.Sub(from)))
+}

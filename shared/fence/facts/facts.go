@@ -43,14 +43,15 @@ func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) b
 	if dec.Asker() == nil {
 		return false
 	}
-	from, to := askedWithin(dec, st, now)
 	last := LastAsked(dec)
+	from, to := askedWithin(dec, st, last, now)
 	return last.Before(from) || last.After(to)
 }
 
-// askedWithin are the times between which a request came that is still carried out.
-func askedWithin(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) (from, to time.Time) {
-	limit := api.RequestValidity + DrainTook(st, now)
+// askedWithin are the times between which a request came that is still carried out, if it came at
+// joined. What was drained before that leaves it no more time.
+func askedWithin(dec *api.Decision, st *api.NodeFenceStatus, joined, now time.Time) (from, to time.Time) {
+	limit := api.RequestValidity + drainTookSince(st, joined, now)
 	if dec.Settings.Mode == api.ModeRequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
 	}

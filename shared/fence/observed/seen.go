@@ -46,8 +46,9 @@ type Look struct {
 	// Dump is what is heard of the machine's memory dump; nil if nothing is.
 	Dump *Dump
 	// MayDrain: this invocation has just asked, and all that bounds a fence lets this one drain its
-	// node now. Nothing is reserved by that.
-	MayDrain bool
+	// node now. Nothing is reserved by that. DrainAsked is when it asked; zero for just now.
+	MayDrain   bool
+	DrainAsked time.Time
 	// Draining is what of the node's work has still to leave it; nil if not looked at.
 	Draining *Draining
 	// Evicted is what came of it that this invocation asked pods to leave; nil if it asked none.

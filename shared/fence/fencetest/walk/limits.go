@@ -48,6 +48,7 @@ var Unvaried = map[string]string{
 	"Call.Stopping":            "stopping_test.go",
 	"Call.Whose":               "it is only told",
 	"Call.Why":                 "isolation_test.go",
+	"DrainAsked":               "drainback_test.go",
 	"Dump.Source":              "it is only told",
 	"Lease.Renewal":            "nodegone_test.go, kdumpproof_test.go",
 	"Lease.StillSince":         "suspect_test.go",

@@ -1,0 +1,155 @@
+package fence_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// slotted has a slot, reserved a second ago.
+func slotted(f *api.NodeFence, _ *observed.Look) { f.Status.DecidedAt = stamp(time.Second) }
+
+func undrained(f *api.NodeFence, _ *observed.Look) { f.Status.Drain = nil }
+
+// withdrawnSkip says that the request was withdrawn that wanted no drain.
+func withdrawnSkip(f *api.NodeFence, _ *observed.Look) {
+	f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "1"}
+	f.Status.Decision.AskedBy[0].Drain = api.DrainSkip
+}
+
+func leaseGone(_ *api.NodeFence, s *observed.Look) { s.Lease.Exists = false }
+
+// TestANodeThatLivesGoesBackToBeDrained: until the first Off, whatever let its fence go on without a
+// drain counts only while it is so (S17).
+func TestANodeThatLivesGoesBackToBeDrained(t *testing.T) {
+	cut := func(f *api.NodeFence, _ *observed.Look) {
+		f.Status.Power.SwitchedByUs, f.Status.CutOrReleased = true, true
+	}
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+	}{
+		"it lives again, or another one asks now":    {undrained, api.Pending},
+		"the wish for no drain was withdrawn":        {both(undrained, withdrawnSkip), api.Pending},
+		"it is withdrawn, and the drain was skipped": {both(ended(api.DrainSkipped), withdrawnSkip), api.Pending},
+		"the word that it is off was taken back":     {func(*api.NodeFence, *observed.Look) {}, api.Pending},
+		"and the node is not Ready for a moment":     {notReady, api.Pending},
+		"it had failed, and lives again":             {ended(api.DrainSilent), api.Pending},
+		"it was given up, and lives":                 {ended(api.DrainGivenUp), api.Pending},
+		"it is empty, and was unmarked":              {both(ended(api.DrainEmpty), unmarked), api.Pending},
+		"it is empty":                                {ended(api.DrainEmpty), api.Fencing},
+		"its time is over":                           {ended(api.DrainTimeIsOver), api.Fencing},
+		"somebody wants no drain":                    {both(undrained, skips), api.Fencing},
+		"it has failed":                              {both(undrained, silent), api.Fencing},
+		"its drain was given up, and it has failed":  {both(ended(api.DrainGivenUp), silent), api.Fencing},
+		"its power was cut":                          {both(undrained, cut), api.Fencing},
+	} {
+		st, act := alive(api.Fencing, both(slotted, c.change))
+		if st.Phase != c.want || c.want == api.Pending && (act != fence.None || st.DecidedAt != nil || st.GivenBack == nil) {
+			t.Errorf("%s: %s %s (%s), %s, yes %v", name, st.Phase, st.Reason, st.Message, act, st.DecidedAt)
+		}
+	}
+}
+
+// TestAWordThatIsRefusedCutsNothing that was given up, or that nobody drained yet.
+func TestAWordThatIsRefusedCutsNothing(t *testing.T) {
+	for name, change := range map[string]func(*api.NodeFence, *observed.Look){
+		"its drain was given up":                     ended(api.DrainGivenUp),
+		"nobody drained it, and it is not Ready now": both(undrained, notReady),
+		"and its Lease is gone since a moment":       both(undrained, leaseGone),
+	} {
+		st, act := alive(api.Fencing, both(both(slotted, confirmed), change))
+		if a := st.Answer(api.AskedConfirmOff); st.Phase != api.Pending || act != fence.None || a == nil || a.Result != api.Refused {
+			t.Errorf("%s: %s %s (%s), %s", name, st.Phase, st.Reason, st.Message, act)
+		}
+	}
+}
+
+// TestAnEndThatCountsNoMore: the drain goes on.
+func TestAnEndThatCountsNoMore(t *testing.T) {
+	policy := func(took time.Duration, d api.DrainTimeoutAction) func(*api.NodeFence, *observed.Look) {
+		return func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Decision.Settings.Drain = api.DrainSettings{Timeout: metav1.Duration{Duration: took}, OnTimeout: d}
+		}
+	}
+	checkAlive(t, api.Pending, map[string]drainCase{
+		"skipped, and nobody wants that any more":    {ended(api.DrainSkipped), "Pending , AskDrain"},
+		"skipped, and somebody does":                 {both(ended(api.DrainSkipped), skips), "Pending , Reserve, ended Skipped"},
+		"its time was over, and the policy gives up": {both(ended(api.DrainTimeIsOver), policy(5*time.Minute, api.DrainThenGiveUp)), "Pending , AskDrain"},
+		"its time was over, and it has more":         {both(ended(api.DrainTimeIsOver), policy(6*time.Minute, api.DrainThenFence)), "Pending , AskDrain"},
+		"its time was over, and it has less":         {both(ended(api.DrainTimeIsOver), policy(4*time.Minute, api.DrainThenFence)), "Pending , Reserve, ended TimedOut"},
+	})
+}
+
+// TestWhatWasGivenUpIsGivenBack, also where the fence had gone on since and came back (S22).
+func TestWhatWasGivenUpIsGivenBack(t *testing.T) {
+	st, act := alive(api.Pending, both(both(evidence, ended(api.DrainGivenUp)), func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = true }))
+	if st.Phase != api.Recovering || st.Outcome != api.SentBack || act != fence.None {
+		t.Errorf("with our taint on the node: %s %s, %s", st.Phase, st.Outcome, act)
+	}
+}
+
+// TestADrainThatEndedInTheFuture: the clock was set back since. A slot that is reserved now counts (S30).
+func TestADrainThatEndedInTheFuture(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	st, act := alive(api.Pending, both(ended(api.DrainEmpty), func(f *api.NodeFence, s *observed.Look) {
+		f.Status.Drain.EndedAt, s.Reserved = stamp(-time.Hour), &now
+	}))
+	if st.Phase != api.Isolating || act != fence.None || !st.Drain.EndedAt.Equal(stamp(0)) {
+		t.Errorf("%s %s, %s, ended at %v", st.Phase, st.Reason, act, st.Drain.EndedAt)
+	}
+}
+
+// TestNoDrainBeginsLate: the gate's yes may have been saved so late that another node drains by now (S14, S17).
+func TestNoDrainBeginsLate(t *testing.T) {
+	for ago, want := range map[time.Duration]api.Phase{59 * time.Second: api.Draining, 61 * time.Second: api.Pending} {
+		st, act := alive(api.Draining, func(f *api.NodeFence, _ *observed.Look) { f.Status.Drain.LetAt = stamp(ago) })
+		if st.Phase != want || st.Drain.LetAt != nil || (act == fence.Evict) != (want == api.Draining) {
+			t.Errorf("let %s ago: %s %s, %s, let at %v", ago, st.Phase, st.Reason, act, st.Drain.LetAt)
+		}
+	}
+	if st, _ := alive(api.Pending, func(_ *api.NodeFence, s *observed.Look) { s.MayDrain = true }); !st.Drain.LetAt.Equal(stamp(0)) {
+		t.Errorf("let at %v", st.Drain.LetAt)
+	}
+}
+
+// TestHowLongAJoinedRequestCounts: a drain from before it came leaves it no more time (S17).
+func TestHowLongAJoinedRequestCounts(t *testing.T) {
+	given := both(evidence, func(f *api.NodeFence, s *observed.Look) {
+		ended(api.DrainGivenUp)(f, s)
+		f.Status.Drain.EndedAt, f.Status.Drain.Spent.Duration, s.Node.Taint = stamp(40*time.Minute), 5*time.Minute, false
+	})
+	checkAlive(t, api.Pending, map[string]drainCase{
+		"14 minutes ago":                 {both(given, asks(14*time.Minute, "ann", "t", api.DrainSkip)), "Pending , Reserve, ended GivenUp"},
+		"16 minutes ago":                 {both(given, asks(16*time.Minute, "ann", "t", api.DrainSkip)), "Pending DrainTimedOut, , ended GivenUp"},
+		"16 minutes ago, to be drained":  {both(given, asks(16*time.Minute, "ann", "t", "")), "Pending DrainTimedOut, , ended GivenUp"},
+		"16 minutes ago, a drain of now": {both(going, both(evidence, lateSkip)), "Pending , Reserve, ended Skipped"},
+	})
+}
+
+// lateSkip came as the drain began, which has taken five minutes.
+func lateSkip(f *api.NodeFence, s *observed.Look) {
+	asks(16*time.Minute, "ann", "t", api.DrainSkip)(f, s)
+	f.Status.Drain.Spent.Duration = 5 * time.Minute
+}
+
+// TestABelievedSourceThatAsksAgainAndAgain has the fence wait as a problem does: ended, it would be
+// opened by the next event, and the node drained for ever.
+func TestABelievedSourceThatAsksAgainAndAgain(t *testing.T) {
+	for user, want := range map[string]api.Reason{"": api.SentBack, "ann": api.DrainTimedOut} {
+		st, _ := alive(api.Draining, func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Decision.AskedBy[0].User = user
+			f.Status.Drain.Spent.Duration, f.Status.Decision.Settings.Drain.OnTimeout = 5*time.Minute, api.DrainThenGiveUp
+			f.Status.Drain.AskedAt = stamp(time.Minute)
+		})
+		if st.Phase != api.Recovering || st.Outcome != want {
+			t.Errorf("asked for by %q: %s %s", user, st.Phase, st.Outcome)
+		}
+	}
+}
