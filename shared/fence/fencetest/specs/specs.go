@@ -77,6 +77,14 @@ func Draining() fencetest.Given {
 	s := Request()
 	s.Decision.Settings.Drain = api.DrainSettings{Timeout: metav1.Duration{Duration: DrainTimeout}, OnTimeout: api.DrainThenFence}
 	s.Decision.Settings.UnhealthyConditions[0].Duration.Duration = DrainSilence
+	s.Decision.AskedBy[0].User = "ann"
+	return s
+}
+
+// Skips is of one that two ask for, of whom the second wants no drain.
+func Skips() fencetest.Given {
+	s := Draining()
+	s.Decision.AskedBy = append(s.Decision.AskedBy, api.AskedBy{ID: "2", Source: "/me", Type: "t", User: "bob", Drain: api.DrainSkip, JoinedAt: observed.StampOf(fencetest.Start)})
 	return s
 }
 

@@ -38,6 +38,17 @@ func givenUp(change func(f *api.NodeFence, now time.Time)) walk.Decider {
 	})
 }
 
+// toCut changes a fence that has its slot, and whose power was not cut yet.
+func toCut(change func(f *api.NodeFence, s *observed.Look, now time.Time)) walk.Decider {
+	return Before(func(f *api.NodeFence, s *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Fencing && !f.Status.Begun() {
+			change(f, s, now)
+		}
+	})
+}
+
+func undrains(f *api.NodeFence) { f.Status.Decision.Settings.Drain.Timeout.Duration = 0 }
+
 // brokenDraining lack a guard of spec.drain.
 var brokenDraining = map[string]walk.Decider{
 	"drains before it has asked the limits": atGate(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.MayDrain, s.Verdict = true, nil }),
@@ -130,6 +141,57 @@ var brokenDraining = map[string]walk.Decider{
 	"times out before it has asked any pod": inDrain(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		if f.Status.Drain != nil {
 			f.Status.Drain.Rounds = 1
+		}
+	}),
+	"cuts on a yes of before the drain's end": atGate(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		if r := f.Status.Drain; r != nil && r.EndedAt != nil && s.Reserved != nil && s.Reserved.Before(r.EndedAt.Time) {
+			at := r.EndedAt.Time
+			s.Reserved = &at
+		}
+	}),
+	"cuts a node that lives for a word that was refused": toCut(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Spec.Requests.ConfirmOff != nil || f.Status.Answer(api.AskedConfirmOff) != nil {
+			undrains(f)
+		}
+	}),
+	"cuts a node that lives again as one that failed": toCut(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if r := f.Status.Drain; r != nil && r.Ended == api.DrainSilent {
+			undrains(f)
+		}
+	}),
+	"cuts what was given up and lives again": toCut(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Status.Drain.GivenUp() {
+			undrains(f)
+		}
+	}),
+	"cuts an empty node that somebody has unmarked":   toCut(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),
+	"overlooks a wish for no drain that is withdrawn": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Annotations = nil }),
+	"takes a drain that was skipped for one that is over": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
+		was := f.Status.Drain
+		if was == nil || was.Ended != api.DrainSkipped {
+			return fence.Decide(f, s, now)
+		}
+		f.Status.Drain = was.DeepCopy()
+		f.Status.Drain.Ended = api.DrainEmpty
+		st, act := fence.Decide(f, s, now)
+		if f.Status.Drain = was; st.Drain != nil && st.Drain.Ended == api.DrainEmpty {
+			st.Drain.Ended = api.DrainSkipped
+		}
+		return st, act
+	},
+	"cuts all the same what its policy gives up now": atGate(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if r := f.Status.Drain; r != nil && r.Ended == api.DrainTimeIsOver {
+			f.Status.Decision.Settings.Drain.OnTimeout = api.DrainThenFence
+		}
+	}),
+	"drains anew once the time was over": atGate(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if r := f.Status.Drain; r != nil && r.Ended == api.DrainTimeIsOver {
+			r.Ended, r.EndedAt = "", nil
+		}
+	}),
+	"begins a drain on an old yes": inDrain(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Status.Drain != nil {
+			f.Status.Drain.LetAt = nil
 		}
 	}),
 	"takes a node for drained that was given back since": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {

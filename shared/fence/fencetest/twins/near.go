@@ -4,10 +4,20 @@ import "github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 
 // near is where the hunt for some begins: a walk comes there in time, a hunt by luck only.
 var near = map[string]func() []walk.State{
+	"cuts a node that lives again as one that failed":                  walk.ToCutAfterDrains,
+	"cuts a node that lives for a word that was refused":               walk.ToCutAfterDrains,
+	"cuts all the same what its policy gives up now":                   walk.DrainsOver,
+	"cuts an empty node that somebody has unmarked":                    walk.ToCutAfterDrains,
+	"cuts on a yes of before the drain's end":                          walk.DrainsOver,
+	"cuts what was given up and lives again":                           walk.ToCutAfterDrains,
 	"does not wait for a first message":                                walk.ReadOnBeforeADump,
+	"drains anew for the time that it had":                             walk.DrainsOver,
+	"drains anew for who asked before":                                 walk.DrainsOver,
+	"drains anew once the time was over":                               walk.DrainsOver,
 	"forgets that the Lease was fresh":                                 walk.CutJustNow,
 	"holds only what has not begun against the policies":               walk.ReadOnAgain,
 	"lets a restore stop what was begun":                               walk.ReleasesHeld,
+	"overlooks a wish for no drain that is withdrawn":                  walk.ToCutAfterDrains,
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,
 	"serves a request again and again":                                 walk.ReadOnServed,
 	"switches off what is healthy again, for its last Off did nothing": walk.ReadOnAgain,
@@ -15,6 +25,7 @@ var near = map[string]func() []walk.State{
 	"switches on while an Off may still take effect":                   walk.LostJustNow,
 	"takes a Lease that moved before the machine was off for a life":   walk.OnAgain,
 	"takes another's off for a late one of its own":                    walk.CutOnce,
+	"takes a drain that was skipped for one that is over":              walk.ToCutAfterDrains,
 	"takes any device for one that never reads off too soon":           walk.CutJustNow,
 	"tries on when its tries are used up":                              walk.AwaitedNow,
 }

@@ -43,7 +43,7 @@ func Decides() []Twin {
 	add(true, of(specs.Held()), brokenHeld)
 	add(false, of(specs.Manual()), brokenManual)
 	add(true, of(specs.Delayed()), brokenDelayed)
-	add(true, of(specs.Draining(), specs.GivesUp()), brokenDraining)
+	add(true, of(specs.Draining(), specs.GivesUp(), specs.Skips()), brokenDraining)
 	return all
 }
 

@@ -24,6 +24,8 @@ func (s *State) pastDrain() bool {
 	switch s.st.Phase {
 	case "", api.Pending, api.Draining, api.Isolating, api.Recovering:
 		return false
+	case api.Fencing:
+		return s.drains() && (s.sh.cut || s.st.Begun() || s.st.Restarts > 0)
 	}
 	return s.drains()
 }
@@ -41,6 +43,12 @@ type drained struct {
 	how            api.DrainEnd
 	// begged: pods were asked to leave.
 	begged bool
+	// let is when the gate let it drain, until a look in Draining.
+	let time.Time
+	// overAt is when it left Draining for good.
+	overAt time.Time
+	// withdrawn: the request is that wanted no drain.
+	withdrawn bool
 	// quiet is since when the looks show that the node does not live.
 	quiet time.Time
 	// beat is the Lease's last mark, still since when it was seen.
@@ -62,19 +70,25 @@ func (sh *shadow) stale(seen *observed.Look, now time.Time) bool {
 
 // quiets keeps since when the node does not live; a Lease that stands still says so from before.
 func (sh *shadow) quiets(seen *observed.Look, now time.Time) {
-	switch {
+	switch missed := sh.still.Add(2 * fencetest.Renewal); {
 	case sh.lives(seen, now):
 		sh.quiet = time.Time{}
-	case sh.quiet.IsZero() && seen.Lease.Exists && sh.stale(seen, now):
-		sh.quiet = sh.still.Add(2 * fencetest.Renewal)
+	case seen.Lease.Exists && sh.stale(seen, now) && (sh.quiet.IsZero() || missed.Before(sh.quiet)):
+		sh.quiet = missed
 	case sh.quiet.IsZero():
 		sh.quiet = now
 	}
 }
 
-// voids: at the gate the node is not any more what its drain has left it as.
-func (sh *shadow) voids(seen *observed.Look, st *api.NodeFenceStatus, now time.Time) {
-	if st.Phase == api.Pending && (sh.how == api.DrainSilent && sh.lives(seen, now) || sh.how == api.DrainEmpty && !seen.Node.Taint) {
+// voids: at the gate the node is not any more what its drain has left it as, or the policy says
+// otherwise what follows.
+func (sh *shadow) voids(spec *fencetest.Given, seen *observed.Look, st *api.NodeFenceStatus, now time.Time) {
+	gives := spec.Decision.Settings.Drain.OnTimeout == api.DrainThenGiveUp
+	switch {
+	case st.Phase != api.Pending:
+	case sh.how == api.DrainGivenUp && !gives:
+		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how = 0, false, false, false, false, ""
+	case sh.how == api.DrainSilent && sh.lives(seen, now), sh.how == api.DrainEmpty && !seen.Node.Taint, sh.how == api.DrainTimeIsOver && gives, sh.how == api.DrainSkipped && sh.withdrawn:
 		sh.over, sh.how, sh.shown = false, "", sh.shown && seen.Node.Taint
 	}
 }
@@ -109,56 +123,19 @@ func (s *State) drainKey(age func(*api.Time, ...time.Duration) string) []any {
 		return &at
 	}
 	k := []any{"drains", s.givesUp(), string(s.sh.how), s.sh.begged, s.sh.shown, st.Drain != nil, s.sh.took >= limit, s.sh.over, s.sh.timedOut, s.now.Sub(s.sh.still) < 2*fencetest.Renewal, age(st.Lease.StillSince, 2*fencetest.Renewal), st.GivenBack != nil}
+	k = append(k, s.skips(), s.sh.withdrawn, st.Answer(api.AskedConfirmOff) != nil, age(since(s.sh.overAt)) == "-", age(since(s.sh.overAt), facts.DecisionValidity))
 	switch {
 	case st.Phase == api.Draining:
-		k = append(k, s.sh.marked, age(since(s.sh.sick), specs.DrainSilence))
+		k = append(k, s.sh.marked, age(since(s.sh.sick), specs.DrainSilence), age(since(s.sh.let), facts.DecisionValidity))
 	case st.Phase == api.Pending && st.Drain == nil:
 		k = append(k, age(since(s.sh.quiet), facts.ShortSilence), age(st.SilentSince, facts.ShortSilence))
 	}
 	if d := st.Drain; d != nil {
 		took := facts.DrainTook(st, s.now)
 		old := s.now.Sub(s.spec.Decision.AskedBy[0].JoinedAt.Time) > api.RequestValidity+took
-		k = append(k, string(d.Ended), d.IsolatedAt != nil, d.Rounds > 0, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
+		k = append(k, string(d.Ended), age(d.LetAt, facts.DecisionValidity), d.IsolatedAt != nil, d.Rounds > 0, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
 	}
 	return k
-}
-
-// drainLooks vary what only such a fence looks at.
-func drainLooks(s *State, with func(func(*observed.Look))) {
-	if !s.drains() {
-		return
-	}
-	pod := []observed.Pod{{Namespace: "a", Name: "p"}}
-	switch s.st.Phase {
-	case "", api.Pending:
-		with(func(y *observed.Look) { y.MayDrain, y.Reserved = false, nil })
-		with(func(y *observed.Look) {
-			y.MayDrain, y.Reserved, y.Verdict = false, nil, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
-		})
-		with(func(y *observed.Look) { y.Lease.Exists = false })
-		with(func(y *observed.Look) { y.Node.Excluded = "by a label" })
-		with(func(y *observed.Look) { y.Node.Taint = false })
-	case api.Draining:
-		with(func(y *observed.Look) { y.Draining = nil })
-		with(func(y *observed.Look) { y.Draining = &observed.Draining{Evict: pod} })
-		with(func(y *observed.Look) { y.Draining = &observed.Draining{Leaving: []string{"a/p"}} })
-		with(func(y *observed.Look) {
-			y.Draining, y.Evicted = &observed.Draining{Evict: pod}, &observed.Evicted{Held: []string{"a/p: a budget"}}
-		})
-		with(func(y *observed.Look) { y.Draining, y.Node.Taint = &observed.Draining{Evict: pod}, false })
-		for _, b := range []observed.Brakes{{Looked: true, Changed: true}, {Looked: true, Paused: true}, {Looked: true, Stopped: true}, {Looked: true, Storm: true}, {}} {
-			with(func(y *observed.Look) { y.Draining, y.Brakes = &observed.Draining{Evict: pod}, b })
-		}
-		with(func(y *observed.Look) { y.Lease.Exists, y.Draining = false, &observed.Draining{Evict: pod} })
-	}
-}
-
-// drainWaits are until the Lease is old, and until the drain's time is over.
-func drainWaits(s *State) []time.Duration {
-	if s.drains() && (s.st.Phase == api.Draining || s.st.Phase == api.Pending) {
-		return []time.Duration{2*fencetest.Renewal + time.Second}
-	}
-	return nil
 }
 
 // lives: the node is Ready and its Lease moved lately, by what was really seen.
@@ -170,6 +147,12 @@ func (sh *shadow) lives(seen *observed.Look, now time.Time) bool {
 func (sh *shadow) drains(s *State, seen *observed.Look, after *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	if !s.drains() {
 		return
+	}
+	switch {
+	case s.st.Phase != api.Draining && after.Phase == api.Draining:
+		sh.let = now
+	case s.st.Phase != api.Draining || seen.Brakes.Looked:
+		sh.let = time.Time{}
 	}
 	sh.took = s.tookUntil(sh, now)
 	if s.st.Phase == api.Draining {
@@ -183,10 +166,13 @@ func (sh *shadow) drains(s *State, seen *observed.Look, after *api.NodeFenceStat
 		sh.over, sh.timedOut = true, sh.took >= limit && left && !(sh.stale(seen, now) && !seen.Node.Ready()) && after.Reason != api.DrainCutShort
 	}
 	if d := after.Drain; d != nil && d.EndedAt != nil {
+		if was := s.st.Drain; was == nil || !d.EndedAt.Equal(was.EndedAt) {
+			sh.overAt = now
+		}
 		sh.over, sh.how = true, d.Ended
 	}
 	if s.st.Phase == api.Recovering && after.Phase == api.Pending && sh.how != api.DrainGivenUp {
-		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how = 0, false, false, false, false, "" // without marks it fills again
+		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how, sh.overAt = 0, false, false, false, false, "", time.Time{} // without marks it fills again
 	}
 }
 
@@ -198,9 +184,10 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	}
 	b, limit := &s.st, s.spec.Decision.Settings.Drain.Timeout.Duration
 	took := s.tookUntil(sh, now)
-	lives, confirmed, failed := sh.lives(seen, now), f.Spec.Requests.ConfirmOff != nil, sh.failed(seen, now)
+	lives, failed := sh.lives(seen, now), sh.failed(seen, now)
+	confirmed := f.Spec.Requests.ConfirmOff != nil || s.skipped(sh, now)
 	endsHere := b.Phase == api.Pending && b.Drain != nil && b.Drain.EndedAt == nil && a.Drain != nil && a.Drain.EndedAt != nil
-	say(!endsHere || failed, "drain: at the gate it ends only where the node has failed")
+	say(!endsHere || failed || confirmed, "drain: at the gate it ends only where the node has failed")
 	begins := b.Phase != api.Draining && a.Phase == api.Draining
 	say(!begins || seen.MayDrain, "S14, S15: no drain begins before all limits were asked")
 	say(!begins || seen.Brakes.Looked && !seen.Brakes.Stopped && !seen.Brakes.Paused, "S25: no drain begins while a brake is on")
@@ -212,7 +199,7 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	long := sh.sickFor(now) || !sh.quiet.IsZero() && now.Sub(sh.quiet) >= facts.ShortSilence
 	say(b.Phase != api.Pending || a.Phase != api.Isolating || sh.over || confirmed || long, "drain: a node that does not live for a moment is not fenced without a drain")
 	say(b.Phase != api.Pending || a.Phase != api.Isolating || !lives || confirmed || !sh.timedOut || !s.givesUp(), "drain: a node that lives is not cut once its drain was given up")
-	if b.Phase == api.Draining && a.Phase == api.Pending && clear(seen.Brakes) && !seen.Brakes.Changed {
+	if b.Phase == api.Draining && a.Phase == api.Pending && clear(seen.Brakes) && !seen.Brakes.Changed && !sh.letLate(now) {
 		empty := seen.Draining != nil && seen.Node.Taint && len(seen.Draining.Evict)+len(seen.Draining.Leaving) == 0
 		asked := sh.begged || !lives || seen.Draining != nil && len(seen.Draining.Evict) == 0
 		say(asked || took < limit || a.Reason != api.DrainTimedOut, "drain: its time is not over before pods were asked to leave")
@@ -220,6 +207,7 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	}
 	gaveUp := a.Outcome == api.DrainTimedOut && b.Outcome != api.DrainTimedOut
 	say(!gaveUp || len(a.Evidence) == 0, "drain: a fence that is given up waits as long as a condition holds")
+	checkDrained(s, sh, seen, a, act, now, say)
 	if act != fence.Evict {
 		return
 	}

@@ -238,6 +238,9 @@ func asking(s *State, dt time.Duration, now time.Time) []look {
 			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
 				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
 			all = append(all, uncordoned(s, dt, x)...)
+			if s.drains() && s.skips() && !s.sh.withdrawn {
+				all = append(all, look{dt: dt, seen: x, withdrawn: true})
+			}
 		}
 	}
 	return all

@@ -63,5 +63,5 @@ type aside struct {
 
 func asides() []aside {
 	return []aside{{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, false}, {[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, true}, {[]fencetest.Given{specs.DumpProof()}, true}, {[]fencetest.Given{specs.Fabric(), specs.Cut(), specs.EarlyFabric()}, true},
-		{[]fencetest.Given{specs.Gone()}, true}, {[]fencetest.Given{specs.Machine()}, true}, {[]fencetest.Given{specs.Bare()}, true}, {[]fencetest.Given{specs.Held()}, true}, {[]fencetest.Given{specs.Manual()}, false}, {[]fencetest.Given{specs.Delayed()}, true}, {[]fencetest.Given{specs.Draining(), specs.GivesUp()}, true}}
+		{[]fencetest.Given{specs.Gone()}, true}, {[]fencetest.Given{specs.Machine()}, true}, {[]fencetest.Given{specs.Bare()}, true}, {[]fencetest.Given{specs.Held()}, true}, {[]fencetest.Given{specs.Manual()}, false}, {[]fencetest.Given{specs.Delayed()}, true}, {[]fencetest.Given{specs.Draining(), specs.GivesUp(), specs.Skips()}, true}}
 }

@@ -17,7 +17,7 @@ func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceS
 		sh.sick = sh.sickSince(seen, now)
 		sh.beats(&seen, now)
 		sh.quiets(&seen, now)
-		sh.voids(&seen, &st, now)
+		sh.voids(&spec, &seen, &st, now)
 		sh.isolates(&spec, &seen, &st, now)
 		sh.machine = seen.Machine != nil || sh.machine && !seen.MachineLooked
 	}

@@ -81,6 +81,8 @@ type look struct {
 	seen                  observed.Look
 	abort, retry, confirm bool
 	uncordon              bool
+	// withdrawn: the request is withdrawn that wants no drain.
+	withdrawn bool
 }
 
 // climbed: a second level is or was in use. A second pass over both is not walked,

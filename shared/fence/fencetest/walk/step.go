@@ -19,6 +19,7 @@ func (w *walker) step(s *State, l *look) {
 	sh := s.sh.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	sh.heardDump(s, l.seen, now)
+	sh.withdrawn = sh.withdrawn || l.withdrawn
 	w.check(s, &sh, f, &l.seen, &after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
@@ -43,6 +44,9 @@ func (w *walker) asked(s *State, l *look) *api.NodeFence {
 	f := &w.record
 	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.AsSpec(), s.st
 	at := metav1.NewTime(fencetest.Start)
+	if l.withdrawn || s.sh.withdrawn {
+		f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "2"}
+	}
 	if l.abort {
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
 	}
@@ -64,6 +68,7 @@ func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
 	settled(next)
 	w.goBack(from, next, act)
 	w.opensAgain(next)
+	w.policyTurns(next, act)
 	switch {
 	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
 	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain():
