@@ -9,6 +9,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -55,6 +56,38 @@ func TestANodeThatLivesGoesBackToBeDrained(t *testing.T) {
 			t.Errorf("%s: %s %s (%s), %s, yes %v", name, st.Phase, st.Reason, st.Message, act, st.DecidedAt)
 		}
 	}
+}
+
+// TestAccessIsNotCutBeforeADrain: what is cut in Isolating waits for it too, and from what has lost its
+// access nothing is moved.
+func TestAccessIsNotCutBeforeADrain(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase, want api.Phase
+		change      func(*api.NodeFence, *observed.Look)
+	}{
+		"it lives":                            {api.Isolating, api.Pending, undrained},
+		"somebody wants no drain":             {api.Isolating, api.Isolating, both(undrained, skips)},
+		"access was cut":                      {api.Isolating, api.Isolating, both(undrained, accessCut)},
+		"access was cut, and it was given up": {api.Isolating, api.Pending, both(ended(api.DrainGivenUp), accessCut)},
+		"access was cut, and it waits":        {api.Pending, api.Pending, accessCut},
+	} {
+		var needs bool
+		st, act := alive(c.phase, func(f *api.NodeFence, s *observed.Look) {
+			slotted(f, s)
+			f.Status.Decision.Devices = specs.Fabric().Decision.Devices
+			c.change(f, s)
+			needs = fence.Needs(f, s).Lease
+		})
+		if st.Phase != c.want || !needs || act == fence.AskDrain {
+			t.Errorf("%s: %s %s (%s), %s, the Lease is looked at: %v", name, st.Phase, st.Reason, st.Message, act, needs)
+		}
+	}
+}
+
+func accessCut(f *api.NodeFence, _ *observed.Look) {
+	r := api.RecordOf(&f.Status.Decision.Isolation()[0])
+	r.SwitchedByUs, r.OffAt = true, stamp(time.Minute)
+	f.Status.Isolation = []api.IsolationRecord{r}
 }
 
 // TestAWordThatIsRefusedCutsNothing that was given up, or that nobody drained yet.

@@ -25,7 +25,7 @@ func (s *State) pastDrain() bool {
 	case "", api.Pending, api.Draining, api.Isolating, api.Recovering:
 		return false
 	case api.Fencing:
-		return s.drains() && (s.sh.cut || s.st.Begun() || s.st.Restarts > 0)
+		return s.drains() && (s.sh.cut || s.st.Begun() || s.st.Restarts > 0 || s.st.Retries > 0 || s.st.Power.FirstOff != nil)
 	}
 	return s.drains()
 }
@@ -88,7 +88,7 @@ func (sh *shadow) voids(spec *fencetest.Given, seen *observed.Look, st *api.Node
 	case st.Phase != api.Pending:
 	case sh.how == api.DrainGivenUp && !gives:
 		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how = 0, false, false, false, false, ""
-	case sh.how == api.DrainSilent && sh.lives(seen, now), sh.how == api.DrainEmpty && !seen.Node.Taint, sh.how == api.DrainTimeIsOver && gives, sh.how == api.DrainSkipped && sh.withdrawn:
+	case sh.how == api.DrainSilent && sh.lives(seen, now), sh.how == api.DrainEmpty && !seen.Node.Taint, sh.how == api.DrainTimeIsOver && gives, sh.how == api.DrainSkipped && !sh.skipped(spec, now):
 		sh.over, sh.how, sh.shown = false, "", sh.shown && seen.Node.Taint
 	}
 }
@@ -123,8 +123,10 @@ func (s *State) drainKey(age func(*api.Time, ...time.Duration) string) []any {
 		return &at
 	}
 	k := []any{"drains", s.givesUp(), string(s.sh.how), s.sh.begged, s.sh.shown, st.Drain != nil, s.sh.took >= limit, s.sh.over, s.sh.timedOut, s.now.Sub(s.sh.still) < 2*fencetest.Renewal, age(st.Lease.StillSince, 2*fencetest.Renewal), st.GivenBack != nil}
-	k = append(k, s.skips(), s.sh.withdrawn, st.Answer(api.AskedConfirmOff) != nil, age(since(s.sh.overAt)) == "-", age(since(s.sh.overAt), facts.DecisionValidity))
+	k = append(k, s.skips(), s.sh.withdrawn, st.Answer(api.AskedConfirmOff) != nil)
 	switch {
+	case st.Phase == api.Pending && st.Drain != nil:
+		k = append(k, age(since(s.sh.overAt), facts.DecisionValidity))
 	case st.Phase == api.Draining:
 		k = append(k, s.sh.marked, age(since(s.sh.sick), specs.DrainSilence), age(since(s.sh.let), facts.DecisionValidity))
 	case st.Phase == api.Pending && st.Drain == nil:
@@ -133,7 +135,10 @@ func (s *State) drainKey(age func(*api.Time, ...time.Duration) string) []any {
 	if d := st.Drain; d != nil {
 		took := facts.DrainTook(st, s.now)
 		old := s.now.Sub(s.spec.Decision.AskedBy[0].JoinedAt.Time) > api.RequestValidity+took
-		k = append(k, string(d.Ended), age(d.LetAt, facts.DecisionValidity), d.IsolatedAt != nil, d.Rounds > 0, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
+		if st.Phase == api.Draining {
+			k = append(k, age(d.LetAt, facts.DecisionValidity))
+		}
+		k = append(k, string(d.Ended), d.IsolatedAt != nil, d.Rounds > 0, took >= limit, age(d.AskedAt, facts.DrainPoll), old, placed(st.Placed))
 	}
 	return k
 }
@@ -185,7 +190,7 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	b, limit := &s.st, s.spec.Decision.Settings.Drain.Timeout.Duration
 	took := s.tookUntil(sh, now)
 	lives, failed := sh.lives(seen, now), sh.failed(seen, now)
-	confirmed := f.Spec.Requests.ConfirmOff != nil || s.skipped(sh, now)
+	confirmed := f.Spec.Requests.ConfirmOff != nil || sh.skipped(&s.spec, now)
 	endsHere := b.Phase == api.Pending && b.Drain != nil && b.Drain.EndedAt == nil && a.Drain != nil && a.Drain.EndedAt != nil
 	say(!endsHere || failed || confirmed, "drain: at the gate it ends only where the node has failed")
 	begins := b.Phase != api.Draining && a.Phase == api.Draining

@@ -16,10 +16,11 @@ func (w *walker) step(s *State, l *look) {
 	after, act := w.decide(f, l.seen, now)
 	w.decisions++
 	w.met.note(&after, act)
-	sh := s.sh.saw(s.spec, l.seen, s.st, now)
+	was := s.sh
+	was.withdrawn = was.withdrawn || l.withdrawn
+	sh := was.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	sh.heardDump(s, l.seen, now)
-	sh.withdrawn = sh.withdrawn || l.withdrawn
 	w.check(s, &sh, f, &l.seen, &after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
