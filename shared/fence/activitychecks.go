@@ -30,7 +30,7 @@ func (d *decision) noteChecks() {
 			r.Results = c.Results
 		}
 		d.spareDevice(r)
-		if !answered(r.Results) && d.Since(r.StartedAt) <= timeout+facts.CheckGrace {
+		if !r.Answered() && d.Since(r.StartedAt) <= timeout+facts.CheckGrace {
 			return false
 		}
 		d.end(r, timeout)
@@ -43,18 +43,6 @@ func (d *decision) noteChecks() {
 	if p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks; p != nil && a != nil && hear(&a.CheckRound, false, p.CheckTimeout.Duration) {
 		d.weigh(p, a)
 	}
-}
-
-// answered: all have, or one saw activity, which is enough.
-func answered(all []api.CheckResult) bool {
-	missing := len(all) == 0
-	for _, r := range all {
-		if r.Answer == api.AnswerActivity {
-			return true
-		}
-		missing = missing || r.Answer == ""
-	}
-	return !missing
 }
 
 func (d *decision) end(r *api.CheckRound, timeout time.Duration) {

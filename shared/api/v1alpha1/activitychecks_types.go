@@ -264,6 +264,18 @@ type CheckRound struct {
 	Results []CheckResult `json:"results,omitempty"`
 }
 
+// Answered tells whether all checks of the round have answered, or one saw activity, which is enough.
+func (r *CheckRound) Answered() bool {
+	missing := len(r.Results) == 0
+	for _, is := range r.Results {
+		if is.Answer == AnswerActivity {
+			return true
+		}
+		missing = missing || is.Answer == ""
+	}
+	return !missing
+}
+
 // ActivityRecord is the result of the activity checks so far.
 type ActivityRecord struct {
 	CheckRound `json:",inline"`
