@@ -16,8 +16,16 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// TestASlowAgent takes 25 s for each call, which is longer than any may take unless nodefence is
-// set otherwise: it is used where it is, and told to switch off once.
+// slowOff takes 25 s to switch a machine off.
+const slowOff = `#!/bin/sh
+[ "$1" != -o ] || exec /usr/sbin/fence_ipmilan "$@"
+told=$(cat)
+case $told in *action=off*) sleep 25 ;; esac
+printf '%s\n' "$told" | /usr/sbin/fence_ipmilan "$@"
+`
+
+// TestASlowAgent takes longer to switch off than any call may take unless nodefence is set otherwise:
+// where it is, the agent is used, and told to switch off once.
 func TestASlowAgent(t *testing.T) {
 	if _, err := exec.LookPath("/usr/sbin/fence_ipmilan"); err != nil {
 		t.Skip("fence_ipmilan is missing: apt-get install fence-agents")
@@ -28,7 +36,7 @@ func TestASlowAgent(t *testing.T) {
 	victim := w.database(1)
 	w.agent("fence-ipmilanplus", machines[victim])
 	agents := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(agents, "fence_ipmilanplus"), []byte("#!/bin/sh\n[ \"$1\" = -o ] || sleep 25\nexec /usr/sbin/fence_ipmilan \"$@\"\n"), 0o700))
+	must(t, os.WriteFile(filepath.Join(agents, "fence_ipmilanplus"), []byte(slowOff), 0o700))
 	w.start(func(o *local.Options) {
 		o.Settings.AgentsDir, o.Settings.DeviceCall, o.Settings.Invocation = agents, time.Minute, 100*time.Second
 	})
