@@ -50,6 +50,8 @@ func TestANodeThatLivesGoesBackToBeDrained(t *testing.T) {
 		"it has failed":                              {both(undrained, silent), api.Fencing},
 		"its drain was given up, and it has failed":  {both(ended(api.DrainGivenUp), silent), api.Fencing},
 		"its power was cut":                          {both(undrained, cut), api.Fencing},
+		"it was empty, was unmarked, and has died":   {both(both(ended(api.DrainEmpty), unmarked), dead), api.Fencing},
+		"the wish is withdrawn, and it has died":     {both(both(ended(api.DrainSkipped), withdrawnSkip), dead), api.Fencing},
 	} {
 		st, act := alive(api.Fencing, both(slotted, c.change))
 		if st.Phase != c.want || c.want == api.Pending && (act != fence.None || st.DecidedAt != nil || st.GivenBack == nil) {
@@ -81,6 +83,25 @@ func TestAccessIsNotCutBeforeADrain(t *testing.T) {
 		if st.Phase != c.want || !needs || act == fence.AskDrain {
 			t.Errorf("%s: %s %s (%s), %s, the Lease is looked at: %v", name, st.Phase, st.Reason, st.Message, act, needs)
 		}
+	}
+}
+
+// dead is a node that has failed, under a policy that asks for no Ready condition.
+func dead(f *api.NodeFence, s *observed.Look) {
+	silent(f, s)
+	f.Status.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Deadlock", Status: "True"}}
+}
+
+// TestPowerIsDelayedWhereADrainsEndCountsNoMore: access was cut, the node lives again, and its taint was
+// taken off. The delay begins with the taint that is placed anew.
+func TestPowerIsDelayedWhereADrainsEndCountsNoMore(t *testing.T) {
+	st, act := alive(api.Pending, both(both(ended(api.DrainSilent), unmarked), func(f *api.NodeFence, s *observed.Look) {
+		f.Status.Decision.Devices = specs.Fabric().Decision.Devices
+		f.Status.Decision.Settings.Isolation.PowerDelay.Duration = time.Hour
+		accessCut(f, s)
+	}))
+	if st.Drain == nil || st.Drain.EndedAt == nil || act == fence.AskDrain {
+		t.Errorf("%s %s (%s), %s, drain %+v: the delay runs once no drain goes on", st.Phase, st.Reason, st.Message, act, st.Drain)
 	}
 }
 

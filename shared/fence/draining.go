@@ -28,8 +28,8 @@ func (d *decision) drainFirst() outcome {
 	switch r := d.Record.Drain; {
 	case r.GivenUp() && !d.DrainsAnew():
 		return d.givenUp()
-	case d.OwesBack() && !r.GivenUp():
-		return goOn // from what has lost its access nothing is moved
+	case d.WithoutAccess():
+		return goOn
 	case r == nil && d.SilenceLeft() > 0:
 		return d.stay(api.WaitingForTime, "the node is not Ready, or its Lease does not move: it is fenced without a drain if that lasts", min(d.SilenceLeft(), facts.Handover))
 	case d.DrainOver() && !d.DrainsAnew() || r == nil && !d.Lives():

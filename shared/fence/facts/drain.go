@@ -96,20 +96,19 @@ func (d *Facts) DrainOver() bool { return d.Record.Drain != nil && d.Record.Drai
 // DrainGoesOn: it has begun to, and not ended.
 func (d *Facts) DrainGoesOn() bool { return d.Record.Drain != nil && d.Record.Drain.EndedAt == nil }
 
-// DrainVoid: how the drain ended counts no more. The node had failed, and lives again; it was empty, and
-// somebody has taken our taint off; nobody wants it skipped any more; its time was over, and the policy
-// gives more, or gives up now; or it was given up, and the policy would go on to the cut now.
+// DrainVoid: how the drain ended counts no more. The node lives, and had failed; or it lives, was empty,
+// and somebody has taken our taint off; or it lives, and nobody wants it skipped any more (ToDrain); its
+// time was over, and the policy gives more, or gives up now; or it was given up, and the policy would go
+// on to the cut now.
 func (d *Facts) DrainVoid() bool {
-	if !d.DrainOver() || !d.ToDrain() {
+	if !d.DrainOver() || !d.ToDrain() || d.WithoutAccess() {
 		return false
 	}
 	switch d.Record.Drain.Ended {
-	case api.DrainSilent:
+	case api.DrainSilent, api.DrainSkipped:
 		return d.Lives()
 	case api.DrainEmpty:
-		return !d.Seen.Node.Taint
-	case api.DrainSkipped:
-		return true // ToDrain: no wish to skip it counts now
+		return !d.Seen.Node.Taint && d.Lives()
 	case api.DrainTimeIsOver:
 		return d.givesUp() || DrainTook(d.Record, d.Now) < d.Decision.Settings.Drain.Timeout.Duration
 	case api.DrainGivenUp:
@@ -120,12 +119,16 @@ func (d *Facts) DrainVoid() bool {
 
 func (d *Facts) givesUp() bool { return d.Decision.Settings.Drain.OnTimeout == api.DrainThenGiveUp }
 
+// WithoutAccess: we have cut access for this fence, and nothing is moved from such a node. One whose
+// drain was given up is given its access back.
+func (d *Facts) WithoutAccess() bool { return d.OwesBack() && !d.Record.Drain.GivenUp() }
+
 // Undrained: the node is to be drained before its machine is cut, and the gate has let the fence go on
 // for what is so no more: the node had failed, somebody wanted no drain, or a person said that the
-// machine is off. From what has lost its access nothing is moved.
+// machine is off.
 func (d *Facts) Undrained() bool {
 	switch r := d.Record.Drain; {
-	case !d.ToDrain() || d.OwesBack() && !r.GivenUp():
+	case !d.ToDrain() || d.WithoutAccess():
 		return false
 	case d.Record.Phase == api.Isolating && len(d.Decision.Isolation()) == 0:
 		return false // nothing is cut there, and the Lease is not looked at

@@ -88,9 +88,14 @@ func (sh *shadow) voids(spec *fencetest.Given, seen *observed.Look, st *api.Node
 	case st.Phase != api.Pending:
 	case sh.how == api.DrainGivenUp && !gives:
 		sh.took, sh.over, sh.timedOut, sh.begged, sh.shown, sh.how = 0, false, false, false, false, ""
-	case sh.how == api.DrainSilent && sh.lives(seen, now), sh.how == api.DrainEmpty && !seen.Node.Taint, sh.how == api.DrainTimeIsOver && gives, sh.how == api.DrainSkipped && !sh.skipped(spec, now):
+	case sh.how == api.DrainTimeIsOver && gives, sh.lives(seen, now) && sh.undone(spec, seen, now):
 		sh.over, sh.how, sh.shown = false, "", sh.shown && seen.Node.Taint
 	}
+}
+
+// undone: the drain of a node that lives has left it as it is not any more.
+func (sh *shadow) undone(spec *fencetest.Given, seen *observed.Look, now time.Time) bool {
+	return sh.how == api.DrainSilent || sh.how == api.DrainEmpty && !seen.Node.Taint || sh.how == api.DrainSkipped && !sh.skipped(spec, now)
 }
 
 // failed: the node is not Ready for as long as the policy asks, and its Lease stands still.
