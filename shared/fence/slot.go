@@ -95,9 +95,8 @@ func (d *decision) holdLocked(which string, until time.Time, last string) {
 	d.wakeAt(until)
 }
 
-// awaitApproval holds for a person, without a slot, and gives up when the time
-// for it is over. The person's word stands in the spec, so that it counts for
-// this fence and not for the next.
+// awaitApproval holds for a person, without a slot, and gives up when the time for it is over. The
+// person's word stands in the spec, so that it counts for this fence and not for the next.
 func (d *decision) awaitApproval(about string) outcome {
 	if d.Record.ApprovalSince == nil {
 		d.Record.ApprovalSince = d.At(0)
