@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +38,7 @@ func TestNoPodIsHandedACallLate(t *testing.T) {
 				}
 				return nil
 			})
-			if end, err := theJobs(t, y).Run(ctx, job.Call{Agent: "fence_ours", Action: "off"}); !errors.Is(err, late) {
+			if end, err := theJobs(t, y).Run(ctx, job.Call{Agent: "fence_ours", Action: "off", Limit: 20 * time.Second}); !errors.Is(err, late) {
 				t.Errorf("it ends with %+v, %v", end, err)
 			}
 			if d := cmp.Diff(tc.did, y.did); d != "" {
