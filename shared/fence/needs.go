@@ -70,7 +70,7 @@ func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
 }
 
 func needsToFence(f *api.NodeFence, seen *observed.Look, begun, dump bool) Needed {
-	off := maySwitchOff(f) || seen.HandsOver && reads(f) || seen.NotMade()
+	off := maySwitchOff(f) || seen.HandsOver && f.Status.ReadsFirst() || seen.NotMade()
 	stops := brakesStop(f) || seen.NotMade()
 	return Needed{Lease: true, Brakes: stops, Recount: off, Anew: off, Deletion: stops && !begun, Dump: dump}
 }
@@ -96,11 +96,4 @@ func brakesStop(f *api.NodeFence) bool {
 func maySwitchOff(f *api.NodeFence) bool {
 	r := f.Status.Power.LastRead
 	return f.Status.Decision.Trigger.OnlyMachine() || f.Status.Power.OffAt == nil && r != nil && r.State == api.PoweredOn
-}
-
-// reads tells whether the machine is being read before its first Off: an Off may be decided on
-// by what it reads.
-func reads(f *api.NodeFence) bool {
-	c := f.Status.Claim
-	return c != nil && c.Call == api.CallRead && f.Status.Power.OffAt == nil
 }

@@ -26,3 +26,10 @@ func (st *NodeFenceStatus) MayCutAccess() bool {
 		return r.OffAt == nil && r.LastRead != nil && r.LastRead.State == PoweredOn
 	})
 }
+
+// ReadsFirst tells whether the machine is being read before its first Off. An Off may be decided on
+// by what it reads.
+func (st *NodeFenceStatus) ReadsFirst() bool {
+	c := st.Claim
+	return c != nil && c.Call == CallRead && st.Power.OffAt == nil
+}
