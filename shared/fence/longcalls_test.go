@@ -66,7 +66,7 @@ func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int
 		end := now.Add(min(takes, limit))
 		middle := now.Add(end.Sub(now) / 2)
 		by := fencetest.Look(f, middle, "Unknown", false, "a")
-		by.Me = "another"
+		by.Me, by.ReservedCall = "another", limit
 		if _, too := fence.Decide(f, by, middle); too != fence.None {
 			t.Fatalf("S7: during %s another invocation does %s", act, too)
 		}
@@ -83,7 +83,7 @@ func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int
 		}
 		now = end
 		seen = fencetest.Look(f, now, "Unknown", false, "a")
-		seen.Call = c
+		seen.ReservedCall, seen.Call = limit, c
 		f.Status, _ = fence.Decide(f, seen, now)
 	}
 	return f.Status.Phase, offs
@@ -122,9 +122,9 @@ func TestAFenceGoesOnWithASlotAsLongAsItIsKept(t *testing.T) {
 		"a minute's slot, as old as it may be":   {100 * time.Second, time.Minute, "Isolating, calls of 1m0s"},
 		"a minute's slot, too old":               {101 * time.Second, time.Minute, "Pending, calls of 1m0s"},
 		"a slot that does not say":               {60 * time.Second, 0, "Isolating, calls of 20s"},
-		"a slot that does not say, too old":      {61 * time.Second, 0, "Pending, calls of 20s"},
+		"a slot that does not say, too old":      {61 * time.Second, 0, "Pending, calls of 1m0s"},
 		"one of half a minute":                   {70 * time.Second, 30 * time.Second, "Isolating, calls of 30s"},
-		"one of half a minute, too old":          {71 * time.Second, 30 * time.Second, "Pending, calls of 30s"},
+		"one of half a minute, too old":          {71 * time.Second, 30 * time.Second, "Pending, calls of 1m0s"},
 		"one of longer calls than the fence has": {100 * time.Second, 2 * time.Minute, "Isolating, calls of 1m0s"},
 		"one of longer calls, too old for it":    {101 * time.Second, 2 * time.Minute, "Pending, calls of 1m0s"},
 	} {
@@ -139,6 +139,47 @@ func TestAFenceGoesOnWithASlotAsLongAsItIsKept(t *testing.T) {
 		}
 		if f.Status.Decision.DeviceCallTimeout.Duration != specs.LongCall {
 			t.Errorf("%s: Decide changed the record that it was given", name)
+		}
+	}
+}
+
+// TestAFenceThatHasLeftTheGateGoesOnAsLongAsItsSlotIsKept: the phases after it begin nothing by a
+// yes that outlasts the slot, as an older version's gate leaves them one (S14, S17).
+func TestAFenceThatHasLeftTheGateGoesOnAsLongAsItsSlotIsKept(t *testing.T) {
+	const none = -1
+	for name, c := range map[string]struct {
+		age, reserved time.Duration
+		goesOn        bool
+	}{
+		"a minute's slot, as old as it may be":          {100 * time.Second, time.Minute, true},
+		"a minute's slot, too old":                      {101 * time.Second, time.Minute, false},
+		"a slot that does not say, as old as it may be": {60 * time.Second, 0, true},
+		"a slot that does not say, too old":             {61 * time.Second, 0, false},
+		"one of half a minute, as old as it may be":     {70 * time.Second, 30 * time.Second, true},
+		"one of half a minute, too old":                 {71 * time.Second, 30 * time.Second, false},
+		"one of longer calls than the fence has":        {100 * time.Second, 2 * time.Minute, true},
+		"one of longer calls, too old for it":           {101 * time.Second, 2 * time.Minute, false},
+		"none that the ledger has, as old as it may be": {60 * time.Second, none, true},
+		"none that the ledger has, and a yes too old":   {61 * time.Second, none, false},
+	} {
+		for _, phase := range []api.Phase{api.Isolating, api.Probing, api.Fencing} {
+			f := &api.NodeFence{Spec: specs.LongCalls().AsSpec(), Status: specs.LongCalls().In(api.NodeFenceStatus{})}
+			now := fencetest.Start.Add(time.Hour)
+			yes, reserved := observed.StampOf(now.Add(-c.age)), now.Add(-c.age)
+			f.Status.Phase, f.Status.MinReaderVersion = phase, api.Schema
+			f.Status.DecidedAt, f.Status.PhaseSince, f.Status.Placed.Taint = &yes, &yes, true
+			if need := fence.Needs(f, &observed.Look{}); !need.Brakes {
+				t.Fatalf("%s: the ledger is not looked at", phase)
+			}
+			seen := fencetest.Look(f, now, "Unknown", false, "a")
+			seen.Reserved, seen.ReservedCall = &reserved, c.reserved
+			if c.reserved == none {
+				seen.Reserved, seen.ReservedCall = nil, 0
+			}
+			st, act := fence.Decide(f, seen, now)
+			if sent := st.Phase == api.Pending && st.Reason == api.DecisionExpired; sent == c.goesOn || sent && act != fence.None {
+				t.Errorf("%s, %s: %s %s, and %s; goes on: want %t", name, phase, st.Phase, st.Reason, act, c.goesOn)
+			}
 		}
 	}
 }

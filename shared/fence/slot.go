@@ -22,7 +22,7 @@ func (d *decision) stale() outcome {
 // outdated does so too with a fence that has begun and was given a slot anew: its step
 // out of Pending may have been saved so late that the slot is another's by now (S14).
 func (d *decision) outdated() outcome {
-	if d.Within(d.Record.DecidedAt, facts.YesValidity(d.Decision)) {
+	if d.Within(d.Record.DecidedAt, d.YesHolds()) {
 		return goOn
 	}
 	d.Record.DecidedAt = nil
@@ -31,15 +31,16 @@ func (d *decision) outdated() outcome {
 
 // slot is when this fence's slot was reserved, by whose calls it goes on (S14); nil if it is old.
 func (d *decision) slot() *time.Time {
-	if limit := d.SlotCall(); limit < d.Decision.CallLimit() {
+	at, limit := d.Seen.Reserved, d.SlotCall()
+	if at == nil || !observed.Fresh(*at, d.Now, d.YesHolds()) {
+		return nil
+	}
+	if limit < d.Decision.CallLimit() {
 		dec := *d.Decision
 		dec.DeviceCallTimeout.Duration = limit
 		d.Decision, d.Record.Decision.DeviceCallTimeout.Duration = &dec, limit
 	}
-	if at := d.Seen.Reserved; at != nil && observed.Fresh(*at, d.Now, facts.YesValidity(d.Decision)) {
-		return at
-	}
-	return nil
+	return at
 }
 
 // drainedFirst goes back to the gate with a node that is to be drained after all (S17).

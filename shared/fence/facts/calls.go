@@ -60,13 +60,18 @@ func YesValidity(dec *api.Decision) time.Duration {
 
 // SlotCall is the longest that a call of this fence may take under the slot that the ledger has for
 // it. Others count the slot by the calls for which it was reserved. Those are the usual ones where
-// a gate of an older version reserved it, or the ledger's schema dropped what they are.
+// a gate of an older version reserved it, where the ledger's schema dropped what they are, and
+// where the ledger has no slot for this fence.
 func (d *Facts) SlotCall() time.Duration {
 	if d.Seen.Reserved == nil {
-		return d.Decision.CallLimit()
+		return min(d.Decision.CallLimit(), api.DeviceCall)
 	}
 	return min(d.Decision.CallLimit(), max(d.Seen.ReservedCall, api.DeviceCall))
 }
+
+// YesHolds is how old the yes to this fence may be for something to begin by it (S17): as
+// YesValidity, and no longer than others count the slot behind it (S14).
+func (d *Facts) YesHolds() time.Duration { return DecisionValidity + api.LongerCalls(d.SlotCall()) }
 
 // Bound is the identity of the machine that is bound for power, or none if no device is.
 func (d *Facts) Bound() string {
