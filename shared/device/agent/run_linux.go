@@ -90,7 +90,7 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 func alarm(ctx context.Context) (*os.File, error) {
 	left := longest
 	if end, ok := ctx.Deadline(); ok {
-		left = min(left, time.Until(end))
+		left = time.Until(end)
 	}
 	left -= min(farewell, left/4)
 	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC)

@@ -110,6 +110,36 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestAnAgentHasItsCallersTime, however long that is: only one without a limit gets ours.
+func TestAnAgentHasItsCallersTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		given    time.Duration
+		from, to time.Duration
+	}{
+		"a usual call":     {20 * time.Second, 10 * time.Second, 20 * time.Second},
+		"the longest call": {2 * time.Minute, 110 * time.Second, 2 * time.Minute},
+		"no limit":         {0, 50 * time.Second, time.Minute},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if c.given > 0 {
+			ctx, cancel = context.WithTimeout(t.Context(), c.given)
+		}
+		f, err := alarm(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rings unix.ItimerSpec
+		if err := unix.TimerfdGettime(int(f.Fd()), &rings); err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Duration(rings.Value.Nano()); left < c.from || left >= c.to {
+			t.Errorf("%s: the agent is ended after %s, want %s to %s", name, left, c.from, c.to)
+		}
+		_ = f.Close()
+		cancel()
+	}
+}
+
 func TestRunRefuses(t *testing.T) {
 	o, err := run(t.Context(), job{Path: "/nowhere/fence_test"})
 	if want := (outcome{Err: "no such file or directory"}); err != nil || !cmp.Equal(o, want, cmpopts.EquateEmpty()) {
