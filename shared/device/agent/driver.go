@@ -155,18 +155,19 @@ func (d *driver) input(ctx context.Context, action string) []byte {
 
 // limit is how many seconds the agent gives one program that it runs, and how often it looks
 // whether its command had an effect. It is a part of the caller's time, unless the agent needs
-// more for its programs.
+// more for its programs than agents usually do.
 func (d *driver) limit(ctx context.Context) int {
-	const usual, least = 20, 2
+	const usual = 20
+	least := 2
 	p, _ := d.param("power_timeout")
 	if n, err := strconv.Atoi(p.usual); err == nil && n > usual {
-		return n
+		least = n
 	}
 	left := longest
 	if end, ok := ctx.Deadline(); ok {
 		left = time.Until(end)
 	}
-	return max(least, min(usual, int(left/time.Second)/4))
+	return max(least, int(left/time.Second)/4)
 }
 
 func (d *driver) errorf(kind error, action, why string) error {

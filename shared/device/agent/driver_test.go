@@ -133,10 +133,12 @@ func TestLimit(t *testing.T) {
 		left  time.Duration
 		want  int
 	}{
-		"of the longest call":           {"20", 21 * time.Second, 5},
+		"of a usual call":               {"20", 21 * time.Second, 5},
+		"of the longest call":           {"20", 121 * time.Second, 30},
 		"of a short one":                {"20", time.Second, 2},
 		"of one without limit":          {"20", 0, 15},
 		"an agent that needs more":      {"60", 21 * time.Second, 60},
+		"that one in the longest call":  {"25", 121 * time.Second, 30},
 		"an agent that needs even less": {"5", 0, 15},
 	} {
 		d := &driver{metadata: &metadata{params: []param{{name: "power_timeout", usual: tc.usual}}}}
