@@ -30,10 +30,10 @@ const (
 func LongerCalls(limit time.Duration) time.Duration { return max(0, limit-DeviceCall) }
 
 // CallLimit is the longest that one call to a device takes in this fence. A record that does not
-// say is of the usual ones.
+// say, or says none at all, is of the usual ones; one that says more than may be set, of the longest.
 func (d *Decision) CallLimit() time.Duration {
 	if limit := d.DeviceCallTimeout.Duration; limit > 0 {
-		return limit
+		return min(limit, LongestDeviceCall)
 	}
 	return DeviceCall
 }
@@ -48,10 +48,10 @@ func (d *Decision) LongerCall() *metav1.Duration {
 	return nil
 }
 
-// CallLimit is the longest call to a device for which the slot was reserved.
+// CallLimit is the longest call to a device for which the slot was reserved, as of a Decision.
 func (r *Reservation) CallLimit() time.Duration {
-	if r.DeviceCallTimeout == nil {
+	if r.DeviceCallTimeout == nil || r.DeviceCallTimeout.Duration <= 0 {
 		return DeviceCall
 	}
-	return r.DeviceCallTimeout.Duration
+	return min(r.DeviceCallTimeout.Duration, LongestDeviceCall)
 }
