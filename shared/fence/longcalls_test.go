@@ -2,6 +2,7 @@ package fence_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,16 +34,25 @@ func TestWhatOutlastsACallFollowsFromIt(t *testing.T) {
 	}
 }
 
-// slowly is how a fence ends whose device answers each call after so long, or is cut off at the
-// call's end: the phase, and how often it was told to switch off. Another invocation comes by in
-// the middle of each call.
-func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int) {
+// slowDevice is one that answers each call after so long, or is cut off at the call's end.
+type slowDevice struct {
+	limit, takes time.Duration
+	// offTimeout is the policy's; off is how long after an accepted Off the machine is.
+	offTimeout, off time.Duration
+}
+
+// fenced is how a fence ends by it: its record, and how often it was told to switch off. Another
+// invocation comes by in the middle of each call.
+func (s slowDevice) fenced(t *testing.T) (ended api.NodeFenceStatus, offs int) {
 	t.Helper()
-	spec := specs.LongCalls()
+	limit, takes, spec := s.limit, s.takes, specs.LongCalls()
 	spec.Decision.DeviceCallTimeout.Duration = limit
+	if s.offTimeout > 0 {
+		spec.Decision.Settings.Power.OffTimeout.Duration = s.offTimeout
+	}
 	f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{})}
 	f.UID = "fence-1"
-	now, on := fencetest.Start, true
+	now, goesOff := fencetest.Start, time.Time{}
 	for range 60 {
 		if n := f.Status.NextLook; n != nil && n.After(now) {
 			now = n.Time
@@ -57,7 +67,7 @@ func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int
 			f.Status, act = fence.Decide(f, seen, now)
 		}
 		if f.Status.Phase == api.Recovering || f.Status.Phase == api.Failed {
-			return f.Status.Phase, offs
+			return f.Status, offs
 		}
 		if !act.Device() {
 			continue
@@ -70,11 +80,14 @@ func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int
 		if _, too := fence.Decide(f, by, middle); too != fence.None {
 			t.Fatalf("S7: during %s another invocation does %s", act, too)
 		}
+		on := goesOff.IsZero() || now.Before(goesOff)
 		switch {
+		case act == fence.Off && offs == 0:
+			goesOff, offs = end.Add(s.off), 1
 		case act == fence.Off:
-			on, offs = false, offs+1
+			offs++
 		case act == fence.On:
-			on = true
+			goesOff = time.Time{}
 		}
 		if takes > limit {
 			c.Err = "it was ended, having no time left"
@@ -86,7 +99,7 @@ func slowly(t *testing.T, limit, takes time.Duration) (ended api.Phase, offs int
 		seen.ReservedCall, seen.Call = limit, c
 		f.Status, _ = fence.Decide(f, seen, now)
 	}
-	return f.Status.Phase, offs
+	return f.Status, offs
 }
 
 // TestADeviceThatAnswersAfterFortySeconds is fenced where calls may take a minute, with one Off.
@@ -103,8 +116,8 @@ func TestADeviceThatAnswersAfterFortySeconds(t *testing.T) {
 		"a usual call, all of it":       {api.DeviceCall, api.DeviceCall, "Recovering, 1 Off"},
 		"too slow for a minute as well": {time.Minute, 61 * time.Second, "Failed, 0 Off"},
 	} {
-		phase, offs := slowly(t, c.limit, c.takes)
-		if got := fmt.Sprintf("%s, %d Off", phase, offs); got != c.want {
+		st, offs := slowDevice{limit: c.limit, takes: c.takes}.fenced(t)
+		if got := fmt.Sprintf("%s, %d Off", st.Phase, offs); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -179,6 +192,21 @@ func TestAFenceThatHasLeftTheGateGoesOnAsLongAsItsSlotIsKept(t *testing.T) {
 			st, act := fence.Decide(f, seen, now)
 			if sent := st.Phase == api.Pending && st.Reason == api.DecisionExpired; sent == c.goesOn || sent && act != fence.None {
 				t.Errorf("%s, %s: %s %s, and %s; goes on: want %t", name, phase, st.Phase, st.Reason, act, c.goesOn)
+			}
+		}
+	}
+}
+
+// TestAMachineHasItsTimeToGoOffAfterALongCall: one that goes off well within power.offTimeout after
+// its Off was accepted, at a device that takes the whole time for each call, gets one Off, and costs
+// no try. One that takes longer does.
+func TestAMachineHasItsTimeToGoOffAfterALongCall(t *testing.T) {
+	for _, limit := range []time.Duration{20 * time.Second, time.Minute, 2 * time.Minute} {
+		for off, want := range map[time.Duration]string{10 * time.Second: "Recovering, 1 Off, late: false", time.Hour: "Failed, 2 Off, late: true"} {
+			st, offs := slowDevice{limit, limit, time.Minute, off}.fenced(t)
+			late := slices.ContainsFunc(st.History, func(h api.HistoryEntry) bool { return h.Reason == api.PowerOffNotSeen })
+			if got := fmt.Sprintf("%s, %d Off, late: %t", st.Phase, offs, late); got != want {
+				t.Errorf("calls of %s, off %s after them: %s, want %s", limit, off, got, want)
 			}
 		}
 	}

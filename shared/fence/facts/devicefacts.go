@@ -49,9 +49,11 @@ func (d *Facts) PowerDue() time.Time {
 	return at.Add(dec.Settings.Isolation.PowerDelay.Duration)
 }
 
-// OffTimeout is how long after an accepted Off the machine may still read on.
+// OffTimeout is how long after the claim of an Off the machine may still read on: the policy's
+// time, and what the Off and one read after it may take longer than usual. With less, a slow
+// device's machine would get another Off while the first one takes effect.
 func (d *Facts) OffTimeout() time.Duration {
-	return d.Decision.Settings.Power.OffTimeout.Duration
+	return d.Decision.Settings.Power.OffTimeout.Duration + 2*api.LongerCalls(d.Decision.CallLimit())
 }
 
 // MayBeLate: what was sent to the device last may still take effect (S8).

@@ -127,9 +127,9 @@ func (s *State) cutKey(age func(*api.Time, ...time.Duration) string) string {
 	switch s.st.Phase {
 	case api.Isolating, api.Releasing:
 		k += fmt.Sprint(r.Tries, s.st.BootIDBefore, read(r.LastRead, promisedReadOf(&s.spec.Decision), promisedProofOf(&s.spec.Decision)), read(r.FirstCut, facts.Settle-1, promisedProofOf(&s.spec.Decision)),
-			age(r.OffAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0))
+			age(r.OffAt, promisedShows(&s.spec.Decision)-1), age(r.NotBefore, 0))
 	case api.Restoring:
-		k += fmt.Sprint(read(r.LastRead, promisedReadOf(&s.spec.Decision)), age(r.OnAt, s.spec.Decision.Settings.Power.OffTimeout.Duration-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
+		k += fmt.Sprint(read(r.LastRead, promisedReadOf(&s.spec.Decision)), age(r.OnAt, promisedShows(&s.spec.Decision)-1), age(r.NotBefore, 0), age(r.EffectUntil, 0),
 			s.st.Restore != nil && s.st.Restore.Then == api.Fenced)
 		if since := s.st.Lease.StillSince; rel.By != "" && since != nil {
 			k += fmt.Sprint(age(since, 2*fencetest.Renewal), since.After(s.st.PhaseSince.Time), since.After(rel.StartedAt.Time))

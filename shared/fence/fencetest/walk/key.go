@@ -125,7 +125,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 	case api.Probing, api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
-			age(p.OffAt, pol.Settings.Power.OffTimeout.Duration), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
+			age(p.OffAt, promisedShows(&s.spec.Decision)), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*fencetest.Renewal {
 			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
@@ -136,7 +136,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),
 			age(st.Release.MarkedAt, facts.Settle), age(st.Release.Deadline, 0), st.Release.DoneAt != nil, st.Release.TimedOut)
 	case api.PoweringOn:
-		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), age(p.OnAt, pol.Settings.Power.OffTimeout.Duration),
+		k = append(k, s.sh.on, lease, p.OffAt != nil, st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), age(p.OnAt, promisedShows(&s.spec.Decision)),
 			age(p.NotBefore, 0), age(p.EffectUntil, 0), p.SupplyTries)
 	}
 	return k

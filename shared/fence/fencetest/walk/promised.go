@@ -38,6 +38,11 @@ func promisedLonger(d *api.Decision) time.Duration {
 // promisedProofOf is for how long a proof holds (S3).
 func promisedProofOf(d *api.Decision) time.Duration { return promisedProof + promisedLonger(d) }
 
+// promisedShows is how long after the claim of an Off or On a machine may still read as before.
+func promisedShows(d *api.Decision) time.Duration {
+	return d.Settings.Power.OffTimeout.Duration + 2*promisedLonger(d)
+}
+
 // promisedDecisionOf is for how long a yes of the gate is one (S17).
 func promisedDecisionOf(d *api.Decision) time.Duration { return promisedDecision + promisedLonger(d) }
 
