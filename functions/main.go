@@ -30,17 +30,17 @@ import (
 // table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.DeviceCall, Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.LongestCall(), Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},
 	isolate.Name: func(p Parts) run.Handler {
-		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.DeviceCall, Checks: p.checker(isolate.Name)}
+		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(isolate.Name)}
 		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.DeviceCall, Checks: p.checker(power.Name)}
+		w := &power.Power{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(power.Name)}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},

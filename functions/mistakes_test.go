@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/ask"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // TestMistakesAndTheirAnswers: mistakes of a new user when the functions are started and
@@ -21,7 +22,12 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
 	parts := func(s Settings) error { _, err := NewParts(t.Context(), s, nil, nil, nil); return err }
 	call := func(call, invocation time.Duration) error {
-		return parts(Settings{DeviceCall: call, Invocation: invocation})
+		return parts(Settings{DeviceCall: CallTimeout(call), Invocation: invocation})
+	}
+	environment := func(key, value string) error {
+		t.Setenv(key, value)
+		defer t.Setenv(key, "20s")
+		return run.Environment(&Settings{})
 	}
 	networks := func(value string) error { return new(gate.Networks).Decode(value) }
 	asks := func(change func(*event.Event)) error {
@@ -43,6 +49,9 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		"resync without a broker":             {serve(Settings{Function: "resync"}), []string{"set K_SINK"}},
 		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
 		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},
+		"a call of no time at all":            {environment("NODEFENCE_DEVICE_CALL_TIMEOUT", "0s"), []string{"read NODEFENCE_DEVICE_CALL_TIMEOUT", `"0s"`, "one call to a device takes from 1s to 2m"}},
+		"a call of less than no time":         {environment("NODEFENCE_DEVICE_CALL_TIMEOUT", "-20s"), []string{`"-20s"`, "one call to a device takes from 1s to 2m"}},
+		"a call without a unit":               {environment("NODEFENCE_DEVICE_CALL_TIMEOUT", "20"), []string{"missing unit", "write for example 20s"}},
 		"a call that takes no time":           {call(time.Millisecond, 0), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=1ms", "one call to a device takes from 1s to 2m"}},
 		"a call longer than any may be":       {call(121*time.Second, 10*time.Minute), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=2m1s", "from 1s to 2m"}},
 		"a call longer than a platform waits": {call(21*time.Second, 0), []string{"NODEFENCE_DEVICE_CALL_TIMEOUT=21s", "needs 1m1s", "gives it 1m (NODEFENCE_INVOCATION_TIMEOUT)", "to 61 seconds", "Timeout of each Lambda function", "timeoutSeconds of each Knative Service", "NODEFENCE_INVOCATION_TIMEOUT=1m1s for every function"}},

@@ -126,7 +126,7 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(), DeviceCall: p.DeviceCall,
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(), DeviceCall: p.LongestCall(),
 	}
 }
 
@@ -161,14 +161,14 @@ func (p Parts) Adopter() *adopt.Adopter {
 		return p.adopts
 	}
 	clock := p.Client.Clock()
-	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), DeviceCall: p.DeviceCall, Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
+	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), DeviceCall: p.LongestCall(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
 }
 
 // checker returns a function's part in reading the devices of healthy nodes.
 func (p Parts) checker(function string) *readiness.Checker {
 	r := p.resolver()
 	return &readiness.Checker{
-		Client: p.Client, Open: r.OpenFor, Devices: r.Devices, Whose: r.Whose, DeniedRest: p.DeniedRest, DeviceCall: p.DeviceCall,
+		Client: p.Client, Open: r.OpenFor, Devices: r.Devices, Whose: r.Whose, DeniedRest: p.DeniedRest, DeviceCall: p.LongestCall(),
 		Function: function, Me: invocationID, Source: p.Source, Reporter: p.Reporter, Cuts: function == isolate.Name,
 	}
 }

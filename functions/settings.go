@@ -56,8 +56,8 @@ type Settings struct {
 	// account.
 	DeniedRest time.Duration `envconfig:"NODEFENCE_CHECK_DENIED_INTERVAL" default:"1h"`
 	// DeviceCall is the longest that one call to a device may take, from 1s to 2m; the
-	// gate records it in each fence that it opens.
-	DeviceCall time.Duration `envconfig:"NODEFENCE_DEVICE_CALL_TIMEOUT" default:"20s"`
+	// gate records it in each fence that it opens. LongestCall puts in the usual time.
+	DeviceCall CallTimeout `envconfig:"NODEFENCE_DEVICE_CALL_TIMEOUT" default:"20s"`
 	// Invocation is how long the platform gives one invocation of a function, which is at least
 	// the longest call to a device and 40s: Timeout of a Lambda function, timeoutSeconds of a
 	// Knative Service.

@@ -15,6 +15,33 @@ const shortestCall = time.Second
 // longestInvocation is as long as Knative gives one at most, unless its operator says otherwise.
 const longestInvocation = 10 * time.Minute
 
+// CallTimeout is how long one call to a device may take.
+type CallTimeout time.Duration
+
+// Decode reads one from the environment. None at all is refused too: only a variable that is not
+// set means the usual time.
+func (c *CallTimeout) Decode(value string) error {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return fmt.Errorf("%w; write for example 20s", err)
+	}
+	*c = CallTimeout(d)
+	return inBounds(d)
+}
+
+func inBounds(call time.Duration) error {
+	if call < shortestCall || call > api.LongestDeviceCall {
+		return fmt.Errorf("one call to a device takes from %s to %s", short(shortestCall), short(api.LongestDeviceCall))
+	}
+	return nil
+}
+
+// LongestCall is the longest that one call to a device may take in this process; zero in the
+// settings is the usual time.
+func (s Settings) LongestCall() time.Duration {
+	return cmp.Or(time.Duration(s.DeviceCall), api.DeviceCall)
+}
+
 // InvocationTimeout is how long the platform gives one invocation; zero in the settings is the
 // usual time.
 func (s Settings) InvocationTimeout() time.Duration {
@@ -24,10 +51,11 @@ func (s Settings) InvocationTimeout() time.Duration {
 // timely says what is wrong with the two. A call must end, and its end be saved, before the
 // platform ends the invocation (S7, S10).
 func (s Settings) timely() error {
-	call, invocation := cmp.Or(s.DeviceCall, api.DeviceCall), s.InvocationTimeout()
+	call, invocation := s.LongestCall(), s.InvocationTimeout()
+	if err := inBounds(call); err != nil {
+		return fmt.Errorf("NODEFENCE_DEVICE_CALL_TIMEOUT=%s: %w", short(call), err)
+	}
 	switch needs := call + api.BesideDeviceCall; {
-	case call < shortestCall || call > api.LongestDeviceCall:
-		return fmt.Errorf("NODEFENCE_DEVICE_CALL_TIMEOUT=%s: one call to a device takes from %s to %s", short(call), short(shortestCall), short(api.LongestDeviceCall))
 	case invocation > longestInvocation:
 		return fmt.Errorf("NODEFENCE_INVOCATION_TIMEOUT=%s: no invocation takes longer than %s", short(invocation), short(longestInvocation))
 	case invocation < needs:

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
@@ -38,7 +39,7 @@ func TestASlowAgent(t *testing.T) {
 	agents := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(agents, "fence_ipmilanplus"), []byte(slowOff), 0o700))
 	w.start(func(o *local.Options) {
-		o.Settings.AgentsDir, o.Settings.DeviceCall, o.Settings.Invocation = agents, time.Minute, 100*time.Second
+		o.Settings.AgentsDir, o.Settings.DeviceCall, o.Settings.Invocation = agents, functions.CallTimeout(time.Minute), 100*time.Second
 	})
 	w.node(victim, "crash")
 	w.moved("db-0", victim)

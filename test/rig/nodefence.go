@@ -40,7 +40,7 @@ func Settings() functions.Settings {
 		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", NeighborsImage: "example.invalid/nodefence", JobsNamespace: "nodefence-jobs",
 		RequestNamespaces: ask.Namespaces{"nodefence-system"},
 		NodeNetworks:      gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
-		DeviceCall:        5 * time.Second,
+		DeviceCall:        functions.CallTimeout(5 * time.Second),
 	}
 }
 
