@@ -62,7 +62,10 @@ const (
 	urgentApart = 400 * time.Millisecond
 	// atATime bounds the checks under way: devices that hang must leave functions free (S7).
 	atATime = 8
-	// answersIn is how long a check may be under way: its read takes 20 s at most.
+	// answersIn is how long a check takes a place of atATime: its read takes 20 s, unless calls
+	// were set to take longer. It does not follow that setting, which the source does not have.
+	// A longer read loses its place only: no turn lasts longer than api.CheckTurn, so that a
+	// few more than atATime are under way, and no device is read by two (S7).
 	answersIn = 25 * time.Second
 	// askAgain is the pause after a turn without a result, if nothing is known of the node.
 	askAgain = 2 * time.Minute

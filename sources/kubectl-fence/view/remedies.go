@@ -85,7 +85,7 @@ var remedies = map[api.Reason]Remedy{
 	api.PauseWindowInvalid:     {"correct the field in the message", "kubectl edit fencepolicy POLICY"},
 	api.SelectorInvalid:        {"correct the field in the message", "kubectl edit fencepolicy POLICY"},
 	api.PolicyNotUnderstood:    {"upgrade nodefence, or take out or correct the field in the message", ""},
-	api.DeviceBeingRead:        {"wait 20 s at most: the device is being read", "kubectl fence status -w"},
+	api.DeviceBeingRead:        {"wait 20 s at most, or 40 s where calls may take longer: the device is being read", "kubectl fence status -w"},
 
 	// Things that went wrong, or turned.
 	api.HealedBeforeFence: isOver, api.Aborted: isOver, api.NodeReplaced: isOver, api.NodeGone: isOver,
