@@ -58,10 +58,25 @@ func Begin(specs ...fencetest.Given) (all []State) {
 // aside is a walk of its own: of fences that wait in ways that no other does.
 type aside struct {
 	specs []fencetest.Given
-	live  bool
+	Options
 }
 
+// asides are these walks. Those of drains have more states than a test has time for: they end early, once in
+// the order of the states' finding, and once with few looks, which is soon deep in a fence.
 func asides() []aside {
-	return []aside{{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, false}, {[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, true}, {[]fencetest.Given{specs.DumpProof()}, true}, {[]fencetest.Given{specs.Fabric(), specs.Cut(), specs.EarlyFabric()}, true},
-		{[]fencetest.Given{specs.Gone()}, true}, {[]fencetest.Given{specs.Machine()}, true}, {[]fencetest.Given{specs.Bare()}, true}, {[]fencetest.Given{specs.Held()}, true}, {[]fencetest.Given{specs.Manual()}, false}, {[]fencetest.Given{specs.Delayed()}, true}, {[]fencetest.Given{specs.Draining(), specs.GivesUp(), specs.Skips()}, true}}
+	drains := []fencetest.Given{specs.Draining(), specs.GivesUp(), specs.Skips()}
+	return []aside{
+		{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, Options{}},
+		{[]fencetest.Given{specs.Kdump(), specs.WaitForOff()}, Options{Live: true}},
+		{[]fencetest.Given{specs.DumpProof()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Fabric(), specs.Cut(), specs.EarlyFabric()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Gone()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Machine()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Bare()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Held()}, Options{Live: true}},
+		{[]fencetest.Given{specs.Manual()}, Options{}},
+		{[]fencetest.Given{specs.Delayed()}, Options{Live: true}},
+		{drains, Options{Live: true, Most: 20000}},
+		{drains, Options{Live: true, Few: 5, Most: 20000}},
+	}
 }

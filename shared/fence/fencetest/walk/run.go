@@ -53,7 +53,7 @@ func Whole(d Decider) Result {
 	w.begin(Begin(Starts()...)...)
 	w.walk()
 	for _, from := range asides() {
-		x := newWalker(d, Options{Live: from.live})
+		x := newWalker(d, from.Options)
 		x.begin(Begin(from.specs...)...)
 		x.walk()
 		w.add(x)
