@@ -31,8 +31,7 @@ var elsewhere = []struct {
 		api.Reported, api.RequestServedAlready, api.RequestTooOld, api.SourceNotBelieved, api.Starting, api.TokenRefused}},
 	{"of another program that works on the node (package remediation)", []api.Reason{api.AnotherRemediator}},
 	{"of a FenceRequest (package ask)", []api.Reason{
-		api.NamesDiffer, api.RemediationFinishedNodeNotFound, api.RemediationFinishedSuccessfully, api.RemediationInterruptedByNHC, api.RemediationStarted,
-		api.RequestWithdrawn}},
+		api.NamesDiffer, api.RemediationFinishedNodeNotFound, api.RemediationFinishedSuccessfully, api.RemediationInterruptedByNHC, api.RemediationStarted}},
 	{"of a FencePolicy, a FenceBudget or the FenceLedger (package admission)", []api.Reason{
 		api.AllPresent, api.EtcdListDiffers, api.NothingHoldsAll, api.SufficientNodes, api.Understood, api.WithinLimits}},
 	{"of a FenceTarget (package readiness)", []api.Reason{
