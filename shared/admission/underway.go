@@ -90,12 +90,13 @@ func placeUnderWay(l *api.FenceLedger, c Picture) {
 	}
 }
 
-// place keeps what a fence's node was before, and what it is now. Where neither can be
-// known, nothing is kept, which counts as all.
+// place keeps what a fence's node was before, and what it is now. Where neither can be known, it
+// counts as all until its fence has ended: with nothing kept of it, a census that shows its fence
+// late would not show that something is unknown.
 func place(l *api.FenceLedger, f *api.NodeFence, c Picture, was *api.UnderWay) {
 	n, known := c.nodeOf(f)
 	if was == nil && !known {
-		return
+		was = &api.UnderWay{ControlPlane: true, Budgets: []string{allBudgets}}
 	}
 	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber}
 	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
@@ -113,7 +114,7 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Picture, was *api.UnderWay) {
 
 const (
 	// maxBudgets bounds the names kept of one fence, as the schema does; allBudgets stands
-	// for more, and is the name of none.
+	// for more and for unknown ones, and is the name of none.
 	maxBudgets = 64
 	allBudgets = "*"
 )

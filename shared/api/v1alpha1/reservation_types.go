@@ -72,11 +72,12 @@ type UnderWay struct {
 	// fenceNumber is which fence of the node it is.
 	// +required
 	FenceNumber int64 `json:"fenceNumber"`
-	// controlPlane says that the node was of the control plane, or of etcd, at some time since.
+	// controlPlane says that the node was of the control plane, or of etcd, at some time since, or
+	// that nobody knows.
 	// +optional
 	ControlPlane bool `json:"controlPlane,omitempty"`
 	// budgets are the FenceBudgets that chose the node at some time since, 64 at most. Where
-	// there were more it is "*", and the fence counts in every FenceBudget.
+	// there were more, or nobody knows, it is "*", and the fence counts in every FenceBudget.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
