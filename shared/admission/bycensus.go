@@ -92,7 +92,7 @@ func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*a
 		return o, lacks
 	}
 	o = Observed{Policies: policies, Budgets: budgets, Etcd: anew.Etcd, AsOf: c.ObservedAt.Add(-CensusLag)}
-	if o.Fences, lacks = fencesBy(l, slices.Concat(anew.Fences, beside, []*api.NodeFence{f}), now); lacks != "" {
+	if o.Fences, lacks = fencesBy(l, slices.Concat(beside, anew.Fences, []*api.NodeFence{f}), now); lacks != "" {
 		return o, lacks
 	}
 	if o.Nodes, lacks = nodesBy(c, anew.with(f.Spec.NodeName, n)); lacks == "" {
@@ -170,9 +170,9 @@ func nodesBy(c *api.Census, read map[string]*Node) (all []Node, lacks string) {
 	return all, ""
 }
 
-// fencesBy are the open fences: those of the census, those that ask now as they were read,
+// fencesBy are the open fences: those of the census, those that were read, the last look at each,
 // and those that have a slot, or were let drain, which the census has not seen yet.
-func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all []api.NodeFence, lacks string) {
+func fencesBy(l *api.FenceLedger, read []*api.NodeFence, now time.Time) (all []api.NodeFence, lacks string) {
 	byNode, c := map[string]api.NodeFence{}, l.Status.Census
 	for i := range c.Fences {
 		byNode[c.Fences[i].NodeName] = fenceOf(&c.Fences[i])
@@ -190,7 +190,7 @@ func fencesBy(l *api.FenceLedger, asking []*api.NodeFence, now time.Time) (all [
 	if lacks = withDrains(byNode, l, now); lacks != "" {
 		return nil, lacks
 	}
-	for _, f := range asking {
+	for _, f := range read {
 		byNode[f.Spec.NodeName] = *f
 	}
 	for _, f := range byNode {
