@@ -116,8 +116,8 @@ func (w *World) membersNow(ctx context.Context, f *api.NodeFence, m *admission.R
 }
 
 // planesToo are the names of members, but for one node that was read already, with those of the
-// control plane: of the nodes that have a label of it now, and of those that were of it when
-// their fence began.
+// control plane: of the nodes that have a label of it now, of those that were of it when their
+// fence began, and of those that the census has as such: one of these may be deleted by now.
 func (w *World) planesToo(members map[string]bool, planes []corev1.Node, but string) []string {
 	names := maps.Clone(members)
 	for i := range planes {
@@ -125,6 +125,9 @@ func (w *World) planesToo(members map[string]bool, planes []corev1.Node, but str
 	}
 	for _, u := range w.ledger.Status.UnderWay {
 		names[u.NodeName] = names[u.NodeName] || u.ControlPlane
+	}
+	for _, n := range w.ledger.Status.Census.Nodes {
+		names[n.NodeName] = names[n.NodeName] || n.ControlPlane
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool {
 		return !names[name] || name == but || len(validation.IsDNS1123Subdomain(name)) > 0 // no Node has such a name

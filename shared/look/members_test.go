@@ -220,6 +220,12 @@ func TestACensusIsNotTrustedWithAQuorum(t *testing.T) {
 			c.nodes["w"].Labels = map[string]string{api.ControlPlaneLabel: ""}
 			c.open("w").Status.Phase = api.Recovering
 		}, "a", api.EtcdQuorum, true},
+		"one that recovers has lost its Node and its pod": {func(c *planes) {
+			c.five()
+			c.open("c").Status.Phase = api.Recovering
+			delete(c.nodes, "c")
+			delete(c.pods, "c")
+		}, "a", api.EtcdQuorum, true},
 		"one was of the control plane when its fence began": {func(c *planes) {
 			c.open("w")
 			c.counted(time.Now())
