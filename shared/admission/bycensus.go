@@ -19,6 +19,7 @@ import (
 //     are. A member that has failed, or has just joined, may not wait for a watch to tell of it;
 //   - a slot is free again only by a look at its fence that is later than the slot, and never
 //     because its fence is not listed (S14);
+//   - a fence that the ledger has under way is over only if it was seen to end (S13, S14);
 //   - what the ledger lacks beside the census is put back by listing, never by the census.
 
 // CensusLag is how long the source's watches may be silent before it writes no census:
@@ -208,7 +209,7 @@ func fencesBy(l *api.FenceLedger, read []*api.NodeFence, now time.Time) (all []a
 			return nil, "the ledger does not say what node " + f.Spec.NodeName + " counts for, whose fence is under way"
 		}
 	}
-	return all, ""
+	return all, lacksUnderWay(l, byNode)
 }
 
 // fenceOf is a fence with what the census keeps of it.

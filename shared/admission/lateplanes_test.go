@@ -18,8 +18,9 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// etcds is a control plane whose members fail, join and leave while two sources write the census,
-// each as far behind as its watches may be, over each other's, or not at all.
+// etcds is a control plane whose members fail, join and leave, and whose Nodes are deleted and made
+// again, while two sources write the census, each watch as far behind as it may be, over each
+// other's, or not at all.
 type etcds struct {
 	r       *rand.Rand
 	now     time.Time
@@ -29,6 +30,8 @@ type etcds struct {
 	ledger  *api.FenceLedger
 	policy  api.FencePolicy
 	twin    string
+	// planes are the nodes under a fence that were of the control plane or of etcd when it began.
+	planes map[string]bool
 	// byCensus counts the decisions by the census, and held those that were held for etcd.
 	byCensus, held int
 	broken         string
@@ -37,14 +40,14 @@ type etcds struct {
 // plane is how its nodes were at some time.
 type plane struct {
 	at time.Time
-	// of are the nodes of the control plane, dead the nodes that are not Ready, and members has
-	// whether the etcd of each member is well.
-	of, dead, members map[string]bool
-	fences            map[string]*api.NodeFence
+	// of are the nodes of the control plane, dead the nodes that are not Ready, gone those whose
+	// Node is deleted, and members has whether the etcd of each member is well.
+	of, dead, gone, members map[string]bool
+	fences                  map[string]*api.NodeFence
 }
 
 func (p plane) clone(at time.Time) plane {
-	c := plane{at: at, of: maps.Clone(p.of), dead: maps.Clone(p.dead), members: maps.Clone(p.members), fences: map[string]*api.NodeFence{}}
+	c := plane{at: at, of: maps.Clone(p.of), dead: maps.Clone(p.dead), gone: maps.Clone(p.gone), members: maps.Clone(p.members), fences: map[string]*api.NodeFence{}}
 	for name, f := range p.fences {
 		c.fences[name] = f.DeepCopy()
 	}
@@ -52,24 +55,60 @@ func (p plane) clone(at time.Time) plane {
 }
 
 func (p plane) node(name string) *admission.Node {
+	if p.gone[name] {
+		return nil
+	}
 	return &admission.Node{Name: name, Unhealthy: p.dead[name], ControlPlane: p.of[name]}
 }
 
-// anew is what is read for a quorum, if this is how all is.
-func (p plane) anew(but string) *admission.ReadAnew {
-	read := &admission.ReadAnew{Etcd: admission.EtcdObserved{Members: map[string]bool{}}, Nodes: map[string]*admission.Node{}}
+func (p plane) nodes() (all []admission.Node) {
+	for i := range 6 {
+		if n := p.node(fmt.Sprint("n", i)); n != nil {
+			all = append(all, *n)
+		}
+	}
+	return all
+}
+
+// isPlane: the node is of the control plane, or a member.
+func (p plane) isPlane(name string) bool {
+	_, member := p.members[name]
+	return p.of[name] || member
+}
+
+func (p plane) etcd() (etcd admission.EtcdObserved) {
+	etcd.Members = map[string]bool{}
 	for name, well := range p.members {
-		read.Etcd.Members[name] = well && !p.dead[name]
+		etcd.Members[name] = well && !p.dead[name]
 	}
 	for name := range p.of {
 		if _, member := p.members[name]; p.of[name] && !member {
-			read.Etcd.Members[name] = false
+			etcd.Members[name] = false
 		}
 	}
-	for name := range read.Etcd.Members {
-		if name == but {
-			continue
+	return etcd
+}
+
+// anew is what is read for the quorum for this node's fence, if this is how all is: for a worker,
+// who is a member; for others, those nodes, and those that the ledger or its census has as such.
+func (p plane) anew(but string, l *api.FenceLedger) *admission.ReadAnew {
+	read := &admission.ReadAnew{Etcd: p.etcd(), Nodes: map[string]*admission.Node{}}
+	if !p.isPlane(but) {
+		return read
+	}
+	names := maps.Clone(read.Etcd.Members)
+	for _, u := range l.Status.UnderWay {
+		if u.ControlPlane {
+			names[u.NodeName] = true
 		}
+	}
+	for _, n := range l.Status.Census.Nodes {
+		if n.ControlPlane {
+			names[n.NodeName] = true
+		}
+	}
+	delete(names, but)
+	for name := range names {
 		read.Nodes[name] = p.node(name)
 		if f := p.fences[name]; f != nil {
 			read.Fences = append(read.Fences, f)
@@ -79,10 +118,7 @@ func (p plane) anew(but string) *admission.ReadAnew {
 }
 
 func (p plane) lists(policies []api.FencePolicy) admission.Picture {
-	o := admission.Observed{Policies: policies, Etcd: p.anew("").Etcd}
-	for i := range 6 {
-		o.Nodes = append(o.Nodes, *p.node(fmt.Sprint("n", i)))
-	}
+	o := admission.Observed{Policies: policies, Etcd: p.etcd(), Nodes: p.nodes()}
 	for _, f := range p.fences {
 		o.Fences = append(o.Fences, *f)
 	}
@@ -91,11 +127,11 @@ func (p plane) lists(policies []api.FencePolicy) admission.Picture {
 
 func newEtcds(r *rand.Rand, twin string) *etcds {
 	_, _, l := fencetest.World(fencetest.Start)
-	e := &etcds{r: r, now: fencetest.Start, version: 100, ledger: l, twin: twin, policy: fencetest.LivePolicy()}
+	e := &etcds{r: r, now: fencetest.Start, version: 100, ledger: l, twin: twin, policy: fencetest.LivePolicy(), planes: map[string]bool{}}
 	e.policy.Spec.ControlPlane.Fence = new(api.WithQuorum)
 	e.policy.Spec.Limits = api.Limits{MaxUnhealthy: fencetest.Percent("100%"), MaxConcurrent: new(int32(9))}
-	e.is = plane{of: map[string]bool{}, dead: map[string]bool{}, members: map[string]bool{}, fences: map[string]*api.NodeFence{}}
-	for _, n := range []string{"n0", "n1", "n2"} {
+	e.is = plane{of: map[string]bool{}, dead: map[string]bool{}, gone: map[string]bool{}, members: map[string]bool{}, fences: map[string]*api.NodeFence{}}
+	for _, n := range []string{"n0", "n1", "n2", "n3"} {
 		e.is.of[n], e.is.members[n] = true, true
 	}
 	for i := range e.views {
@@ -104,16 +140,14 @@ func newEtcds(r *rand.Rand, twin string) *etcds {
 	return e
 }
 
-// write is a census by what a source has seen, dated as if that were all.
-func (e *etcds) write(v plane) {
-	if e.now.Sub(v.at) > admission.CensusLag {
+// write is a census by what a source has seen of the nodes and of the fences, dated as if that were
+// all.
+func (e *etcds) write(nodes, fences plane) {
+	if e.now.Sub(nodes.at) > admission.CensusLag || e.now.Sub(fences.at) > admission.CensusLag {
 		return
 	}
-	w := admission.Watched{Policies: []api.FencePolicy{e.policy}, Leases: e.ledger.Status.Leases}
-	for i := range 6 {
-		w.Nodes = append(w.Nodes, *v.node(fmt.Sprint("n", i)))
-	}
-	for _, f := range v.fences {
+	w := admission.Watched{Policies: []api.FencePolicy{e.policy}, Leases: e.ledger.Status.Leases, Nodes: nodes.nodes()}
+	for _, f := range fences.fences {
 		if w.Fences = append(w.Fences, f); !f.Open() {
 			w.Closed = append(w.Closed, admission.CountedFence(f))
 		}
@@ -123,7 +157,7 @@ func (e *etcds) write(v plane) {
 
 // read is what the gate reads for a quorum; a twin trusts what a source has seen of it.
 func (e *etcds) read(but string) *admission.ReadAnew {
-	now, old := e.is.anew(but), e.views[0].anew(but)
+	now, old := e.is.anew(but, e.ledger), e.views[0].anew(but, e.ledger)
 	switch e.twin {
 	case "trusts an old count of members":
 		now.Etcd = old.Etcd
@@ -152,6 +186,9 @@ func (e *etcds) reserve(node string) {
 	policies := []api.FencePolicy{e.policy}
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(policies, node, nil)
 	byList, byCensus := e.ledger.DeepCopy(), e.ledger.DeepCopy()
+	if e.twin == "takes for ended what a late census does not show under way" {
+		forgetLate(byCensus)
+	}
 	picture := e.is.lists(policies)
 	want := admission.Admit(f, picture, byList, e.now)
 	n := nodeOf(picture, node)
@@ -170,11 +207,34 @@ func (e *etcds) reserve(node string) {
 	census := e.ledger.Status.Census
 	e.ledger = byList
 	e.ledger.Status.Census = census
-	if want == nil { // its gate goes on at once
-		at := observed.StampOf(e.now)
-		f.Status.Phase, f.Status.DecidedAt = api.Isolating, &at
-		e.save(f)
+	if e.twin == "keeps nothing of a node that nobody knows" {
+		e.ledger.Status.UnderWay = slices.DeleteFunc(e.ledger.Status.UnderWay, func(u api.UnderWay) bool { return slices.Contains(u.Budgets, "*") })
 	}
+	if want == nil {
+		e.begin(f)
+	}
+}
+
+// forgetLate takes for ended what has no slot and is not shown under way.
+func forgetLate(l *api.FenceLedger) {
+	l.Status.UnderWay = slices.DeleteFunc(l.Status.UnderWay, func(u api.UnderWay) bool {
+		shown := l.Status.Census != nil && slices.ContainsFunc(l.Status.Census.Fences, func(f api.CountedFence) bool { return f.NodeName == u.NodeName && f.Phase != api.Pending })
+		return !shown && !slices.ContainsFunc(l.Status.Reservations, func(r api.Reservation) bool { return r.NodeName == u.NodeName })
+	})
+}
+
+// begin: the gate of a fence that has a slot goes on at once.
+func (e *etcds) begin(f *api.NodeFence) {
+	at, node := observed.StampOf(e.now), f.Spec.NodeName
+	f.Status.Phase, f.Status.DecidedAt = api.Isolating, &at
+	e.save(f)
+	if !e.is.isPlane(node) {
+		return
+	}
+	if len(e.planes) > 0 {
+		e.broken = fmt.Sprintf("node %s begins beside %v\nit is %+v\nthe ledger: %+v", node, e.planes, e.is, e.ledger.Status)
+	}
+	e.planes[node] = true
 }
 
 func (e *etcds) save(f *api.NodeFence) {
@@ -187,33 +247,61 @@ func (e *etcds) save(f *api.NodeFence) {
 func (e *etcds) step() {
 	node := fmt.Sprint("n", e.r.IntN(6))
 	_, member := e.is.members[node]
-	switch e.r.IntN(14) {
-	case 0:
-		e.now = e.now.Add(time.Duration(e.r.IntN(25)) * time.Second)
+	switch e.r.IntN(24) {
+	case 0, 1:
+		e.now = e.now.Add(time.Duration(e.r.IntN(16)) * time.Second)
 		at := observed.StampOf(e.now)
 		e.ledger.Status.Leases.ObservedAt = &at
-	case 1, 2:
+	case 2:
 		i := e.r.IntN(2)
 		e.views[i] = e.is.clone(e.now)
-	case 3, 4:
-		e.write(e.views[e.r.IntN(2)])
-	case 5:
-		e.ledger.Status.Census = nil
-	case 6:
-		e.is.dead[node] = !e.is.dead[node]
-	case 7:
-		if member {
-			e.is.members[node] = !e.is.members[node]
-		}
+	case 4, 5, 6, 7:
+		e.write(e.views[e.r.IntN(2)], e.views[e.r.IntN(2)])
 	case 8:
-		if e.is.of[node] = !e.is.of[node]; e.r.IntN(2) == 0 {
-			e.is.members[node] = e.r.IntN(2) == 0
+		if e.r.IntN(4) == 0 {
+			e.ledger.Status.Census = nil
 		}
-	case 9, 10:
+	case 9:
+		e.is.dead[node] = e.r.IntN(3) == 0
+	case 10:
+		if member {
+			e.is.members[node] = e.r.IntN(3) > 0
+		}
+	case 11:
+		if e.is.gone[node] {
+			break
+		}
+		if e.is.of[node] = e.r.IntN(3) > 0; e.r.IntN(2) == 0 {
+			e.is.members[node] = e.r.IntN(3) > 0
+		}
+	case 12, 13:
 		e.advance(node)
+	case 3, 14, 15:
+		for _, begun := range slices.Sorted(maps.Keys(e.planes)) {
+			e.advance(begun)
+		}
+	case 16: // its Node is made again, as it was or without labels
+		if e.is.gone[node] && e.r.IntN(4) > 0 {
+			e.is.of[node], e.is.members[node] = true, true
+		}
+		delete(e.is.gone, node)
+	case 17:
+		if e.r.IntN(4) == 0 {
+			e.remove(node)
+		}
+		for begun := range e.planes {
+			e.remove(begun)
+		}
 	default:
 		e.reserve(node)
 	}
+}
+
+// remove deletes a Node, and its pod of etcd with it.
+func (e *etcds) remove(node string) {
+	e.is.gone[node] = true
+	delete(e.is.of, node)
+	delete(e.is.members, node)
 }
 
 // advance opens the node's fence, or takes it a step further.
@@ -222,17 +310,24 @@ func (e *etcds) advance(node string) {
 	if f == nil || !f.Open() {
 		next := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: node, UID: types.UID("u-" + node)}, Spec: api.NodeFenceSpec{NodeName: node}}
 		next.Status = api.NodeFenceStatus{FenceNumber: number(f), Phase: api.Pending}
+		if !e.is.gone[node] {
+			next.Status.Decision.NodeUID = types.UID("uid-" + node)
+		}
+		if e.r.IntN(4) > 0 {
+			next.Status.Decision.Trigger.Type = api.TriggerRequest
+		}
 		e.save(next)
 		return
 	}
 	f = f.DeepCopy()
-	switch f.Status.Phase {
-	case api.Isolating:
+	switch {
+	case f.Status.Phase == api.Isolating && e.r.IntN(2) == 0:
 		f.Status.Phase, f.Status.Power.SwitchedByUs = api.Releasing, true
-	case api.Releasing:
-		f.Status.Phase = api.Recovering
-	default:
+	case f.Status.Phase == api.Isolating, f.Status.Phase == api.Releasing:
+		f.Status.Phase, f.Status.Power.SwitchedByUs = api.Recovering, true
+	case e.r.IntN(3) == 0:
 		f.Status.Phase = api.Finished
+		delete(e.planes, node)
 	}
 	e.save(f)
 }
@@ -259,14 +354,17 @@ func etcdRuns(seed uint64, n int, twin string) (broken string, byCensus, held in
 func TestALateCensusHoldsForEtcdAsAListDoes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	broken, byCensus, held := etcdRuns(seed, 1500, "")
+	broken, byCensus, held := etcdRuns(seed, 3000, "")
 	if broken != "" {
 		t.Error(broken)
 	}
 	if byCensus < 5000 || held < 1000 {
 		t.Errorf("%d decisions by the census, %d of them held: nothing was shown", byCensus, held)
 	}
-	for _, twin := range []string{"trusts an old count of members", "trusts old fences of members", "trusts an old count, and reads those anew that it names"} {
+	for _, twin := range []string{
+		"trusts an old count of members", "trusts old fences of members", "trusts an old count, and reads those anew that it names",
+		"takes for ended what a late census does not show under way", "keeps nothing of a node that nobody knows",
+	} {
 		broken, _, _ := etcdRuns(seed, 30000, twin)
 		if broken == "" {
 			t.Errorf("a twin that %s fences no member that lists hold: nothing was shown", twin)

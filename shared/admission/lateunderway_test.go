@@ -5,11 +5,53 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 )
+
+// TestALateCensusEndsNoFence: a fence that the ledger has under way is over only if it was seen to
+// end. Where it is shown as it was before, or not at all, nothing is decided by the census (S13, S14).
+func TestALateCensusEndsNoFence(t *testing.T) {
+	now := fencetest.Start
+	seen := func(uid types.UID, number int64, phase api.Phase, marks ...api.FenceMark) *api.CountedFence {
+		return &api.CountedFence{NodeName: "n1", FenceUID: uid, FenceNumber: number, Version: "8", Phase: phase, Marks: marks}
+	}
+	for name, tc := range map[string]struct {
+		seen         *api.CountedFence
+		lacks, keeps bool
+	}{
+		"it recovers":                         {seen("u", 2, api.Recovering), false, true},
+		"its flow begins again":               {seen("u", 2, api.Pending, api.FenceRestarted), false, true},
+		"it has ended":                        {seen("u", 2, api.Finished), false, false},
+		"a later fence of its node waits":     {seen("u", 3, api.Pending), false, false},
+		"a later fence of its node has ended": {seen("u", 3, api.Finished), false, false},
+		"it waits, as it did before its slot": {seen("u", 2, api.Pending), true, true},
+		"the fence before it recovers":        {seen("u", 1, api.Recovering), true, true},
+		"the fence before it has ended":       {seen("u", 1, api.Finished), true, true},
+		"another record of it has ended":      {seen("v", 2, api.Finished), true, true},
+		"it is not shown":                     {nil, true, true},
+	} {
+		f, c, l := fencetest.World(now)
+		l.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Fences: []*api.NodeFence{f}, Leases: l.Status.Leases}, now)
+		if tc.seen != nil {
+			l.Status.Census.Fences = append(l.Status.Census.Fences, *tc.seen)
+		}
+		l.Status.UnderWay = []api.UnderWay{{NodeName: "n1", FenceUID: "u", FenceNumber: 2, ControlPlane: true}}
+		o, lacks := admission.ByCensus(l, f, nodeOf(c, "n0"), nil, nil, nil, nil, now)
+		if (lacks != "") != tc.lacks {
+			t.Errorf("%s: it lacks %q, want %t", name, lacks, tc.lacks)
+		}
+		if lacks != "" {
+			continue
+		}
+		if admission.PlaceUnderWay(l, admission.NewPicture(o)); len(l.Status.UnderWay) == 1 != tc.keeps {
+			t.Errorf("%s: kept are %+v, want %t", name, l.Status.UnderWay, tc.keeps)
+		}
+	}
+}
 
 // TestWhatWasReadLastCounts: of a fence that asks too, and was read again after the ledger, the
 // later look counts (S13).

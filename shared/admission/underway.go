@@ -128,6 +128,22 @@ func underWayOf(all []api.UnderWay, f *api.NodeFence) *api.UnderWay {
 	return nil
 }
 
+// lacksUnderWay says which fence that the ledger has under way is shown otherwise, though it was
+// not seen to end: it may have gone on since it was seen, and its slot may be free again. What the
+// ledger says of its node would be lost, which nobody knows any more if the Node object is gone.
+// A fence that has ended does not begin again under its number.
+func lacksUnderWay(l *api.FenceLedger, shown map[string]api.NodeFence) string {
+	for _, u := range l.Status.UnderWay {
+		f := shown[u.NodeName]
+		same, number := f.UID == u.FenceUID, f.Status.FenceNumber
+		ended := same && (number > u.FenceNumber || number == u.FenceNumber && !f.Open())
+		if !ended && !(same && number == u.FenceNumber && underWay(&f, l)) {
+			return "it does not show the fence of node " + u.NodeName + ", which is under way, or that it has ended"
+		}
+	}
+	return ""
+}
+
 // chose tells whether this budget counts the node of a fence that is under way, which it
 // does not choose by its labels as they are. What nobody knows any more, because the
 // ledger was lost or is an older version's, counts in each.
