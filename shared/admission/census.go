@@ -22,7 +22,7 @@ type Watched struct {
 	Leases api.LeasePicture
 	// Admitted are the fences that the ledger keeps for rates.
 	Admitted []api.Reservation
-	// Closed are fences that are closed, of nodes that have a slot in the ledger.
+	// Closed are fences that are closed, of nodes that have a slot in the ledger, or a fence under way.
 	Closed []api.CountedFence
 	// Source is the name of who watches.
 	Source string

@@ -125,8 +125,12 @@ func (c *Store) News() (change uint64, is bool) {
 	return c.changes, c.changes != c.taken || c.drawn == nil
 }
 
+// mostEnded is how many closed fences without a slot a census has: as many as leave room for the
+// open ones. If there are more, the next decision lists the cluster, and the ledger drops them.
+const mostEnded = api.MaxCensusFences / 4
+
 // Into adds what is known here to what a census is taken of. It adds the closed fences only if the
-// ledger is known, because those count while it has a slot for them.
+// ledger is known, because those count while it has a slot for them, or has them under way.
 func (c *Store) Into(w *admission.Watched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,6 +147,12 @@ func (c *Store) Into(w *admission.Watched) {
 	for _, r := range c.ledger.Status.Reservations {
 		if f, is := c.closed[r.NodeName]; is {
 			w.Closed = append(w.Closed, f)
+		}
+	}
+	ended := 0
+	for _, u := range c.ledger.Status.UnderWay {
+		if f, is := c.closed[u.NodeName]; is && ended < mostEnded {
+			w.Closed, ended = append(w.Closed, f), ended+1
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package census
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -38,5 +41,39 @@ func TestASourceGivesWayToOneThatLeads(t *testing.T) {
 				t.Errorf("gives way: %v", got)
 			}
 		})
+	}
+}
+
+// TestTheCensusShowsWhatHasEnded, while the ledger has a slot for it or has it under way, so that
+// nothing is listed to learn of it (S14). It leaves room for the fences that are open.
+func TestTheCensusShowsWhatHasEnded(t *testing.T) {
+	s, l := New(), &api.FenceLedger{}
+	for _, node := range []string{"slot", "under", "over"} {
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}}
+		f.Status.FenceNumber, f.Status.Phase = 1, api.Finished
+		s.Fence(f)
+	}
+	shown := func() (names []string) {
+		s.Wrote(l, nil)
+		var w admission.Watched
+		s.Into(&w)
+		for _, f := range w.Closed {
+			names = append(names, f.NodeName)
+		}
+		return names
+	}
+	l.Status.Reservations = []api.Reservation{{NodeName: "slot"}}
+	l.Status.UnderWay = []api.UnderWay{{NodeName: "under"}, {NodeName: "open"}}
+	if got := shown(); !slices.Equal(got, []string{"slot", "under"}) {
+		t.Errorf("shown are %v", got)
+	}
+	for i := range api.MaxCensusFences {
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: fmt.Sprint(i)}}
+		f.Status.FenceNumber, f.Status.Phase = 1, api.Finished
+		s.Fence(f)
+		l.Status.UnderWay = append(l.Status.UnderWay, api.UnderWay{NodeName: fmt.Sprint(i)})
+	}
+	if got := shown(); len(got) != 1+mostEnded {
+		t.Errorf("%d are shown", len(got))
 	}
 }
