@@ -15,8 +15,8 @@ import (
 // A census is as old as the source's watches are behind. What it shows late is counted all
 // the same, and what it has not seen yet is not taken for gone:
 //   - the fence that asks, and its node, are as they were just read;
-//   - so is all that counts for etcd's quorum (S13): it is read after the ledger, as the lists
-//     are. A member that has failed, or has just joined, may not wait for a watch to tell of it;
+//   - so is all that counts for etcd's quorum (S13): nodes, fences and pods are read after the
+//     ledger. A member that has failed, or has just joined, may not wait for a watch to tell of it;
 //   - a slot is free again only by a look at its fence that is later than the slot, and never
 //     because its fence is not listed (S14);
 //   - a fence that the ledger has under way is over only if it was seen to end (S13, S14);

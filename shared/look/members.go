@@ -21,7 +21,8 @@ const mostMembers = 32
 // quorum reads all that counts for the quorum of etcd, for a fence that is decided on by the
 // ledger's census: the policies, etcd's pods, and, where the node is a member or of the control
 // plane, all such nodes and their NodeFences. All of it is read after the ledger, as the lists
-// are. The census is not trusted with it (S13: never etcd's quorum): it is as late as the
+// are, except the policies, which this process may have read up to a second before (kube.Recent).
+// The census is not trusted with it (S13: never etcd's quorum): it is as late as the
 // source's watches, and until then a member that has just failed would count as healthy, and
 // one that has just joined not at all. lacks says why the cluster must be listed instead. Any
 // policy but one that asks for a quorum needs only the lists of members in the policies.
