@@ -10,8 +10,8 @@ import (
 
 // With is the stack as it is deployed with these parameters and the defaults of the others: without
 // the resources whose condition does not hold, and with a parameter's value in each environment that
-// refers to it. A parameter that the template lacks, a value that it does not allow, and a condition
-// that is not understood here are errors.
+// refers to it. A parameter that the template lacks, a value that it or its Rules do not allow, and a
+// condition that is not understood here are errors.
 func (s *Stack) With(parameters map[string]string) (*Stack, error) {
 	d := deployment{conditions: s.Conditions, parameters: map[string]string{}}
 	for name := range parameters {
@@ -24,6 +24,9 @@ func (s *Stack) With(parameters map[string]string) (*Stack, error) {
 		if d.parameters[name], err = chosen(p, parameters, name); err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
 		}
+	}
+	if err := s.asserted(d); err != nil {
+		return nil, err
 	}
 	out := *s
 	out.Resources = map[string]Resource{}
@@ -50,8 +53,9 @@ func (s *Stack) With(parameters map[string]string) (*Stack, error) {
 // chosen is a parameter's value: the given one, or its default.
 func chosen(parameter any, given map[string]string, name string) (string, error) {
 	var p struct {
-		Default       any
-		AllowedValues []any
+		Type, AllowedPattern string
+		Default              any
+		AllowedValues        []any
 	}
 	raw, err := json.Marshal(parameter)
 	if err == nil {
@@ -69,7 +73,7 @@ func chosen(parameter any, given map[string]string, name string) (string, error)
 	case p.AllowedValues != nil && !slices.ContainsFunc(p.AllowedValues, func(v any) bool { return fmt.Sprint(v) == value }):
 		return "", fmt.Errorf("%q is none of %q", value, p.AllowedValues)
 	}
-	return value, nil
+	return value, allowed(p.AllowedPattern, p.Type, value)
 }
 
 // deployment is what CloudFormation's functions are computed from.
@@ -116,6 +120,13 @@ func (d deployment) computed(function string, operand any) (any, bool) {
 		return list[0] == false, true
 	case function == "Fn::Or":
 		return slices.Contains(list, any(true)), true
+	case function == "Fn::Contains" && len(list) == 2:
+		return slices.Contains(members(list[0]), fmt.Sprint(list[1])), true
+	case function == "Fn::EachMemberEquals" && len(list) == 2:
+		return !slices.ContainsFunc(members(list[0]), func(m string) bool { return m != fmt.Sprint(list[1]) }), true
+	case function == "Fn::EachMemberIn" && len(list) == 2:
+		in := members(list[1])
+		return !slices.ContainsFunc(members(list[0]), func(m string) bool { return !slices.Contains(in, m) }), true
 	case function == "Fn::Join" && len(list) == 2: // of a list that a parameter writes with commas
 		return strings.ReplaceAll(fmt.Sprint(list[1]), ",", fmt.Sprint(list[0])), true
 	}

@@ -1,18 +1,23 @@
 package aws
 
 import (
-	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// reads are the functions that read what is adopted (functions/adopt/FAR.md, and policystatus of
+// MachineHealthChecks). The others start whatever these parameters are.
+var reads = []string{"Adopt", "Gate", "Isolate", "PolicyStatus", "Power"}
+
 // TestWhatIsAdoptedIsDeployed: the function adopt is there, with all that belongs to it, only where
-// FenceAgentsRemediations are adopted. Every function is told what is adopted, and where.
+// FenceAgentsRemediations are adopted. Those that read what is adopted, and where, are told it, and no other.
 func TestWhatIsAdoptedIsDeployed(t *testing.T) {
 	belongs := []string{"Adopt", "AdoptRole", "AdoptAccess", "AdoptLog", "AdoptSilentAlarm"}
 	for kinds, want := range map[string]bool{"": false, "mhc": false, "far": true, "far,mhc": true} {
-		s, err := stack(t).With(map[string]string{"AdoptKinds": kinds, "AdoptNamespaces": "a,b", "RequestNamespaces": "b"})
+		s, err := stack(t).With(map[string]string{"AdoptKinds": kinds, "AdoptNamespaces": "a,b", "RequestNamespaces": "b,a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,14 +26,64 @@ func TestWhatIsAdoptedIsDeployed(t *testing.T) {
 				t.Errorf("%q adopts, and %s is there: %v", kinds, id, is)
 			}
 		}
-		told := fmt.Sprint(s.Globals.Function["Environment"])
-		for variable, value := range map[string]string{"NODEFENCE_ADOPT": kinds, "NODEFENCE_ADOPT_NAMESPACES": "a,b", "NODEFENCE_REQUEST_NAMESPACES": "b"} {
-			if !strings.Contains(told+" ", variable+":"+value+" ") && !strings.Contains(told, variable+":"+value+"]") {
-				t.Errorf("%q adopts, and %s is not %q: %s", kinds, variable, value, told)
+		all := s.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any)
+		if is := all["NODEFENCE_REQUEST_NAMESPACES"]; is != "b,a" || all["NODEFENCE_ADOPT"] != nil || all["NODEFENCE_ADOPT_NAMESPACES"] != nil {
+			t.Errorf("every function is told %v", all)
+		}
+		for id, r := range s.Resources {
+			if r.Type != "AWS::Serverless::Function" {
+				continue
+			}
+			told := at[map[string]any](t, r, "Environment", "Variables")
+			want := []any{nil, nil}
+			if slices.Contains(reads, id) {
+				want = []any{kinds, "a,b"}
+			}
+			if is := []any{told["NODEFENCE_ADOPT"], told["NODEFENCE_ADOPT_NAMESPACES"]}; !slices.Equal(is, want) {
+				t.Errorf("%q adopts, and %s is told %q, want %q", kinds, id, is, want)
 			}
 		}
 	}
 }
+
+var devicesReadIn = regexp.MustCompile(`\n  name: nodefence-far-devices\n  namespace: (\S+)\nrules:`)
+
+// TestAdoptedWhereThereAreRights: no stack adopts FenceAgentsRemediations in all namespaces whose
+// FenceRequests count, as cluster/far gives no rights in nodefence's own: there no device of any node
+// would be known. Where it does give them they are adopted, and README.md names that namespace.
+func TestAdoptedWhereThereAreRights(t *testing.T) {
+	rights, err := os.ReadFile("cluster/far/rights.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := devicesReadIn.FindAllStringSubmatch(string(rights), -1)
+	if len(found) != 1 {
+		t.Fatalf("devices are read in %q", found)
+	}
+	where := found[0][1]
+	for _, kinds := range []string{"far", "far,mhc"} {
+		_, err := stack(t).With(map[string]string{"AdoptKinds": kinds, "RequestNamespaces": "nodefence-system," + where})
+		if err == nil || !strings.Contains(err.Error(), "gives its rights, "+where) {
+			t.Errorf("%s in all namespaces: %v", kinds, err)
+		}
+	}
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]string{"AdoptKinds": "far", "AdoptNamespaces": where, "RequestNamespaces": "nodefence-system," + where}
+	for name, value := range given {
+		if !regexp.MustCompile(` ` + name + "=" + value + `[ \n]`).Match(page) {
+			t.Errorf("README.md does not say %s=%s", name, value)
+		}
+	}
+	if _, err := stack(t).With(given); err != nil {
+		t.Error(err)
+	}
+}
+
+const noRequests = "rule AdoptsFARWhereRequestsCount: AdoptNamespaces has a namespace that RequestNamespaces lacks: a FenceRequest is made of " +
+	"each FenceAgentsRemediation, in its namespace. Name it in both, and for the source too"
 
 // TestADeploymentLeavesOut what no parameter asks for, and nothing else.
 func TestADeploymentLeavesOut(t *testing.T) {
@@ -58,9 +113,27 @@ func TestADeploymentLeavesOut(t *testing.T) {
 	}{
 		"no such parameter": {map[string]string{"Adopt": "far"}, "the template has no parameter Adopt"},
 		"no such kind":      {map[string]string{"AdoptKinds": "fra"}, `parameter AdoptKinds: "fra" is none of ["" "far" "mhc" "far,mhc"]`},
+		"far nowhere": {map[string]string{"AdoptKinds": "far"}, "rule AdoptsFARSomewhere: AdoptKinds has far and AdoptNamespaces is empty: name the namespaces in which " +
+			"cluster/far gives its rights, openshift-workload-availability unless you changed it\n" + noRequests},
+		"far where no requests count": {map[string]string{"AdoptKinds": "far", "AdoptNamespaces": "a,b", "RequestNamespaces": "a"}, noRequests},
+		"no name of a namespace":      {map[string]string{"AdoptNamespaces": "a,B"}, `parameter AdoptNamespaces: "B" is not like ([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?`},
+		"namespaces by spaces":        {map[string]string{"RequestNamespaces": "a b"}, `parameter RequestNamespaces: "a b" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
+		"requests nowhere":            {map[string]string{"RequestNamespaces": ""}, `parameter RequestNamespaces: "" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
 	} {
 		if _, err := stack(t).With(c.parameters); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"Rules: {R: {RuleCondition: !RefAll x}}\n":                "rule R: its condition is not understood here",
+		"Rules: {R: {Assertions: [{Assert: !ValueOf [x, y]}]}}\n": "rule R: assertion 1 is not understood here",
+	} {
+		odd, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := odd.With(nil); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 	odd, err := Parse([]byte("Conditions: {C: !And [true, true]}\nResources: {R: {Type: T, Condition: C}}\n"))

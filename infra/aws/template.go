@@ -19,6 +19,7 @@ var Template []byte
 type Stack struct {
 	Globals    struct{ Function map[string]any }
 	Parameters map[string]any
+	Asserted   map[string]Assertions `json:"Rules"`
 	Conditions map[string]any
 	Resources  map[string]Resource
 }

@@ -114,7 +114,7 @@ func (w *world) deploy(processes int) {
 		must(w.t, json.Unmarshal(raw, &p))
 		env := map[string]string{"AWS_LAMBDA_FUNCTION_NAME": name + "-" + strings.ToLower(id)}
 		maps.Copy(env, w.aws)
-		maps.Copy(env, w.adopts())
+		maps.Copy(env, w.requests())
 		for k, v := range p.Environment.Variables {
 			env[k] = value(v)
 		}
@@ -130,14 +130,11 @@ func (w *world) deploy(processes int) {
 	w.t.Cleanup(w.end)
 }
 
-// adopts are the variables that the stack's parameters give to every function.
-func (w *world) adopts() map[string]string {
-	all := map[string]string{}
+// requests are the namespaces whose FenceRequests count, which the stack tells every function.
+func (w *world) requests() map[string]string {
+	const name = "NODEFENCE_REQUEST_NAMESPACES"
 	variables := w.stack.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any)
-	for _, name := range []string{"NODEFENCE_ADOPT", "NODEFENCE_ADOPT_NAMESPACES", "NODEFENCE_REQUEST_NAMESPACES"} {
-		all[name] = value(variables[name])
-	}
-	return all
+	return map[string]string{name: value(variables[name])}
 }
 
 // value is a variable as the stack's deployment gives it.
@@ -208,7 +205,7 @@ func (w *world) source() (kill func()) {
 	for k, v := range w.aws {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
-	cmd.Env = append(cmd.Env, "NODEFENCE_REQUEST_NAMESPACES="+w.adopts()["NODEFENCE_REQUEST_NAMESPACES"])
+	cmd.Env = append(cmd.Env, "NODEFENCE_REQUEST_NAMESPACES="+w.requests()["NODEFENCE_REQUEST_NAMESPACES"])
 	must(w.t, cmd.Start())
 	var once sync.Once
 	kill = func() {
