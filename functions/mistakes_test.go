@@ -21,6 +21,9 @@ import (
 func TestMistakesAndTheirAnswers(t *testing.T) {
 	serve := func(s Settings) error { _, err := Serve(Parts{Settings: s}); return err }
 	parts := func(s Settings) error { _, err := NewParts(t.Context(), s, nil, nil, nil); return err }
+	adopting := func(function string, these ...adopt.Kind) Settings {
+		return Settings{Function: function, Adopt: these, AdoptNamespaces: ask.Namespaces{"a", "bb"}, RequestNamespaces: ask.Namespaces{"a", "b"}}
+	}
 	call := func(call, invocation time.Duration) error {
 		return parts(Settings{DeviceCall: CallTimeout(call), Invocation: invocation})
 	}
@@ -46,6 +49,9 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 	}{
 		"a function's name misspelt":          {serve(Settings{Function: "powr"}), []string{"NODEFENCE_FUNCTION=powr", "there are", "power"}},
 		"nowhere to adopt from":               {parts(Settings{Adopt: adopt.Kinds{adopt.FAR}, AdoptNamespaces: ask.Namespaces{"a"}, RequestNamespaces: ask.Namespaces{"b"}}), []string{"NODEFENCE_ADOPT_NAMESPACES has no namespace", "add the one"}},
+		"one of two namespaces misspelt":      {serve(adopting("", adopt.FAR)), []string{"NODEFENCE_ADOPT_NAMESPACES has bb", "NODEFENCE_REQUEST_NAMESPACES too"}},
+		"no NODE_NAME, and one for mhc":       {serve(adopting("", adopt.FAR, adopt.MHC)), []string{"NODE_NAME is not set"}}, // bb is no mistake
+		"no NODE_NAME, where none adopts":     {serve(adopting("power", adopt.FAR)), []string{"NODE_NAME is not set"}},       // it finishes what was begun (S25)
 		"resync without a broker":             {serve(Settings{Function: "resync"}), []string{"set K_SINK"}},
 		"no NODE_NAME":                        {serve(Settings{Function: "power"}), []string{"NODE_NAME is not set", "spec.nodeName", "none"}},
 		"an address for a network":            {networks("10.0.0.7"), []string{`"10.0.0.7" is not a network`, "10.0.0.0/16"}},

@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/power"
 	"github.com/nodefence/nodefence/functions/resync"
+	kinds "github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
@@ -77,15 +78,16 @@ func Serve(p Parts) (s Served, err error) {
 	return s, nil
 }
 
-// adoptable says what is wrong with the settings of what is adopted.
+// adoptable says what is wrong with the settings of what is adopted. It refuses them for the process
+// that adopts.
 func (p Parts) adoptable() error {
 	if p.Function == adopt.Name && p.Adopter() == nil {
 		return errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
 	}
-	if p.Function != "" && p.Function != adopt.Name {
-		return nil
+	if p.Function != "" && p.Function != adopt.Name || !p.Adopt.Has(kinds.FAR) || p.Adopt.Has(kinds.MHC) {
+		return nil // the others go on with what was begun (S25), and a namespace may be there for mhc only
 	}
-	for _, n := range p.farNamespaces() {
+	for _, n := range p.AdoptNamespaces {
 		if !p.RequestNamespaces.Has(n) {
 			return fmt.Errorf("NODEFENCE_ADOPT_NAMESPACES has %s, whose FenceRequests do not count: name it in NODEFENCE_REQUEST_NAMESPACES too", n)
 		}
