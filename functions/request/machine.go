@@ -72,7 +72,7 @@ func (q *Requester) handBack(ctx context.Context, r *api.FenceRequest, f *api.No
 	if !late && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 		return err
 	}
-	q.Log.Error("cannot hand a Machine back to its owner: see components/machinehealthcheck, and delete the Machine if nobody replaces it; the fence is not affected", "function", Name, "machine", r.Namespace+"/"+ask.OfMachine(r).Name, "error", err.Error())
+	q.Log.Error("cannot hand a Machine back to its owner: "+rightsOfMachines+" if a right is missing, and delete the Machine if nobody replaces it; the fence is not affected", "function", Name, "machine", r.Namespace+"/"+ask.OfMachine(r).Name, "error", err.Error())
 	return nil
 }
 

@@ -51,8 +51,8 @@ func TestOfAMachine(t *testing.T) {
 		"another Machine's node":      {machine: machine, node: strings.Replace(node, "p://n", "q://n", 1), want: "status  RemediationFinishedNodeNotFound"},
 		"the Machine can't be read":   {machine: machine, node: node, refuse: machinePath, code: 500, error: true},
 		"the Node can't be read":      {machine: machine, node: node, refuse: nodePath, code: 500, error: true},
-		"the Machine may not be read": {machine: machine, node: node, refuse: machinePath, want: "status  RemediationStarted (add components/machinehealthcheck)"},
-		"the Node may not be read":    {machine: machine, node: node, refuse: nodePath, want: "status  RemediationStarted (add components/machinehealthcheck)"},
+		"the Machine may not be read": {machine: machine, node: node, refuse: machinePath, want: "status  RemediationStarted (both folders)"},
+		"the Node may not be read":    {machine: machine, node: node, refuse: nodePath, want: "status  RemediationStarted (both folders)"},
 		"that, and it is withdrawn": {machine: machine, node: node, refuse: machinePath, want: "let go",
 			object: func(o *api.FenceRequest) { at := metav1.Now(); o.DeletionTimestamp = &at }},
 		"that, after its last word": {machine: machine, node: node, refuse: machinePath,
@@ -123,8 +123,8 @@ func machineWords(t *testing.T, r *http.Request, raw []byte) string {
 	case requestPath + "/status":
 		node := strings.TrimSuffix(o.Status.NodeFence.Name+"@"+string(o.Status.NodeFence.NodeUID), "@")
 		words := fmt.Sprintf("status %s %s", node, o.Status.Conditions[0].Reason)
-		if todo := "add components/machinehealthcheck"; strings.Contains(o.Status.Conditions[0].Message, todo) {
-			words += " (" + todo + ")"
+		if todo := "add infra/knative/components/machinehealthcheck, or infra/aws/cluster/machinehealthcheck where functions run on AWS"; strings.Contains(o.Status.Conditions[0].Message, todo) {
+			words += " (both folders)"
 		}
 		return words
 	case machinePath + "/status":

@@ -215,11 +215,14 @@ func (q *Requester) unknown(ctx context.Context, r *api.FenceRequest, reason api
 	return q.tell(ctx, r, ask.Refused(r, reason, why.Error(), q.Now()))
 }
 
+// rightsOfMachines is what gives this function its rights on Machines.
+const rightsOfMachines = "add infra/knative/components/machinehealthcheck, or infra/aws/cluster/machinehealthcheck where functions run on AWS"
+
 // notAllowed says in an object that its Machine may not be read. Resync brings the object again, and so a
 // right that is granted later counts. No fence was asked for it.
 func (q *Requester) notAllowed(ctx context.Context, r *api.FenceRequest, why error) error {
-	q.Log.Error("may not look at the Machine of a FenceRequest: add components/machinehealthcheck", "function", Name, "request", r.Namespace+"/"+r.Name, "error", why.Error())
-	return q.tell(ctx, r, ask.Waits(r, clip.Message("nodefence may not look at its Machine: add components/machinehealthcheck; "+why.Error()), q.Now()))
+	q.Log.Error("may not look at the Machine of a FenceRequest: "+rightsOfMachines, "function", Name, "request", r.Namespace+"/"+r.Name, "error", why.Error())
+	return q.tell(ctx, r, ask.Waits(r, clip.Message("nodefence may not look at its Machine: "+rightsOfMachines+"; "+why.Error()), q.Now()))
 }
 
 // tell writes what becomes of an object for which no fence was asked. One that is deleted is let go.

@@ -16,7 +16,7 @@ import (
 // is known for certain, and the node's record says so.
 func unread(namespace string, err error) error {
 	if apierrors.IsForbidden(err) {
-		return &config.Refused{Err: fmt.Errorf("the FenceAgentsRemediations of namespace %s can't be read, which NODEFENCE_ADOPT asks for: give the rights of infra/knative/components/far there: %w", namespace, err)}
+		return &config.Refused{Err: fmt.Errorf("the FenceAgentsRemediations of namespace %s can't be read, which NODEFENCE_ADOPT asks for: give the rights of infra/knative/components/far there, or those of infra/aws/cluster/far where functions run on AWS: %w", namespace, err)}
 	}
 	return err
 }

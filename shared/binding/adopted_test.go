@@ -155,7 +155,7 @@ func TestWhichDeviceAnObjectGives(t *testing.T) {
 		"a machine of another node of a template": {others{templates: []far.Template{template("t", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.1"))}}, "FenceAgentsRemediationTemplate n/t: node b has the same device address ipmi:192.0.2.1:623 as node a"},
 		"a machine of another node's ConfigMap":   {others{objects: []far.Object{object("a", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-d", "d", "192.0.2.1")}}, "ConfigMap fence-config-node-d: node d has the same device address"},
 		"the own ConfigMap of a node beside it":   {others{objects: []far.Object{object("b", twoNodes)}, maps: []corev1.ConfigMap{ownMap("fence-config-node-a", "a", "192.0.2.1")}}, "ipmi:192.0.2.1:623 by nothing else"},
-		"no rights":                               {others{forbidden: true}, "the FenceAgentsRemediations of namespace n can't be read, which NODEFENCE_ADOPT asks for: give the rights of infra/knative/components/far there"},
+		"no rights":                               {others{forbidden: true}, "the FenceAgentsRemediations of namespace n can't be read, which NODEFENCE_ADOPT asks for: give the rights of infra/knative/components/far there, or those of infra/aws/cluster/far where functions run on AWS: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}}
