@@ -27,7 +27,7 @@ const noProgram = `
 command_not_found_handle() {
 	local said="$block" word
 	for word; do said+=$'\x1f'"$word"; done
-	printf '%s\x1e' "$said" >&3
+	printf '%s\x1e' "${said//$'\n'/$'\x1d'}" >&3 # bash writes each line by itself, and another command between
 	case "$*" in
 		uuidgen) echo 3f0c9a52-7d5e-4b6a-9c35-0d1f2a3b4c5d ;;
 		date*) echo 2026-01-01T00:00:00Z ;;
@@ -75,7 +75,7 @@ func Commands(ctx context.Context, blocks []Block) ([]Command, error) {
 func heard(blocks []Block, said string) ([]Command, error) {
 	var out []Command
 	for text := range strings.SplitSeq(said, "\x1e") {
-		words := strings.Split(text, "\x1f")
+		words := strings.Split(strings.ReplaceAll(text, "\x1d", "\n"), "\x1f")
 		if len(words) < 2 {
 			continue
 		}

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -167,5 +168,21 @@ func walk(t *testing.T, ext string, do func(path, text string)) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCommandsOfAPipe: both sides of a pipe say at the same time what they are, each in one piece.
+func TestCommandsOfAPipe(t *testing.T) {
+	b := Block{Page: "P.md", Text: strings.Repeat("kubectl get x | jq '.a |\n  .b |\n  .c'\n", 500)}
+	commands, err := Commands(t.Context(), []Block{b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, c := range commands {
+		n[strings.Join(c.Args, "!")]++
+	}
+	if want := map[string]int{"kubectl!get!x": 500, "jq!.a |\n  .b |\n  .c": 500}; !maps.Equal(n, want) {
+		t.Errorf("%v, want %v", n, want)
 	}
 }
