@@ -114,8 +114,10 @@ func (w *paged) furnish() {
 	w.infra, w.bin = filepath.Join(w.t.TempDir(), "infra"), w.t.TempDir()
 	w.said = filepath.Join(w.bin, "said")
 	must(w.t, os.CopyFS(w.infra, os.DirFS(filepath.Join(w.root, "infra"))))
-	must(w.t, os.Symlink(filepath.Join(w.root, "test/e2e/testdata/pages/kubectl"), filepath.Join(w.bin, "kubectl")))
-	for _, tool := range []string{"bash", "cat", "date", "jq", "curl"} {
+	for _, ours := range []string{"kubectl", "curl"} {
+		must(w.t, os.Symlink(filepath.Join(w.root, "test/e2e/testdata/pages", ours), filepath.Join(w.bin, ours)))
+	}
+	for _, tool := range []string{"bash", "cat", "date", "jq"} {
 		path, err := exec.LookPath(tool)
 		if err != nil {
 			w.t.Skip(err)
@@ -141,9 +143,14 @@ func ofKnative(t *testing.T, patterns ...string) (files []string) {
 func (w *paged) run(text string) error {
 	lab, err := rig.Bin("nodefence-lab")
 	must(w.t, err)
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		w.t.Skip(err)
+	}
 	cmd := exec.CommandContext(w.ctx, "bash", "--norc", "--noprofile", "-euo", "pipefail")
 	cmd.Dir, cmd.Stdin = w.root, strings.NewReader(text)
-	cmd.Env = []string{"PATH=" + w.bin, "HOME=" + w.bin, "LAB_KUBECONFIG=" + w.Lab.Kubeconfig, "LAB=" + lab, "LAB_PATH=" + os.Getenv("PATH"), "LAB_HOME=" + os.Getenv("HOME"), "SAID=" + w.said}
+	cmd.Env = []string{"PATH=" + w.bin, "HOME=" + w.bin, "LAB_KUBECONFIG=" + w.Lab.Kubeconfig, "LAB=" + lab, "LAB_PATH=" + os.Getenv("PATH"), "LAB_HOME=" + os.Getenv("HOME"), "SAID=" + w.said, "CURL=" + curl}
+	cmd.WaitDelay = 10 * time.Second // bash ends with ctx, but what it has started may hold the output open
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, said)
 	}
