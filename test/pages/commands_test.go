@@ -25,7 +25,7 @@ import (
 // are looked for, and the events that they send are read.
 var others = map[string]string{
 	"aws":     "needs an account of AWS",
-	"sam":     "needs an account of AWS; infra/aws holds the template",
+	"sam":     "needs an account of AWS; its parameters are held to the template here",
 	"helm":    "test/e2e/knative installs the chart",
 	"kn":      "needs Knative's own client; its event is read here",
 	"curl":    "its event is read here, and test/e2e sends it",
@@ -76,6 +76,8 @@ func check(t *testing.T, c Command) error {
 		return errors.Join(err, makes(c.Args[1:]))
 	case name == "go":
 		return errors.Join(err, goes(t, c.Args[1:]))
+	case name == "sam":
+		return errors.Join(err, deploys(c.Args[1:]))
 	case name == "curl", name == "kn", name == "aws" && slices.Contains([]string{"events", "lambda"}, c.Args[1]):
 		return errors.Join(err, sends(c.Args))
 	case others[name] != "", held[name]:
