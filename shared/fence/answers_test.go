@@ -135,3 +135,62 @@ func TestAFractionOfASecond(t *testing.T) {
 		t.Error("the request of the next second counts as answered")
 	}
 }
+
+// TestARequestOfATimeThatCannotBeStored: a time of the year 1 or of before, or after the year 9999, passes the
+// schema of a request. Its answer can be stored all the same, and stands once, or no status of this fence
+// could be written any more and the fence would stand still (S25, S27).
+func TestARequestOfATimeThatCannotBeStored(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	for _, text := range []string{
+		"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0001-01-01T00:00:00.5Z", "0000-02-03T04:05:06Z", "0000-01-01T00:00:00+01:00",
+		"9999-12-31T23:59:59-01:00",
+	} {
+		var at metav1.Time
+		if err := at.UnmarshalJSON([]byte(`"` + text + `"`)); err != nil {
+			t.Fatal(err)
+		}
+		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Phase = api.Releasing
+			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: at}
+			f.Spec.Requests.Abort = &api.AbortRequest{By: "ann", At: at}
+		})
+		f.Status, _ = fence.Decide(f, s, now)
+		if len(f.Status.Answers) != 2 || !f.Status.Answered(api.AskedRetry, at) {
+			t.Errorf("%s: answers %+v", text, f.Status.Answers)
+		}
+		answered := f.Status.Answers
+		f.Status.Answers = storedAnswers(t, text, answered)
+		f.Status, _ = fence.Decide(f, s, now.Add(time.Minute))
+		if d := cmp.Diff(answered, f.Status.Answers); d != "" {
+			t.Errorf("%s: answered again: %s", text, d)
+		}
+	}
+}
+
+// TestAnAnswerThatCannotBeStoredAgain: it was read as the zero time, of a request that is gone since.
+func TestAnAnswerThatCannotBeStoredAgain(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+		f.Status.Phase, f.Status.Answers = api.Releasing, done(api.AskedRetry, metav1.Time{})
+	})
+	st, _ := fence.Decide(f, s, now)
+	storedAnswers(t, "the zero time", st.Answers)
+}
+
+// storedAnswers are what the API server gives back of these answers, whose required fields it insists on.
+func storedAnswers(t *testing.T, name string, all []api.RequestAnswer) (read []api.RequestAnswer) {
+	t.Helper()
+	for _, a := range all {
+		stored, err := json.Marshal(a.At)
+		var back metav1.Time
+		if err == nil {
+			err = json.Unmarshal(stored, &back)
+		}
+		if err != nil || back.IsZero() || !back.Equal(&a.At) {
+			t.Errorf("%s: the answer of %s is stored as %s: %v", name, a.At, stored, err)
+		}
+		a.At = metav1.NewTime(back.UTC())
+		read = append(read, a)
+	}
+	return read
+}

@@ -80,6 +80,10 @@ func (d *decision) begin() {
 // one.
 func (d *decision) hear(all api.Requests) {
 	d.Requests = all.About(d.Record.FenceNumber)
+	for i := range d.Record.Answers {
+		a := &d.Record.Answers[i]
+		a.At = api.AnswerAt(a.At) // one stored before may read as the zero time, which can't be stored again
+	}
 	other := func(name api.RequestName, r *api.Request, is bool) {
 		if r != nil && !is {
 			d.answer(name, r, api.Refused, fmt.Sprintf("it is about fence %d of this node, and this is fence %d", r.FenceNumber, d.Record.FenceNumber))
@@ -98,7 +102,7 @@ func (d *decision) hear(all api.Requests) {
 
 // answer writes what became of a request, unless that stands there already.
 func (d *decision) answer(name api.RequestName, r *api.Request, result api.AnswerResult, msg string) {
-	is := api.RequestAnswer{Request: name, FenceNumber: r.FenceNumber, By: r.By, At: r.At, Result: result, AnsweredAt: d.Time(), Message: msg}
+	is := api.RequestAnswer{Request: name, FenceNumber: r.FenceNumber, By: r.By, At: api.AnswerAt(r.At), Result: result, AnsweredAt: d.Time(), Message: msg}
 	switch was := d.Record.Answer(name); {
 	case was == nil:
 		d.Record.Answers = append(d.Record.Answers, is)

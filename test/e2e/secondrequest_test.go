@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -40,5 +42,56 @@ func TestARequestInTheSecondOfAnother(t *testing.T) {
 	must(t, asks("retry", "2026-01-01T00:00:06Z", "the next"))
 	answered(api.AskedRetry, "00:00:06")
 	must(t, asks("abort", "2026-01-01T00:00:06Z", "a brake"))
+	w.finished(node, 1)
+}
+
+// TestARequestOfATimeThatCannotBeStored in an answer is refused, an abort too, and bars no later one. Where the
+// admission policy is gone it is answered, and the fence goes on (S25, S27).
+func TestARequestOfATimeThatCannotBeStored(t *testing.T) {
+	w := newWorld(t, 2, quick+"mode: RequireApproval\n")
+	w.start(nil)
+	const node = "node-1"
+	w.node(node, "crash")
+	w.waits(node, 1)
+	asks := func(request, at string) error {
+		return w.patchWords(node, fmt.Sprintf(`{%q:{"fenceNumber":1,"by":"lab-admin","at":%q}}`, request, at))
+	}
+	answered := func(year int) {
+		t.Helper()
+		w.until(fmt.Sprintf("a retry of the year %d to be answered", year), func() (bool, error) {
+			f, err := w.Fences.Fence(w.ctx, node)
+			if err != nil {
+				return false, err
+			}
+			a := f.Status.Answer(api.AskedRetry)
+			return a != nil && a.At.UTC().Year() == year, nil
+		})
+	}
+	for _, request := range []string{"abort", "approve", "retry", "uncordon", "confirmOff"} {
+		for _, at := range []string{"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00"} {
+			if err := asks(request, at); err == nil || !strings.Contains(err.Error(), "spec.requests."+request+".at must be a time of the years 2000 to 9998, and is "+at) {
+				t.Errorf("%s of %s: %v", request, at, err)
+			}
+		}
+	}
+	bindings := w.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	binding, err := bindings.Get(w.ctx, "nodefence-requests", metav1.GetOptions{})
+	must(t, err)
+	must(t, bindings.Delete(w.ctx, binding.Name, metav1.DeleteOptions{}))
+	w.until("a request of the zero time to be taken", func() (bool, error) {
+		return asks("retry", "0001-01-01T00:00:00Z") == nil, nil
+	})
+	answered(1)
+	binding.ObjectMeta = metav1.ObjectMeta{Name: binding.Name}
+	_, err = bindings.Create(w.ctx, binding, metav1.CreateOptions{})
+	must(t, err)
+	second := 0
+	w.until("such a one to be refused again", func() (bool, error) {
+		second++ // a request that stands already is not new, and stays writable
+		return asks("retry", fmt.Sprintf("0001-01-01T00:00:%02dZ", second%60)) != nil, nil
+	})
+	must(t, asks("retry", "2026-01-01T00:00:05Z"))
+	answered(2026)
+	must(t, asks("abort", "2026-01-01T00:00:06Z"))
 	w.finished(node, 1)
 }

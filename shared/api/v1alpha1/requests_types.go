@@ -42,7 +42,8 @@ type Request struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by,omitempty"`
-	// at tells one request from the next, by its second: a time, such as 2026-01-02T03:04:05Z.
+	// at tells one request from the next, by its second: a time of the years
+	// 2000 to 9998, such as 2026-01-02T03:04:05Z.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -67,7 +68,8 @@ type AbortRequest struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by,omitempty"`
-	// at tells one request from the next, by its second: a time, such as 2026-01-02T03:04:05Z.
+	// at tells one request from the next, by its second: a time of the years
+	// 2000 to 9998, such as 2026-01-02T03:04:05Z.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
@@ -147,7 +149,7 @@ type RequestAnswer struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	By string `json:"by"`
-	// at is that of the request that is answered; a request with another at is another request.
+	// at is the second of the request that is answered; a request of another second is another request.
 	// +required
 	At metav1.Time `json:"at"`
 	// result is Accepted as long as it counts and is not carried out yet, Done once it
@@ -174,10 +176,30 @@ func (st *NodeFenceStatus) Answer(name RequestName) *RequestAnswer {
 	return nil
 }
 
+// The first and the last time of an answer: metav1.Time writes the zero time as null, and this is a required field.
+var (
+	firstAnswerAt = metav1.Date(1, time.January, 1, 0, 0, 1, 0, time.UTC)
+	lastAnswerAt  = metav1.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+)
+
+// AnswerAt is the at of the answer to a request of that at: its second, in UTC. What can't be stored is the first or
+// the last time that can. The admission policy refuses such a request, where there is one.
+func AnswerAt(at metav1.Time) metav1.Time {
+	second := metav1.NewTime(at.UTC().Truncate(time.Second))
+	switch {
+	case second.Time.Before(firstAnswerAt.Time):
+		return firstAnswerAt
+	case second.After(lastAnswerAt.Time):
+		return lastAnswerAt
+	}
+	return second
+}
+
 // IsTo tells whether this answers the request with that at. A request's at may have a fraction of a second,
 // as a person writes it; that of an answer is stored in whole seconds, and two requests of one second are one.
 func (a *RequestAnswer) IsTo(at metav1.Time) bool {
-	return a.At.Truncate(time.Second).Equal(at.Truncate(time.Second))
+	is, asked := AnswerAt(a.At), AnswerAt(at)
+	return is.Equal(&asked)
 }
 
 // Answered tells whether this request has its final answer.
