@@ -41,6 +41,12 @@ func TestARequestInTheSecondOfAnother(t *testing.T) {
 	}
 	must(t, asks("retry", "2026-01-01T00:00:06Z", "the next"))
 	answered(api.AskedRetry, "00:00:06")
+	w.stop(true) // what is approved stays Accepted meanwhile, and may be corrected
+	must(t, asks("approve", "2026-01-01T00:00:07Z", "the first"))
+	answered(api.AskedApprove, "00:00:07")
+	if err := asks("approve", "2026-01-01T00:00:07Z", "corrected"); err != nil {
+		t.Errorf("a correction of what is only Accepted: %v", err)
+	}
 	must(t, asks("abort", "2026-01-01T00:00:06Z", "a brake"))
 	w.finished(node, 1)
 }
