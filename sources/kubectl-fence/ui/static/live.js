@@ -8,7 +8,7 @@
   const main = document.getElementById("main");
   const { live: address, path } = document.body.dataset;
   const calm = 5000; // milliseconds between two sentences that are read out
-  const rarely = 15000; // and between two looks at a page that is not seen
+  const rarely = 15000; // and between two looks at a page that is not seen; no look lasts longer
   let source, looks, title = document.title, saying = said.textContent, back = "", toSay;
   let lacks = !!document.querySelector("[data-gap]");
 
@@ -22,10 +22,14 @@
     }
     const parts = [...now.childNodes];
     const stay = new Set(parts.map((p) => p.id).filter(Boolean));
-    for (const c of [...old.children]) if (c.id && !stay.has(c.id)) c.remove();
+    const named = new Map(); // the parts that stay, by their id
+    for (const c of [...old.children]) {
+      if (c.id && !stay.has(c.id)) c.remove();
+      else if (c.id && !named.has(c.id)) named.set(c.id, c);
+    }
     parts.forEach((part, i) => {
       let here = old.childNodes[i];
-      const same = part.id && [...old.children].find((c) => c.id === part.id);
+      const same = part.id && named.get(part.id);
       if (same) {
         // What is moved loses the focus, so what is before it and has no name goes.
         while (here !== same && !here.id) {
@@ -105,7 +109,7 @@
 
   async function look() {
     try {
-      const answer = await fetch(address + "?unseen&page=" + encodeURIComponent(path));
+      const answer = await fetch(address + "?unseen&page=" + encodeURIComponent(path), { signal: AbortSignal.timeout(rarely) });
       if (!answer.ok) throw new Error(answer.status);
       const news = await answer.json();
       if (document.hidden) document.title = title = news.title;
