@@ -29,7 +29,7 @@ func Against(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, led 
 	limits := limitsNow(f, is)
 	b.understood(policies, n, is, limits)
 	b.limited(limits, policies, now)
-	b.counted(underLive(f, is), n, led)
+	b.counted(underLive(f, is), n, led, now)
 	if v := pictureUsable(led.Status.Leases, now); v != nil {
 		b.Unwatched = v.Message
 	}
@@ -85,7 +85,7 @@ func (b *brakes) limited(limits []api.ScopedLimits, policies []api.FencePolicy, 
 }
 
 // counted notes what the ledger says.
-func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger) {
+func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger, now time.Time) {
 	say := func(why api.Reason, msg string) {
 		if !b.Paused && !b.Stopped && !b.Stricter && !b.Gone {
 			b.Why, b.Message = why, msg
@@ -98,7 +98,8 @@ func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger
 		b.Storm = true // S15, S16
 		say(v.Reason, v.Message)
 	}
-	if e := led.Spec.CoolDownEnded; e != nil && e.By != "" {
+	// The gate has forgotten a storm whose cool-down was ended. One that would be over by now has ended by itself.
+	if e := led.Spec.CoolDownEnded; e != nil && e.By != "" && e.Until.After(now) {
 		b.Ended = e.By + " has ended the cool-down: " + e.Reason
 	}
 	if why, msg := Stopped(led); why != "" {

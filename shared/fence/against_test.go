@@ -319,6 +319,23 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 	}
 }
 
+// TestAWordOfAnEarlierCoolDown: it stands in the ledger for long. The fence that has waited for a later cool-down
+// goes on by itself, and nobody is named for it (S28).
+func TestAWordOfAnEarlierCoolDown(t *testing.T) {
+	policies := []api.FencePolicy{fencetest.LivePolicy()}
+	f := underPolicy(policies, false)
+	f.Status.Phase, f.Status.Reason = api.Pending, api.StormCoolDown
+	census, led := cluster(f)
+	led.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: observed.StampOf(fencetest.Start)}
+	if v := admission.Admit(f, census, led, fencetest.Start); v != nil {
+		t.Fatalf("%+v", v)
+	}
+	st, _ := fence.Decide(f, lookBeforeOff(f, policies, census, led), fencetest.Start)
+	if last := st.History[len(st.History)-1]; st.Phase != api.Isolating || last.Message != "within all limits" {
+		t.Errorf("%s: %s", st.Phase, last.Message)
+	}
+}
+
 // TestEachLookMindsACutPicture: a fence whose node is being isolated goes back to the gate
 // in the storm that a cut picture is, though fewer names than half of all Leases stand in
 // it, and the gate has noted none (S15, S16). What was begun sends no further Off (S25).

@@ -182,7 +182,7 @@ type Brakes struct {
 	// not go back a moment ago: its picture of the Leases is not of now. It is empty if
 	// the picture is.
 	Unwatched string
-	// Ended says who has ended the cool-downs under way, and why; empty if nobody has.
+	// Ended says who has ended cool-downs that would still be under way, and why; empty if nobody has.
 	Ended string
 	// Counted: all that was asked before the slot was reserved was asked again for this
 	// look. Without that nothing is cut.
