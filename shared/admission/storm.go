@@ -154,10 +154,14 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedg
 	return cooling(s, longest, now) <= 0
 }
 
-// Waived: a person has ended this cool-down. A word about an earlier one may still stand.
+// Waived: a person has ended this very cool-down. A word about another one may stand: an earlier one, or one that is
+// longer, and was under way before this one's storm was seen.
 func Waived(l *api.FenceLedger, s *api.Storm) bool {
 	e := l.Spec.CoolDownEnded
-	return e != nil && e.By != "" && s.CoolDownUntil != nil && !s.CoolDownUntil.After(e.Until.Time)
+	if e == nil || e.By == "" || s.CoolDownUntil == nil {
+		return false
+	}
+	return e.Until.Equal(s.CoolDownUntil) || slices.ContainsFunc(e.AlsoUntil, func(t api.Time) bool { return t.Equal(s.CoolDownUntil) })
 }
 
 // cooling is what is left of a storm's cool-down, which begins now if it has not.

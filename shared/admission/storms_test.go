@@ -91,7 +91,7 @@ func TestAStormThatNobodyAsksAbout(t *testing.T) { // S15, S16
 			l.Status.Leases.Still, l.Status.Leases.Total = []api.StillLease{{NodeName: "x", Stale: true}, {NodeName: "y", Stale: true}}, 3
 		}, began},
 		"a person has ended its cool-down, which runs for who does not ask": {storm("many", at(time.Second)), func(_ []api.FencePolicy, _ *admission.Picture, l *api.FenceLedger) {
-			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Until: *at(time.Minute)}
+			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Until: *at(time.Second)}
 		}, storm("many", at(time.Second))},
 		"the API server was restored from a backup": {began, func(_ []api.FencePolicy, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Restored = fencetest.Restored(0)

@@ -277,11 +277,11 @@ func TestWhatWasReadOfAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestAPersonEndsACoolDown: that one and no later one, and the history says who and why (S15, S28).
+// TestAPersonEndsACoolDown: that one and no other one, and the history says who and why (S15, S28).
 func TestAPersonEndsACoolDown(t *testing.T) {
 	at := func(after time.Duration) *api.Time { x := observed.StampOf(fencetest.Start.Add(after)); return &x }
-	word := func(until *api.Time) *api.CoolDownEnded {
-		return &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: *until}
+	word := func(until *api.Time, also ...api.Time) *api.CoolDownEnded {
+		return &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: *until, AlsoUntil: also}
 	}
 	for name, c := range map[string]struct {
 		word *api.CoolDownEnded
@@ -290,10 +290,11 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 	}{
 		"nobody has":            {nil, 1, api.StormCoolDown},
 		"this one":              {word(at(time.Minute)), 1, ""},
-		"with a later one":      {word(at(time.Hour)), 1, ""},
+		"with a later one":      {word(at(time.Hour), *at(time.Second), *at(time.Minute)), 1, ""},
+		"a later one":           {word(at(time.Hour)), 1, api.StormCoolDown},
 		"an earlier one":        {word(at(time.Second)), 1, api.StormCoolDown},
 		"the storm is not over": {word(at(time.Hour)), 9, api.TooManyUnhealthy},
-		"nobody by name":        {&api.CoolDownEnded{Until: *at(time.Hour)}, 1, api.StormCoolDown},
+		"nobody by name":        {&api.CoolDownEnded{Until: *at(time.Minute)}, 1, api.StormCoolDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := []api.FencePolicy{fencetest.LivePolicy()}

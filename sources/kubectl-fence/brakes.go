@@ -86,7 +86,7 @@ func (p *program) endCoolDownCommand() *cobra.Command {
 		Use:   "end-cool-down --reason WHY",
 		Short: "Let fences begin before the cool-down after a storm is over",
 		Long: `End the cool-downs that are under way after storms: fences begin before limits.stormCoolDown is over.
-A storm that is not over still holds fences. A cool-down that ends later than these is not ended.`,
+A storm that is not over still holds fences. A cool-down that begins later is not ended.`,
 		Example: `  kubectl fence end-cool-down --reason "the switch is replaced"`,
 	}
 	return p.ledgerWord(cmd, func(l *api.FenceLedger, who act.Person) (act.Change, error) {

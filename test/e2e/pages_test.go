@@ -107,7 +107,8 @@ func (w *paged) furnish() {
 	must(w.t, err)
 	at := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
 	l.Status.Restored = &api.Restored{SeenAt: at, From: "1000", To: "600"}
-	l.Status.Storms = []api.Storm{{Policy: "workers", Since: at, CoolDownUntil: &at}}
+	until := metav1.NewMicroTime(at.Add(time.Hour))
+	l.Status.Storms = []api.Storm{{Policy: "workers", Since: at, CoolDownUntil: &until}}
 	l.Status.Draining = []api.Reservation{{NodeName: "worker-7", FenceUID: f.UID, FenceNumber: 3, At: at}}
 	_, err = w.Fences.SaveLedger(w.ctx, l)
 	must(w.t, err)

@@ -58,8 +58,8 @@ type FenceLedgerSpec struct {
 	CoolDownEnded *CoolDownEnded `json:"coolDownEnded,omitempty"`
 }
 
-// CoolDownEnded is about the cool-downs that end at a given time or before it, and about no later
-// one.
+// CoolDownEnded is about the cool-downs that it names by their ends, and about no other one: one of
+// another storm, or of the same storm once it is back, holds fences.
 type CoolDownEnded struct {
 	// by is the authenticated user, in 1 to 256 letters.
 	// +kubebuilder:validation:MinLength=1
@@ -72,12 +72,21 @@ type CoolDownEnded struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +required
 	Reason string `json:"reason,omitempty"`
-	// until is status.storms[].coolDownUntil of the last cool-down that is meant.
+	// until is status.storms[].coolDownUntil of the cool-down that is meant; that of the last one, if
+	// several are.
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
 	// +required
 	Until Time `json:"until,omitempty"`
+	// alsoUntil are those of the other cool-downs that are meant: 255 at most.
+	// +kubebuilder:validation:MaxItems=255
+	// +kubebuilder:validation:items:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:items:Format=date-time
+	// +kubebuilder:validation:items:Type=string
+	// +listType=atomic
+	// +optional
+	AlsoUntil []Time `json:"alsoUntil,omitempty"`
 }
 
 // RestoreConfirmed is about one restore, and about no later one.

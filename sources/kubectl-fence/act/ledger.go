@@ -2,6 +2,7 @@ package act
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nodefence/nodefence/shared/admission"
@@ -30,33 +31,42 @@ func ConfirmRestore(l *api.FenceLedger, p Person) (Change, error) {
 	return c, nil
 }
 
-// EndCoolDown ends the cool-downs that are under way after storms, and no later one (S15).
+// EndCoolDown ends the cool-downs that are under way after storms, each by its name, and no other one (S15).
 func EndCoolDown(l *api.FenceLedger, p Person) (Change, error) {
-	var last *api.Time
+	var meant []api.Time
 	var says, storms []string
 	for i := range l.Status.Storms {
 		s := &l.Status.Storms[i]
-		switch where := storming(s); {
+		where := storming(s)
+		switch {
 		case s.CoolDownUntil == nil:
 			storms = append(storms, fmt.Sprintf("- the storm under %s is not over, and still holds fences", where))
+			continue
+		case !s.CoolDownUntil.After(p.At.Time):
+			continue
 		case !admission.Waived(l, s):
 			says = append(says, fmt.Sprintf("- under %s, until %s", where, clock(*s.CoolDownUntil)))
-			if last == nil || s.CoolDownUntil.After(last.Time) {
-				last = s.CoolDownUntil
-			}
 		}
+		meant = append(meant, *s.CoolDownUntil) // one that was ended before stays so: this word takes the place of that one
 	}
 	switch {
-	case last == nil && len(storms) > 0:
+	case len(says) == 0 && len(storms) > 0:
 		return Change{}, fmt.Errorf("FenceLedger %s: no cool-down is under way, so there is nothing to end; storms are (kubectl fence status)", l.Name)
-	case last == nil:
+	case len(says) == 0:
 		return Change{}, fmt.Errorf("FenceLedger %s: no cool-down is under way, so there is nothing to end", l.Name)
 	}
+	slices.SortFunc(meant, func(a, b api.Time) int { return b.Compare(a.Time) })
+	meant = slices.CompactFunc(meant, func(a, b api.Time) bool { return a.Equal(&b) })
+	last, also := meant[0], meant[1:]
+	word := map[string]any{"by": p.Name, "reason": p.Reason, "until": last, "alsoUntil": nil} // a merge patch keeps what it does not name
+	if len(also) > 0 {
+		word["alsoUntil"] = also
+	}
 	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{
-		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"coolDownEnded": api.CoolDownEnded{By: p.Name, Reason: p.Reason, Until: *last}},
+		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"coolDownEnded": word},
 	}}
 	c.Says = append(append(append([]string{"After a storm no fence begins before its cool-down is over. You end these cool-downs:"}, says...), storms...), begins(l))
-	c.Done = fmt.Sprintf("cool-downs until %s ended by %s", clock(*last), p.Name)
+	c.Done = fmt.Sprintf("cool-downs until %s ended by %s", clock(last), p.Name)
 	return c, nil
 }
 

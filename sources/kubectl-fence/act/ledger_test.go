@@ -63,38 +63,46 @@ func TestConfirmRestore(t *testing.T) {
 	}
 }
 
-// TestEndCoolDown: the word is about the cool-downs that were shown, up to the last of them (S15).
+// TestEndCoolDown: the word names the cool-downs that were shown, and those that were ended before and are not over (S15).
 func TestEndCoolDown(t *testing.T) {
 	storms := func(all ...api.Storm) func(*api.FenceLedger) {
 		return func(l *api.FenceLedger) { l.Status.Storms = all }
 	}
 	early, late := api.Storm{Policy: "workers", CoolDownUntil: hour(13)}, api.Storm{Policy: "racks", TopologyKey: "rack", Domain: "7", CoolDownUntil: hour(14)}
+	alike := api.Storm{Policy: "alike", CoolDownUntil: hour(13)}
+	over := api.Storm{Policy: "over", CoolDownUntil: hour(11)}
 	under := api.Storm{Policy: "edge", Message: "5 of 9"}
 	for name, tc := range map[string]struct {
-		of         func(*api.FenceLedger)
-		until, err string
-		says       []string
+		of               func(*api.FenceLedger)
+		until, also, err string
+		says             []string
 	}{
-		"no storm":          {storms(), "", "no cool-down is under way, so there is nothing to end", nil},
-		"a storm, not over": {storms(under), "", "no cool-down is under way, so there is nothing to end; storms are (kubectl fence status)", nil},
-		"two, and a storm": {storms(early, under, late), "14", "", []string{
+		"no storm":          {storms(), "", "", "no cool-down is under way, so there is nothing to end", nil},
+		"a storm, not over": {storms(under), "", "", "no cool-down is under way, so there is nothing to end; storms are (kubectl fence status)", nil},
+		"two, and a storm": {storms(early, under, late, alike), "14", `["2026-01-01T13:00:00.123456Z"]`, "", []string{
 			"After a storm no fence begins before its cool-down is over. You end these cool-downs:",
-			"- under policy workers, until 2026-01-01T13:00:00Z", `- under policy racks, rack "7", until 2026-01-01T14:00:00Z`,
+			"- under policy workers, until 2026-01-01T13:00:00Z", `- under policy racks, rack "7", until 2026-01-01T14:00:00Z`, "- under policy alike, until 2026-01-01T13:00:00Z",
 			"- the storm under policy edge is not over, and still holds fences",
 			"Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again.",
 		}},
 		"one is ended already": {func(l *api.FenceLedger) {
 			storms(early, late)(l)
 			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "bob", Until: *hour(13)}
-		}, "14", "", []string{
+		}, "14", `["2026-01-01T13:00:00.123456Z"]`, "", []string{
 			"After a storm no fence begins before its cool-down is over. You end these cool-downs:",
 			`- under policy racks, rack "7", until 2026-01-01T14:00:00Z`,
 			"Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again.",
 		}},
+		"one is over": {storms(over, early), "13", "null", "", []string{
+			"After a storm no fence begins before its cool-down is over. You end these cool-downs:",
+			"- under policy workers, until 2026-01-01T13:00:00Z",
+			"Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again.",
+		}},
+		"all are over": {storms(over), "", "", "no cool-down is under way, so there is nothing to end", nil},
 		"all are": {func(l *api.FenceLedger) {
 			storms(early)(l)
 			l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "bob", Until: *hour(13)}
-		}, "", "no cool-down is under way, so there is nothing to end", nil},
+		}, "", "", "no cool-down is under way, so there is nothing to end", nil},
 	} {
 		c, err := EndCoolDown(ledger(tc.of), ann)
 		if tc.err != "" || err != nil {
@@ -103,7 +111,7 @@ func TestEndCoolDown(t *testing.T) {
 			}
 			continue
 		}
-		want := ledgerGuards + `"coolDownEnded":{"by":"ann","reason":"seen dark","until":"2026-01-01T` + tc.until + `:00:00.123456Z"}}}`
+		want := ledgerGuards + `"coolDownEnded":{"alsoUntil":` + tc.also + `,"by":"ann","reason":"seen dark","until":"2026-01-01T` + tc.until + `:00:00.123456Z"}}}`
 		if d := cmp.Diff(want, patch(t, c)) + cmp.Diff(tc.says, c.Says); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}

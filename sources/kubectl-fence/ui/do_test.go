@@ -71,7 +71,7 @@ func (s *shop) object(path string) any {
 		return list("FenceTarget", "")
 	case own + "fenceledgers/cluster":
 		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster","resourceVersion":"3"},
-"status":{"storms":[{"policy":"workers","since":"2026-01-01T11:00:00.000000Z","coolDownUntil":"2026-01-01T12:00:00.000000Z"}]}}`)
+"status":{"storms":[{"policy":"workers","since":"2026-01-01T11:00:00.000000Z","coolDownUntil":"2126-01-01T12:00:00.000000Z"}]}}`)
 	case own + "nodefences/a":
 		return json.RawMessage(fmt.Sprintf(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFence","metadata":{"name":"a","uid":"u","resourceVersion":"%d"},"spec":{"nodeName":"a"},
 "status":{"fenceNumber":%[1]d,"phase":"Pending","reason":"WaitingForApproval","message":"m","decision":{"policy":{"name":"workers"},"settings":{"mode":"RequireApproval","action":"Reboot"}}}}`, s.fence()))
@@ -171,7 +171,7 @@ func TestEndCoolDown(t *testing.T) {
 	in := &shop{}
 	_, c, base := before(t, kubetest.Serve(t, in))
 	page, form := asked(t, c, base+"/do/end-cool-down/cluster")
-	if !strings.Contains(page, "under policy workers, until 2026-01-01T12:00:00Z") {
+	if !strings.Contains(page, "under policy workers, until 2126-01-01T12:00:00Z") {
 		t.Errorf("the page does not say which: %s", page)
 	}
 	status, page := sent(t, c, base+"/do/end-cool-down/cluster", form, "reason", " ")
@@ -179,7 +179,7 @@ func TestEndCoolDown(t *testing.T) {
 		t.Errorf("without a reason: %d, written %s: %s", status, in.wrote, page)
 	}
 	status, page = sent(t, c, base+"/do/end-cool-down/cluster", form, "reason", "the switch is replaced")
-	if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], `"reason":"the switch is replaced","until":"2026-01-01T12:00:00.000000Z"`) {
+	if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], `"reason":"the switch is replaced","until":"2126-01-01T12:00:00.000000Z"`) {
 		t.Errorf("%d, written %s: %s", status, in.wrote, page)
 	}
 }

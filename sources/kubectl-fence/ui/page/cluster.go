@@ -75,7 +75,7 @@ const (
 // with all of them.
 func NewCluster(l *Look, zone string, asked bool) *Cluster {
 	all := l.lines()
-	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies), Verbs: ledgerVerbs(l.Ledger)}
+	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies), Verbs: ledgerVerbs(l.Ledger, l.Now)}
 	for _, x := range all {
 		if x.State.Well() {
 			break // they are sorted
@@ -94,7 +94,7 @@ func NewCluster(l *Look, zone string, asked bool) *Cluster {
 
 // ledgerVerbs are what can be done about the ledger now: what nodefence would not refuse. Where no
 // ledger is seen, a person may still want to stop.
-func ledgerVerbs(l *api.FenceLedger) []Verb {
+func ledgerVerbs(l *api.FenceLedger, now time.Time) []Verb {
 	if l == nil {
 		l = &api.FenceLedger{}
 	}
@@ -108,7 +108,7 @@ func ledgerVerbs(l *api.FenceLedger) []Verb {
 	add("stop", "Stop all fencing", err)
 	_, err = act.Start(l)
 	add("start", "Let fences begin again", err)
-	_, err = act.EndCoolDown(l, act.Person{})
+	_, err = act.EndCoolDown(l, act.Person{At: metav1.NewTime(now)})
 	add("end-cool-down", "End the cool-down", err)
 	_, err = act.ConfirmRestore(l, act.Person{})
 	add("confirm-restore", "Confirm the restore", err)

@@ -237,6 +237,9 @@ func TestLedgerVerbs(t *testing.T) {
 		"stop, end-cool-down": func(l *api.FenceLedger) {
 			l.Status.Storms = []api.Storm{{Policy: "workers", CoolDownUntil: at(time.Hour)}}
 		},
+		"start, ": func(l *api.FenceLedger) { // what is over is not offered
+			l.Spec.Stop, l.Status.Storms = true, []api.Storm{{Policy: "workers", CoolDownUntil: at(-time.Hour)}}
+		},
 		"stop, confirm-restore": func(l *api.FenceLedger) { l.Status.Restored = &api.Restored{SeenAt: *at(0)} },
 	} {
 		l := cluster()
@@ -248,7 +251,7 @@ func TestLedgerVerbs(t *testing.T) {
 				t.Errorf("the page has no %s", v.Name)
 			}
 		}
-		if g := strings.Join(got, ", "); g != want {
+		if g := strings.Join(got, ", "); g != strings.TrimSuffix(want, ", ") {
 			t.Errorf("%s, want %s", g, want)
 		}
 	}
