@@ -158,3 +158,19 @@ func TestEveryAnswerIsHeard(t *testing.T) {
 		t.Error("the answer's time was not taken")
 	}
 }
+
+// TestAnAnswerOfTheHourBefore is looked at after one of this hour: what this hour has seen stays.
+func TestAnAnswerOfTheHourBefore(t *testing.T) {
+	w := newTwoClocks(anHourOff)
+	w.boot = 5*time.Hour + time.Minute
+	w.ask(t, 0, 0, nil)
+	w.server = w.server.Add(10 * time.Second)
+	w.ask(t, 0, 0, nil)
+	seen := w.clock.ApartLately()
+	w.boot = 5*time.Hour - time.Minute
+	w.clock.ApartLately()
+	w.boot = 5*time.Hour + 2*time.Minute
+	if got := w.clock.ApartLately(); got != seen || seen < 8*time.Second {
+		t.Errorf("the clocks were %s apart, and then %s", seen, got)
+	}
+}
