@@ -46,6 +46,9 @@ func (a *acting) reasonFlag(cmd *cobra.Command) *acting {
 	return a
 }
 
+// why is the reason; one of blanks says nothing.
+func (a *acting) why() string { return strings.TrimSpace(a.reason) }
+
 // waitFlag adds --wait.
 func (a *acting) waitFlag(cmd *cobra.Command) *acting {
 	cmd.Flags().DurationVar(&a.wait, "wait", 30*time.Second, "How long to wait for nodefence's answer; 0s does not wait")
@@ -56,7 +59,7 @@ func (a *acting) waitFlag(cmd *cobra.Command) *acting {
 // between that and the person's answer is not what they speak of (S3).
 func (a *acting) person(ctx context.Context, c *cluster.Client) (act.Person, error) {
 	who, err := c.Whoami(ctx)
-	return act.Person{Name: who, At: metav1.Now().Rfc3339Copy(), Reason: a.reason}, err
+	return act.Person{Name: who, At: metav1.Now().Rfc3339Copy(), Reason: a.why()}, err
 }
 
 // agree says what will be done, and asks. typed is what must be typed; empty asks for yes or no.

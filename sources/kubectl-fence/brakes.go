@@ -66,7 +66,7 @@ power-off is sent. What was begun runs to its end.`,
 	}
 	a := p.actingFlags(cmd, false).reasonFlag(cmd)
 	return p.ledgerCommand(cmd, a, func(_ context.Context, _ *cluster.Client, l *api.FenceLedger) (act.Change, error) {
-		return act.Stop(l, a.reason)
+		return act.Stop(l, a.why())
 	})
 }
 

@@ -190,6 +190,12 @@ func TestWhatIsWrong(t *testing.T) {
 	forbidden[own+"fencepolicies"] = http.StatusForbidden
 	unsupported := calm()
 	unsupported["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"spec.x: Unsupported value: \"y\""}`
+	denied := func(says string) served {
+		in := calm()
+		in["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"nodefences.nodefence.io \"a\" is forbidden: ValidatingAdmissionPolicy 'nodefence-requests' with binding 'nodefence-requests' denied request: ` + says + `"}`
+		return in
+	}
+	const second = "spec.requests.approve.at is in the same second as that of an approval which is answered already"
 	older := calm()
 	older["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"NodeFence in version \"v1alpha1\" cannot be handled as a NodeFence: strict decoding error: unknown field \"spec.requests.approve.reason\""}`
 	for name, tc := range map[string]struct {
@@ -200,6 +206,9 @@ func TestWhatIsWrong(t *testing.T) {
 		"no kinds":         {none, []string{"status"}, "nodefence's kinds are not installed in this cluster: kubectl apply --server-side -k infra/crd"},
 		"older kinds":      {older, []string{"approve", "a", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply --server-side -k infra/crd (NodeFence in version"},
 		"no such value":    {unsupported, []string{"approve", "a", "--yes"}, `the API server refuses this: spec.x: Unsupported value: "y"; if nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply`},
+		"another fence":    {denied("this is fence 4 of a"), []string{"approve", "a", "--yes"}, "the API server refuses this: this is fence 4 of a\n"},
+		"the same second":  {denied(second), []string{"approve", "a", "--yes"}, "the API server refuses this: " + second + "; repeat the command\n"},
+		"a blank reason":   {calm(), []string{"ask", "a", "--reason", " ", "--yes"}, "say why, for those who read it later: --reason"},
 		"no rights":        {forbidden, []string{"why", "a"}, "you may not do that: "},
 		"no such node":     {calm(), []string{"why", "b"}, "node b does not exist; there are a"},
 		"not that node":    {calm(), []string{"abort", "b", "--yes"}, "node b does not exist; there are a"},
@@ -221,7 +230,7 @@ func TestWhatIsWrong(t *testing.T) {
 			if got.code != 1 || got.out != "" || !strings.HasPrefix(last, "error: "+tc.want) {
 				t.Errorf("exit code %d: %s%s\nwant %s", got.code, got.out, got.errors, tc.want)
 			}
-			if len(got.patches) > 0 && name != "older kinds" && name != "no such value" {
+			if len(got.patches) > 0 && name != "older kinds" && name != "no such value" && name != "another fence" && name != "the same second" {
 				t.Errorf("written: %s", got.patches)
 			}
 		})

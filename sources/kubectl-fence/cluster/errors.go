@@ -62,16 +62,31 @@ func answered(refused apierrors.APIStatus, err error) error {
 	case strings.Contains(st.Message, "unknown field"):
 		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", install, oneLine(st.Message))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return fmt.Errorf("the API server refuses this: %s", oneLine(st.Message))
+		return fmt.Errorf("the API server refuses this: %s", refusal(st.Message))
 	}
 	return err
+}
+
+// denied is before what an admission policy says.
+const denied = "denied request: "
+
+// refusal is what the API server, or an admission policy in its place, says. The time of a request is that of its
+// command.
+func refusal(message string) string {
+	if _, says, ok := strings.Cut(message, denied); ok {
+		message = says
+	}
+	if message = oneLine(message); strings.Contains(message, "is in the same second as that of") {
+		message += "; repeat the command"
+	}
+	return message
 }
 
 // forbidden names the role that has the right. The admission policies of infra/crd name the
 // right themselves.
 func forbidden(message string) error {
-	if i := strings.Index(message, "denied request: "); i >= 0 {
-		says, role := oneLine(message[i+len("denied request: "):]), "nodefence-operate"
+	if _, says, ok := strings.Cut(message, denied); ok {
+		says, role := oneLine(says), "nodefence-operate"
 		if strings.Contains(says, "the verb confirm ") {
 			role = "nodefence-administer"
 		}
