@@ -121,7 +121,7 @@ func (w *paged) furnish() {
 	for _, tool := range []string{"bash", "cat", "date", "jq"} {
 		path, err := exec.LookPath(tool)
 		if err != nil {
-			w.t.Skip(err)
+			w.t.Skipf("%s is missing: apt-get install %s", tool, tool)
 		}
 		must(w.t, os.Symlink(path, filepath.Join(w.bin, tool)))
 	}
@@ -146,7 +146,7 @@ func (w *paged) run(text string) error {
 	must(w.t, err)
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		w.t.Skip(err)
+		w.t.Skip("curl is missing: apt-get install curl")
 	}
 	cmd := exec.CommandContext(w.ctx, "bash", "--norc", "--noprofile", "-euo", "pipefail")
 	cmd.Dir, cmd.Stdin = w.root, strings.NewReader(text)
