@@ -28,14 +28,25 @@ func TestWalk(t *testing.T) {
 	checkDiagram(t, &r)
 }
 
-func TestSecondWalk(t *testing.T) {
-	t.Parallel()
-	r := walk.Run(fence.Decide, walk.Options{From: walk.Begin(specs.Counted()), Live: true})
-	fmt.Printf("second walk: %d states, %d decisions, %d kinds of transition\n", r.States, r.Decisions, len(r.Transitions))
+// walked tells what a walk has seen, and fails for a promise that it broke and for an edge that it
+// never came to.
+func walked(t *testing.T, name string, r *walk.Result, edges map[string]string) {
+	t.Helper()
+	fmt.Printf("%s: %d states, %d decisions, %d kinds of transition\n", name, r.States, r.Decisions, len(r.Transitions))
 	for promise, where := range r.Broken {
 		t.Errorf("%s: %s", promise, where)
 	}
-	for what, edge := range map[string]string{
+	for what, edge := range edges {
+		if !r.Transitions[edge] {
+			t.Errorf("the %s never came to %s (%s)", name, what, edge)
+		}
+	}
+}
+
+func TestSecondWalk(t *testing.T) {
+	t.Parallel()
+	r := walk.Run(fence.Decide, walk.Options{From: walk.Begin(specs.Counted()), Live: true})
+	walked(t, "second walk", &r, map[string]string{
 		"tries used up before the power was cut":           "Fencing --> Failed: CallLost",
 		"tries used up by a machine that stays on":         "Fencing --> Failed: PowerOffNotSeen",
 		"tries used up, and the device waited for":         "Pending --> Fencing: WaitingForDevice",
@@ -46,11 +57,7 @@ func TestSecondWalk(t *testing.T) {
 		"that machine wanted back":                         "Fenced --> PoweringOn: RetryAsked",
 		"a fence that opens again and may not cut":         " --> Pending: NodeFencedTooOften",
 		"a fence that opens again and may":                 " --> Isolating: Admitted",
-	} {
-		if !r.Transitions[edge] {
-			t.Errorf("the second walk never came to %s (%s)", what, edge)
-		}
-	}
+	})
 }
 
 // TestLongCallsWalk takes one look in so many: the whole of this walk is -walk.whole.
@@ -61,27 +68,16 @@ func TestLongCallsWalk(t *testing.T) {
 		o.Few, o.Most = 0, 0
 	}
 	r := walk.Run(fence.Decide, o)
-	fmt.Printf("walk of long calls: %d states, %d decisions, %d kinds of transition\n", r.States, r.Decisions, len(r.Transitions))
-	for promise, where := range r.Broken {
-		t.Errorf("%s: %s", promise, where)
-	}
-	for what, edge := range map[string]string{
+	walked(t, "walk of long calls", &r, map[string]string{
 		"an old yes":                "Fencing --> Pending: DecisionExpired",
 		"a machine seen off":        "Fencing --> Releasing: SeenOff",
 		"an old proof":              "Releasing --> Fencing: ProofExpired",
 		"a node that is back again": "PoweringOn --> Recovering: SeenOn",
-	} {
-		if !r.Transitions[edge] {
-			t.Errorf("the walk of long calls never came to %s (%s)", what, edge)
-		}
-	}
+	})
 }
 
 func TestJoinsWalk(t *testing.T) {
 	t.Parallel()
 	r := walk.Run(fence.Decide, walk.Options{From: walk.Begin(specs.Joined(), specs.JoinedFabric()), Live: true})
-	fmt.Printf("walk of requests that join: %d states, %d decisions, %d kinds of transition\n", r.States, r.Decisions, len(r.Transitions))
-	for promise, where := range r.Broken {
-		t.Errorf("%s: %s", promise, where)
-	}
+	walked(t, "walk of requests that join", &r, nil)
 }
