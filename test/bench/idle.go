@@ -35,24 +35,10 @@ func idleOf(lookup func(string) (string, bool)) (s idleSettings, err error) {
 	errs := make([]error, 5)
 	s.sizes, errs[0] = numbers("IDLE", setTo(lookup, "IDLE", "20 500"), 1, 5000)
 	s.length, errs[1] = long(lookup, "IDLE_FOR", time.Minute, 10*time.Second, 30*time.Minute)
-	if _, set := lookup("IDLE_LEASE"); set {
-		s.lease, errs[2] = long(lookup, "IDLE_LEASE", 10*time.Second, time.Second, 25*time.Second)
-	}
+	s.lease, errs[2] = leaseOf(lookup, "IDLE_LEASE")
 	s.checks, errs[3] = long(lookup, "IDLE_CHECKS", 0, 0, 24*time.Hour)
 	s.rest, errs[4] = long(lookup, "IDLE_REST", 0, 0, time.Hour)
 	return s, errors.Join(errs...)
-}
-
-// leaseAt is how often Leases are renewed where nothing says it: with 5,000 nodes as slowly as
-// nodefence accepts, so that two cores carry the control plane too.
-func (s idleSettings) leaseAt(nodes int) time.Duration {
-	switch {
-	case s.lease > 0:
-		return s.lease
-	case nodes > 1500:
-		return 24 * time.Second
-	}
-	return 10 * time.Second
 }
 
 // restAt is how long is waited. Soon after the start each device is read once, 400 ms apart.
@@ -80,12 +66,8 @@ func measureIdle(ctx context.Context) error {
 }
 
 func (s idleSettings) at(ctx context.Context, nodes int) (err error) {
-	lease := s.leaseAt(nodes)
-	flags := []string{"--lease", lease.String(), "--grace", max(50*time.Second, 5*lease).String(), "--status-period", "5m"}
-	if nodes > 1500 {
-		flags = append(flags, "--outlets=false") // there are not sockets enough for them
-	}
-	c, err := world(ctx, nodes, flags...)
+	lease := leaseAt(s.lease, nodes)
+	c, err := world(ctx, nodes, append(kubelets(lease, nodes), "--grace", max(50*time.Second, 5*lease).String())...)
 	if err != nil {
 		return err
 	}

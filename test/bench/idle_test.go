@@ -42,9 +42,6 @@ func TestIdleSettings(t *testing.T) {
 	if got := fmt.Sprint(idleSettings{}.restAt(500), idleSettings{checks: time.Minute}.restAt(500), idleSettings{rest: 1}.restAt(500)); got != "20s 4m30s 1ns" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(idleSettings{}.leaseAt(1500), idleSettings{}.leaseAt(5000), idleSettings{lease: time.Second}.leaseAt(5000)); got != "10s 24s 1s" {
-		t.Error(got)
-	}
 }
 
 // TestUsage reads /proc, also of a program whose name looks like the fields behind it.

@@ -30,7 +30,7 @@ limits: {maxUnhealthy: "60%", maxConcurrent: 20, stormCoolDown: 0s}
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 60*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Hour)
 	defer cancel()
 	parts := map[string]func() error{
 		"programs": func() error { return measurePrograms(ctx) },

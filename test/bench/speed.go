@@ -26,7 +26,8 @@ type speedSettings struct {
 	sizes []int
 	// fences is how many there are of each device at each size.
 	fences int
-	lease  time.Duration
+	// lease is how often each node renews its Lease; 0 is what this machine can carry.
+	lease time.Duration
 	// checks is how often the devices of healthy nodes are read, as --check-interval; 0: never.
 	checks time.Duration
 	trace  bool
@@ -37,7 +38,7 @@ func speedOf(lookup func(string) (string, bool)) (s speedSettings, err error) {
 	errs := make([]error, 4)
 	s.sizes, errs[0] = numbers("SPEED", setTo(lookup, "SPEED", "20 500 1500"), 8, 5000)
 	s.fences, errs[1] = one(lookup, "SPEED_FENCES", fences, 1, 500)
-	s.lease, errs[2] = long(lookup, "SPEED_LEASE", 10*time.Second, time.Second, 25*time.Second)
+	s.lease, errs[2] = leaseOf(lookup, "SPEED_LEASE")
 	s.checks, errs[3] = long(lookup, "SPEED_CHECKS", 10*time.Minute, 0, time.Hour)
 	s.trace = setTo(lookup, "SPEED_TRACE", "") == "1"
 	if text := setTo(lookup, "SPEED_TRACE", "0"); text != "0" && text != "1" {
@@ -61,8 +62,9 @@ func measureSpeed(ctx context.Context) error {
 }
 
 func (s speedSettings) at(ctx context.Context, nodes int) (err error) {
+	s.lease = leaseAt(s.lease, nodes)
 	// The node controller writes nothing: when Ready becomes Unknown is for the measurement.
-	c, err := world(ctx, nodes, "--lease", s.lease.String(), "--grace", "2h", "--status-period", "5m", "--eviction", "300s")
+	c, err := world(ctx, nodes, append(kubelets(s.lease, nodes), "--grace", "2h", "--eviction", "300s")...)
 	if err != nil {
 		return err
 	}

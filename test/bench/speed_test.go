@@ -26,7 +26,7 @@ func TestSpeedSettings(t *testing.T) {
 		set  []string
 		want string
 	}{
-		"none":            {nil, "[20 500 1500] 20 10s 10m0s false"},
+		"none":            {nil, "[20 500 1500] 20 0s 10m0s false"},
 		"all":             {[]string{"SPEED=20", "SPEED_FENCES=3", "SPEED_LEASE=2s", "SPEED_CHECKS=0", "SPEED_TRACE=1"}, "[20] 3 2s 0s true"},
 		"no number":       {[]string{"SPEED=20 many"}, `SPEED has "many": write whole numbers from 8 to 5000, with blanks between them`},
 		"too small":       {[]string{"SPEED=20 3"}, "SPEED has 3: write numbers from 8 to 5000"},
