@@ -37,10 +37,10 @@ func (s *Source) pictures(ctx context.Context) {
 			s.sweep(ctx)
 		case <-wake:
 			began := s.now()
-			s.draw(ctx)
+			wrote := s.draw(ctx)
 			wake = nil
 			now := s.now()
-			rested.Reset(rest.After(now, now.Sub(began)))
+			rested.Reset(rest.After(now, now.Sub(began), wrote))
 		case <-rested.C:
 			wake = s.counting.Wake()
 		}
@@ -50,23 +50,23 @@ func (s *Source) pictures(ctx context.Context) {
 // draw writes the picture of the Leases and the census into the ledger: at once when one of
 // them shows something else, and often enough that the gate can trust their age. While
 // nobody watches, draw writes nothing, so that they grow old: their age alone tells the gate
-// (S15: nothing begins on what nobody watched).
-func (s *Source) draw(ctx context.Context) {
+// (S15: nothing begins on what nobody watched). It tells whether it tried to write.
+func (s *Source) draw(ctx context.Context) (tried bool) {
 	change, counts := s.counting.News()
 	d, keep := s.toKeep(counts)
 	if !keep {
 		s.counting.There(change)
-		return
+		return false
 	}
 	l, err := s.write(ctx, d)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.o.Logger.Warn("cannot write the picture of the Leases and the census into the ledger; the next tick tries again", "error", err.Error())
 		}
-		return
+		return true
 	}
 	if l == nil {
-		return // nothing was written
+		return true // another source's census stands there
 	}
 	s.counting.There(change)
 	if s.leases.Kept(d.LeasePicture) {
@@ -74,6 +74,7 @@ func (s *Source) draw(ctx context.Context) {
 	}
 	s.configs.keep(d.configs)
 	s.targets.written(l.Status.Checks)
+	return true
 }
 
 // write writes both, together with the turns that the ledger should hold, only if the ledger
