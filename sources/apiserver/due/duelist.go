@@ -93,7 +93,7 @@ func (d *dueList) take(now time.Time) []wakeUp {
 	for _, x := range d.byNode {
 		if !x.hurry.IsZero() && !x.hurry.After(now) {
 			out = append(out, wakeUp{x.fence, x.hurry, x.counted})
-			x.hurry, x.hurried, x.counted = time.Time{}, now, nil
+			x.hurry, x.hurried = time.Time{}, now
 			continue
 		}
 		if x.at.After(now) {

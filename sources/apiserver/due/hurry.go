@@ -68,18 +68,25 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 }
 
 // passOn wakes the next one for a fence that was woken, or is about to be, and turns out to need nothing
-// that is free: it has failed, or its node is healthy. One that is over wakes others by that (Store.Freed).
+// that is free: it has failed, its node is healthy, or something else holds it now. One that is over wakes
+// others by that (Store.Freed).
 func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
 	p := is.CurrentPhase()
-	if !waitsForOthers(woken.fence) || p == api.Pending || p == api.Draining || is.HoldsSlot() || !is.Open() {
+	if !waitsForOthers(woken.fence) || waitsForOthers(is) || p == api.Draining || is.HoldsSlot() || !is.Open() {
 		return
 	}
 	if woken.hurry.IsZero() && now.Sub(woken.hurried) >= hurryGap {
 		return
 	}
-	if waits := d.waiting(woken.fence, now, whichever); len(waits) > 0 {
-		waits[0].wake(woken.counted, now)
+	waits := d.waiting(woken.fence, now, whichever)
+	if len(waits) == 0 {
+		return
 	}
+	counted := woken.counted
+	if !waits[0].hurry.IsZero() {
+		counted = nil // it waits for a newer census, or for none
+	}
+	waits[0].wake(counted, now)
 }
 
 // waiting are the fences that wait for others and may go on now, those first that are to be woken first:
