@@ -31,14 +31,13 @@ func TestNoPodIsHandedACallLate(t *testing.T) {
 				over.Store(true)
 				return accepted(p, "node-1")
 			}}
-			late := errors.New("the time is over")
-			ctx := device.Timely(t.Context(), func() error {
+			ctx := device.Timely(t.Context(), func() time.Duration {
 				if over.Load() {
-					return late
+					return 0
 				}
-				return nil
+				return time.Minute
 			})
-			if end, err := theJobs(t, y).Run(ctx, job.Call{Agent: "fence_ours", Action: "off", Limit: 20 * time.Second}); !errors.Is(err, late) {
+			if end, err := theJobs(t, y).Run(ctx, job.Call{Agent: "fence_ours", Action: "off", Limit: 20 * time.Second}); !errors.Is(err, device.ErrLate) {
 				t.Errorf("it ends with %+v, %v", end, err)
 			}
 			if d := cmp.Diff(tc.did, y.did); d != "" {

@@ -2,7 +2,9 @@ package device
 
 import (
 	"context"
+	"errors"
 	"io"
+	"time"
 )
 
 // A virtual machine may be suspended in the middle of a conversation. The deadline of a
@@ -10,13 +12,16 @@ import (
 // gone on with the machine long ago. So before a switching command is sent, the time is
 // checked by a clock that counts suspended time (S8: the intent is saved before the call).
 
-type inTime struct{}
+type claimLeft struct{}
 
-// Timely makes InTime call ask, which returns an error if no switching command may be sent
-// any more.
-func Timely(ctx context.Context, ask func() error) context.Context {
-	return context.WithValue(ctx, inTime{}, ask)
+// Timely has InTime and Left ask left how much of the claim's time is left, by a clock that
+// counts suspended time. Nothing or less means that no switching command may be sent any more.
+func Timely(ctx context.Context, left func() time.Duration) context.Context {
+	return context.WithValue(ctx, claimLeft{}, left)
 }
+
+// ErrLate is the error of a command that was not sent, because the claim's time was over.
+var ErrLate = errors.New("the time for this call ran out before it was made")
 
 // InTime returns an error once no switching command may be sent any more. Drivers call it
 // right before they send the command, after everything else in the conversation.
@@ -24,10 +29,25 @@ func InTime(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if ask, ok := ctx.Value(inTime{}).(func() error); ok {
-		return ask()
+	if left, ok := ctx.Value(claimLeft{}).(func() time.Duration); ok && left() <= 0 {
+		return ErrLate
 	}
 	return nil
+}
+
+// Left is how much time a call has: until the context's deadline, or until the claim's time is
+// over, whichever comes first. It is false if there is neither.
+func Left(ctx context.Context) (left time.Duration, bounded bool) {
+	end, bounded := ctx.Deadline()
+	if bounded {
+		left = time.Until(end)
+	}
+	if claim, ok := ctx.Value(claimLeft{}).(func() time.Duration); ok {
+		if of := claim(); !bounded || of < left {
+			left, bounded = of, true
+		}
+	}
+	return left, bounded
 }
 
 // TimelyBody is the body of an HTTP request that switches. Reading it fails once the time

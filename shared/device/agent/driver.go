@@ -163,9 +163,9 @@ func (d *driver) limit(ctx context.Context) int {
 	if n, err := strconv.Atoi(p.usual); err == nil && n > usual {
 		least = n
 	}
-	left := longest
-	if end, ok := ctx.Deadline(); ok {
-		left = time.Until(end)
+	left, bounded := device.Left(ctx)
+	if !bounded {
+		left = longest
 	}
 	return max(least, int(left/time.Second)/4)
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent/supervisor"
 )
 
@@ -86,11 +87,12 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // alarm is a timer that rings when the agent must be gone, by the clock that also runs while the
-// machine sleeps.
+// machine sleeps. What is left of the claim counts, too: the machine may have slept since the call
+// began, which the context's deadline does not count (S7: one call at a time).
 func alarm(ctx context.Context) (*os.File, error) {
-	left := longest
-	if end, ok := ctx.Deadline(); ok {
-		left = time.Until(end)
+	left, bounded := device.Left(ctx)
+	if !bounded {
+		left = longest
 	}
 	left -= min(farewell, left/4)
 	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC)

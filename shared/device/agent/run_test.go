@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent/supervisor"
 )
 
@@ -113,16 +114,21 @@ func TestRun(t *testing.T) {
 // TestAnAgentHasItsCallersTime, however long that is: only one without a limit gets ours.
 func TestAnAgentHasItsCallersTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		given    time.Duration
-		from, to time.Duration
+		given, claim time.Duration
+		from, to     time.Duration
 	}{
-		"a usual call":     {20 * time.Second, 10 * time.Second, 20 * time.Second},
-		"the longest call": {2 * time.Minute, 110 * time.Second, 2 * time.Minute},
-		"no limit":         {0, 50 * time.Second, time.Minute},
+		"a usual call":                        {20 * time.Second, time.Minute, 10 * time.Second, 20 * time.Second},
+		"the longest call":                    {2 * time.Minute, 2 * time.Minute, 110 * time.Second, 2 * time.Minute},
+		"no limit":                            {0, 0, 50 * time.Second, time.Minute},
+		"the machine slept since it began":    {2 * time.Minute, 40 * time.Second, 30 * time.Second, 40 * time.Second},
+		"the claim ended while it was asleep": {2 * time.Minute, -time.Second, 0, time.Second},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if c.given > 0 {
 			ctx, cancel = context.WithTimeout(t.Context(), c.given)
+		}
+		if c.claim != 0 {
+			ctx = device.Timely(ctx, func() time.Duration { return c.claim })
 		}
 		f, err := alarm(ctx)
 		if err != nil {

@@ -28,7 +28,8 @@ type Caller struct {
 	// Longest is how long one call may take in this process, whose platform may give it less
 	// than a record's claim does; zero is the claim's time.
 	Longest time.Duration
-	Now     func() time.Time
+	// Now is by a clock that also runs while this machine is suspended.
+	Now func() time.Time
 }
 
 // Make makes one call to the bound device.
@@ -54,7 +55,7 @@ func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, 
 // process was stopped, no call is made (S8: the intent is saved before the call).
 func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding, a fence.Action, c *observed.CallResult, left time.Duration) error {
 	if left <= 0 {
-		return errors.New("the time for this call ran out before it was made")
+		return device.ErrLate
 	}
 	if bound == nil {
 		return errors.New("no device is bound to this node")
@@ -64,7 +65,7 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	ctx = device.Timely(ctx, func() error { return t.inTime(f) })
+	ctx = device.Timely(ctx, func() time.Duration { return f.Status.Claim.NotAfter.Sub(t.Now()) })
 	var ends ends
 	d, err := t.Open(ctx, bound, Claim{
 		Node: f.Spec.NodeName, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),
@@ -76,7 +77,7 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 	if err != nil {
 		return err
 	}
-	if err := t.inTime(f); err != nil {
+	if err := device.InTime(ctx); err != nil {
 		return err // this process was suspended meanwhile (S8)
 	}
 	switch a {
@@ -131,15 +132,6 @@ func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c
 		}
 	}
 	return fmt.Errorf("%w: it answers for %s, enrolled is %s; %s", device.ErrUnknown, told, bound.Identity, Mend(bound))
-}
-
-// inTime returns an error once the claim's time is over, by a clock that also runs while
-// this machine is suspended.
-func (t Caller) inTime(f *api.NodeFence) error {
-	if t.Now().Before(f.Status.Claim.NotAfter.Time) {
-		return nil
-	}
-	return errors.New("the time for this call ran out before it was made")
 }
 
 func control(ctx context.Context, d device.Driver, a fence.Action) error {

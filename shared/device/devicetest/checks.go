@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"time"
 
 	"github.com/nodefence/nodefence/shared/device"
 )
@@ -90,7 +91,7 @@ func identity(b *bench) {
 // overdue: while this machine was suspended the claim's time went by, and none of the context's
 // (S8: the time of the claim is checked right before the call).
 func overdue(b *bench) {
-	late := device.Timely(b.Context(), func() error { return errors.New("the time is over") })
+	late := device.Timely(b.Context(), func() time.Duration { return 0 })
 	if err := b.off(late); err == nil {
 		b.Error("no error of an off that was late")
 	}

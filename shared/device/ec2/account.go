@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/trust"
 )
 
 // account is this process's own AWS identity. It is found as all AWS tools find it, once
@@ -58,6 +59,7 @@ func (a *account) http() aws.HTTPClient {
 func plainHTTP() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.DisableKeepAlives = true
+		t.DialContext = trust.Dial // nothing is sent after a call has ended
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetHTTP1(true)
 	})

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/bougou/go-ipmi/pkg/types"
 
@@ -199,9 +200,8 @@ func dial(t testing.TB, port int, password string, more map[string]string) devic
 // while this machine was suspended (S8).
 func TestNothingIsSentLate(t *testing.T) {
 	s := serve(t, devicetest.None)
-	over := errors.New("the time is over")
-	ctx := device.Timely(t.Context(), func() error { return over })
-	if err := dial(t, s.port(), password, nil).Off(ctx); !errors.Is(err, over) {
+	ctx := device.Timely(t.Context(), func() time.Duration { return 0 })
+	if err := dial(t, s.port(), password, nil).Off(ctx); !errors.Is(err, device.ErrLate) {
 		t.Error(err)
 	}
 	if told := s.told(); len(told) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -124,11 +125,11 @@ func TestNothingIsSentLate(t *testing.T) {
 	s := serve(t)
 	over := false
 	s.Show = func(sys redfishtest.System) redfishtest.System { over = true; return sys }
-	ctx := device.Timely(t.Context(), func() error {
+	ctx := device.Timely(t.Context(), func() time.Duration {
 		if over {
-			return errors.New("the time is over")
+			return 0
 		}
-		return nil
+		return time.Second
 	})
 	if err := s.dial(t, inSession).Off(ctx); err == nil {
 		t.Error("it was sent")

@@ -135,6 +135,9 @@ func (t *Talk) request(ctx context.Context, r Request) (*http.Request, error) {
 		return nil, errors.New("the URL is none") // not shown: it may contain a secret
 	}
 	req.GetBody = nil
+	if r.Method != http.MethodGet && body != nil {
+		req.Body = io.NopCloser(device.TimelyBody(ctx, req.Body)) // a connection may have to be made first
+	}
 	for name, values := range t.Header {
 		req.Header[name] = values
 	}

@@ -1,11 +1,13 @@
 package trust
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -96,11 +98,30 @@ func pool(text string) (*x509.CertPool, error) {
 const maxHeader = 64 << 10
 
 // Transport calls a device directly, whatever proxy the environment names, and by HTTP/1,
-// in which the library never repeats a command.
+// in which the library never repeats a command. Nothing is sent after a call has ended.
 func Transport(cfg *tls.Config) *http.Transport {
-	t := &http.Transport{TLSClientConfig: cfg.Clone(), MaxResponseHeaderBytes: maxHeader, Protocols: new(http.Protocols)}
+	t := &http.Transport{
+		DialContext: Dial, TLSClientConfig: cfg.Clone(), MaxResponseHeaderBytes: maxHeader, Protocols: new(http.Protocols),
+	}
 	t.Protocols.SetHTTP1(true)
 	return t
+}
+
+// Dial connects to a device. If the connection is closed before the device has acknowledged
+// everything, or this process dies, the system drops what is left. It would go on sending that for
+// up to two minutes otherwise: a command could arrive long after its claim is over (S8).
+func Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := c.(*net.TCPConn); ok {
+		err = tcp.SetLinger(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // Lost describes why a request has no answer.

@@ -1,8 +1,12 @@
 package trust_test
 
 import (
+	"errors"
+	"io"
 	"maps"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nodefence/nodefence/shared/device/trust"
@@ -57,5 +61,30 @@ func TestConfig(t *testing.T) {
 				t.Errorf("insecure: %v, a CA of its own: %v", cfg.InsecureSkipVerify, cfg.RootCAs != nil)
 			}
 		})
+	}
+}
+
+// TestNothingIsSentAfterACall: a connection that is closed is reset. What the device has not
+// acknowledged is dropped, and not sent again for minutes (S8).
+func TestNothingIsSentAfterACall(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := trust.Dial(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = device.Close() }()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(device); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the device reads %v, want a reset", err)
 	}
 }

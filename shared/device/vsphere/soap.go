@@ -111,7 +111,8 @@ func (c *conversation) call(ctx context.Context, method string, this ref, args .
 	if err != nil {
 		return element{}, err
 	}
-	req.GetBody = nil // the request can't be sent again
+	req.GetBody = nil                                         // the request can't be sent again
+	req.Body = io.NopCloser(device.TimelyBody(ctx, req.Body)) // and a connection may have to be made first
 	req.Header.Set("Content-Type", `text/xml; charset="utf-8"`)
 	req.Header.Set("SOAPAction", "urn:vim25/"+version)
 	req.Header.Set("User-Agent", "nodefence")
