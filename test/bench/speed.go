@@ -130,6 +130,7 @@ func (m *speed) resolved(ctx context.Context) error {
 // settled waits until every Lease is watched, every node is enrolled, and a picture of the
 // Leases may be counted on.
 func settled(ctx context.Context, c *rig.Cluster, nodes int) error {
+	var listed time.Time
 	return rig.Until(ctx, "all Leases to be watched, and every node to be enrolled", func() (bool, error) {
 		l, err := c.Fences.Ledger(ctx)
 		if err != nil || int(l.Status.Leases.Total) != nodes {
@@ -139,6 +140,10 @@ func settled(ctx context.Context, c *rig.Cluster, nodes int) error {
 		if p.Since == nil || p.ObservedAt == nil || p.ObservedAt.Sub(p.Since.Time) < 2*p.Renewal.Duration {
 			return false, nil
 		}
+		if time.Since(listed) < time.Duration(nodes)*time.Millisecond {
+			return false, nil // that list grows with the nodes, and would slow down what is waited for
+		}
+		listed = time.Now()
 		all, err := c.Fences.ConfigMaps(ctx, rig.Settings().Namespace)
 		enrolled := 0
 		for i := range all {
