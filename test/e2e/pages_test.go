@@ -43,13 +43,15 @@ func TestPages(t *testing.T) {
 		case pages.PolicyPart:
 			err = w.dry(policyOf(t, b))
 		case pages.OverlayPart:
-			err = w.overlay(b)
+			err = w.overlay(b, "resources: [../deployments]\n"+b.Text, "")
+		case pages.Overlay:
+			err = w.overlay(b, b.Text, named)
 		}
 		if err != nil {
 			t.Errorf("%s: %v\n%s", b.At(), err, b.Text)
 		}
 	}
-	if n[pages.Manifest] < 20 || n[pages.PolicyPart] < 4 || n[pages.OverlayPart] < 6 {
+	if n[pages.Manifest] < 20 || n[pages.PolicyPart] < 4 || n[pages.OverlayPart] < 6 || n[pages.Overlay] < 1 {
 		t.Errorf("few blocks were found: %v", n)
 	}
 	shells := pages.Shells(blocks)
@@ -202,12 +204,18 @@ func triggers(b pages.Block) error {
 	return nil
 }
 
-// overlay builds an overlay with this part beside those of infra/knative, and applies it.
-func (w *paged) overlay(b pages.Block) error {
+// named has bash fail if an image of what is built has no name: whoever names the functions' image
+// names it for the activity checks too.
+const named = `
+[[ $(kubectl kustomize .) != *:name-yours* ]] || { echo 'an image has no name' >&2; exit 1; }
+`
+
+// overlay builds an overlay beside those of infra/knative, runs a check in its folder, and applies it.
+func (w *paged) overlay(b pages.Block, text, check string) error {
 	at := filepath.Join(w.infra, "knative/overlays", strings.NewReplacer("/", "-", ":", "-").Replace(b.At()))
 	must(w.t, os.Mkdir(at, 0o700))
-	must(w.t, os.WriteFile(filepath.Join(at, "kustomization.yaml"), []byte("resources: [../deployments]\n"+b.Text), 0o600))
-	return w.run("kubectl apply --server-side --validate=strict -k " + at + "\n")
+	must(w.t, os.WriteFile(filepath.Join(at, "kustomization.yaml"), []byte(text), 0o600))
+	return w.run("cd " + at + check + "\nkubectl apply --server-side --validate=strict -k .\n")
 }
 
 // others has bash take each program that is not there for one that is done: test/pages holds them.

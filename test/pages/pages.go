@@ -36,6 +36,9 @@ const (
 	Manifest Class = "manifest"
 	// PolicyPart is a part of a FencePolicy, or of its spec: test/e2e applies it as one.
 	PolicyPart Class = "part of a FencePolicy"
+	// Overlay is a whole kustomization in a folder beside those of infra/knative/overlays: test/e2e builds
+	// it, and no image is without a name.
+	Overlay Class = "overlay"
 	// OverlayPart is a part of a kustomization beside infra/knative/overlays: test/e2e builds it.
 	OverlayPart Class = "part of an overlay"
 	// Device is a method or the methods of a ConfigMap for devices: shared/binding binds a node by it.
@@ -113,6 +116,8 @@ func ofObject(o map[string]any) Class {
 	switch {
 	case o["apiVersion"] != nil && o["kind"] != nil && o["metadata"] != nil:
 		return Manifest
+	case o["kind"] == "Kustomization":
+		return Overlay
 	case only("config.properties"):
 		return Device
 	case only("components", "images", "patches"):

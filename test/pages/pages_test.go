@@ -37,7 +37,7 @@ func TestEveryExampleIsHeld(t *testing.T) {
 			t.Errorf("%s: no test takes this block. Write it as whole objects, as a part of a FencePolicy or of an overlay, as a ConfigMap's text or as commands (test/pages/pages.go says which test takes which), or say in test/pages/excepted.go why none can:\n%s", b.At(), b.Text)
 		}
 	}
-	for class, least := range map[Class]int{Manifest: 20, PolicyPart: 4, OverlayPart: 6, Device: 9, Shell: 50, Transcript: 2} {
+	for class, least := range map[Class]int{Manifest: 20, PolicyPart: 4, Overlay: 1, OverlayPart: 6, Device: 9, Shell: 50, Transcript: 2} {
 		if n[class] < least {
 			t.Errorf("only %d blocks are of class %s, want %d: they are not found any more", n[class], class, least)
 		}
@@ -69,6 +69,7 @@ func TestClasses(t *testing.T) {
 		"agent_name=fence_apc\nplug=7\n":                               Device,
 		"config.properties: |\n  a=b\n":                                Device,
 		"components: [../../components/jobs]\n":                        OverlayPart,
+		"kind: Kustomization\nresources: [../deployments]\n":           Overlay,
 		"spec: {mode: DryRun}\n":                                       PolicyPart,
 		"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n":            Manifest,
 		"apiVersion: v1\nkind: Node\n":                                 Unknown,

@@ -49,6 +49,7 @@ func TestKubectlOfThePages(t *testing.T) {
 		{"auth can-i --lst", "", `echo "unknown flag" >&2; exit 1`, "exit status 1: unknown flag\n\n"},
 		{"auth can-i list pods", "", `echo no; exit 2`, "exit status 1: no\n"},
 		{"auth whoami", "", `echo anna`, "anna"},
+		{"kustomize .", "", echo, "kustomize ."},
 		{"drain worker-7", "", echo, "exit status 1: kubectl drain: the test does not know what it changes; see test/e2e/testdata/pages/kubectl\n"},
 		{"-n x rollout status deployment/y", "", echo, "-n x rollout status deployment/y"},
 		{"rollout restart deployment/y", "", echo, "exit status 1: kubectl rollout: only status changes nothing\n"},
