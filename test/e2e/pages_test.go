@@ -60,7 +60,7 @@ func TestPages(t *testing.T) {
 	for _, of := range shells {
 		w.shell(of, "")
 	}
-	w.programs(shells)
+	w.programs(shells, pages.Started(blocks))
 	server := httptest.NewServer(w.start(nil).HTTP()) // only now: nodefence takes what the commands above are about for wrong
 	defer server.Close()
 	w.shell(asks, server.URL)
@@ -241,20 +241,21 @@ func (w *paged) shell(blocks []pages.Block, broker string) {
 }
 
 // programs checks that each program of nodefence's has the flags that it is given.
-func (w *paged) programs(shells map[string][]pages.Block) {
+func (w *paged) programs(shells map[string][]pages.Block, all []pages.Command) {
 	w.t.Helper()
 	n := 0
 	for _, of := range shells {
 		commands, err := pages.Commands(w.ctx, of)
 		must(w.t, err)
-		for _, c := range commands {
-			if !strings.HasPrefix(c.Args[0], "nodefence-") {
-				continue
-			}
-			n++
-			if err := w.program(c); err != nil {
-				w.t.Errorf("%s: %s: %v", c.Block.At(), c, err)
-			}
+		all = append(all, commands...)
+	}
+	for _, c := range all {
+		if !strings.HasPrefix(c.Args[0], "nodefence-") {
+			continue
+		}
+		n++
+		if err := w.program(c); err != nil {
+			w.t.Errorf("%s: %s: %v", c.Block.At(), c, err)
 		}
 	}
 	if n < 12 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,4 +98,21 @@ func Shells(all []Block) map[string][]Block {
 		}
 	}
 	return by
+}
+
+// Started are the commands that the units among the blocks have systemd start.
+func Started(all []Block) (commands []Command) {
+	for _, b := range all {
+		if b.Class() != Unit {
+			continue
+		}
+		for l := range strings.Lines(b.Text) {
+			if line, is := strings.CutPrefix(l, "ExecStart="); is {
+				args := strings.Fields(line)
+				args[0] = path.Base(args[0])
+				commands = append(commands, Command{Block: b, Args: args})
+			}
+		}
+	}
+	return commands
 }

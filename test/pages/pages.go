@@ -45,6 +45,8 @@ const (
 	Device Class = "binding"
 	// Shell is typed: TestEveryCommandExists here, sources/kubectl-fence, and test/e2e.
 	Shell Class = "commands"
+	// Unit is a file for systemd: what it starts is held as commands are.
+	Unit Class = "unit of systemd"
 	// Transcript is what a terminal shows: TestTheReadme of sources/kubectl-fence.
 	Transcript Class = "transcript"
 	// Excepted is taken by no test, for a reason that is given.
@@ -70,6 +72,8 @@ func (b Block) Class() Class {
 		return b.ofYAML()
 	case b.Lang == "console" && b.Page == "sources/kubectl-fence/README.md":
 		return Transcript
+	case b.Lang == "ini":
+		return Unit
 	case b.Lang == "bash", b.Lang == "" && typed.MatchString(b.Text):
 		return Shell
 	}

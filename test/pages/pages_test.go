@@ -37,7 +37,7 @@ func TestEveryExampleIsHeld(t *testing.T) {
 			t.Errorf("%s: no test takes this block. Write it as whole objects, as a part of a FencePolicy or of an overlay, as a ConfigMap's text or as commands (test/pages/pages.go says which test takes which), or say in test/pages/excepted.go why none can:\n%s", b.At(), b.Text)
 		}
 	}
-	for class, least := range map[Class]int{Manifest: 20, PolicyPart: 4, Overlay: 1, OverlayPart: 6, Device: 9, Shell: 50, Transcript: 2} {
+	for class, least := range map[Class]int{Manifest: 20, PolicyPart: 4, Overlay: 1, OverlayPart: 6, Device: 9, Shell: 50, Unit: 1, Transcript: 2} {
 		if n[class] < least {
 			t.Errorf("only %d blocks are of class %s, want %d: they are not found any more", n[class], class, least)
 		}
