@@ -68,6 +68,32 @@ func TestGeneratedPromises(t *testing.T) {
 	golden.File(t, promisesFile, strings.Join(c.close(t, out, at), "\n")+"\n")
 }
 
+// unlinked are pages that name promises and need no link to them, and why.
+var unlinked = map[string]string{
+	"infra/SCALE.md": "says beside each number what it is about",
+}
+
+// inWords is a promise whose words follow its number.
+var inWords = regexp.MustCompile(`\bS[1-9][0-9]?: `)
+
+// TestPagesLinkToPromises: a page that names a promise by its number links to the page that has them,
+// unless the words of each stand beside it.
+func TestPagesLinkToPromises(t *testing.T) {
+	named := 0
+	for page, text := range pages(t) {
+		if len(cited(inWords.ReplaceAllString(text, ""))) == 0 || page == "shared/PROMISES.md" || unlinked[page] != "" {
+			continue
+		}
+		named++
+		if !slices.ContainsFunc(linksIn(text), func(l string) bool { return strings.HasSuffix(l, "PROMISES.md") }) {
+			t.Errorf("%s names promises by their numbers: link the first to shared/PROMISES.md, or write each one's words beside it", page)
+		}
+	}
+	if named < 10 {
+		t.Errorf("only %d pages name promises: they are not found any more", named)
+	}
+}
+
 // checks are the tests by promise and package, and how many twins break each promise.
 type checks struct {
 	tests map[int]map[string][]string
