@@ -46,7 +46,8 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_SECRETS_NAMESPACE  namespace of the devices' Secrets (nodefence-devices)
   NODEFENCE_CHECKS_NAMESPACE   namespace of the activity checks' Jobs (nodefence-checks)
   NODEFENCE_REQUEST_NAMESPACES namespaces, by commas, whose FenceRequests count; read by gate,
-                               request and resync (nodefence-system)
+                               request and resync, with far in NODEFENCE_ADOPT by adopt,
+                               isolate and power too (nodefence-system)
   NODEFENCE_ADOPT              kinds of other projects' objects, by commas, that are answered as
                                they are: far, FenceAgentsRemediations, read by adopt, gate,
                                isolate and power; mhc, MachineHealthChecks, read by
@@ -60,6 +61,9 @@ It takes no other arguments. It is configured by its environment:
                                power and policystatus
   NODEFENCE_MACHINES_CLUSTER   the Cluster of Cluster API there that is this cluster, as
                                namespace/name; no Machine of another one counts
+  NODEFENCE_NODE_NETWORKS      networks of the nodes, CIDRs by commas: activityChecks connect to
+                               no address of a node elsewhere (any address that is not loopback,
+                               link-local or multicast)
   NODEFENCE_KUBELET_PORT       port by which activityChecks find kubelets (what each Node reports)
   NODEFENCE_NEIGHBORS_IMAGE    image that activityChecks' Jobs on neighbors run, nodefence's own
                                (none: such checks go wrong, and no node counts as dead)
@@ -71,6 +75,8 @@ It takes no other arguments. It is configured by its environment:
   NODEFENCE_INVOCATION_TIMEOUT  how long the platform gives one invocation, at least the longest
                                call to a device and 40s: Timeout of the Lambda functions,
                                timeoutSeconds of the Knative Services (1m)
+  NODEFENCE_CHECK_DENIED_INTERVAL  how long power and isolate leave a healthy node's device alone
+                               after it has refused the account (1h)
   NODEFENCE_REMEDIATION_LEASES  namespace of the Leases by which medik8s' operators take turns on
                                a node, medik8s-leases (none: turns are taken with nobody)
   NODEFENCE_AGENTS_DIR         folder of the ClusterLabs fence agents (/usr/sbin)

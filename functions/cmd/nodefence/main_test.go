@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kelseyhightower/envconfig"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
@@ -94,6 +96,24 @@ func TestUsageNamesEachFunction(t *testing.T) {
 	last := len(names) - 1
 	if want := strings.Join(names[:last], ", ") + " or " + names[last] + " (all) "; !strings.Contains(strings.Join(strings.Fields(usage), " "), want) {
 		t.Errorf("the usage doesn't say %q", want)
+	}
+}
+
+// TestUsageNamesEachVariable that this program reads.
+func TestUsageNamesEachVariable(t *testing.T) {
+	var names strings.Builder
+	if err := envconfig.Usagef("", &settings{}, &names, "{{range .}}{{.Alt}} {{end}}"); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(names.String())
+	if len(all) < 30 {
+		t.Fatalf("only %v were found", all)
+	}
+	for _, name := range all {
+		ofTraces := strings.HasPrefix(name, "OTEL_") && name != "OTEL_EXPORTER_OTLP_ENDPOINT" // the usage names the page that has them
+		if !ofTraces && !regexp.MustCompile(`\b`+name+`\b`).MatchString(usage) {
+			t.Errorf("the usage doesn't say what %s is", name)
+		}
 	}
 }
 

@@ -34,9 +34,12 @@ It answers POST / with CloudEvents, /healthz, /readyz and /metrics. Its log is
 JSON on standard error, one line a decision. Ctrl-C ends it; what it was doing
 goes on where it stood when it is started again.
 
-What has no flag is set as for nodefence (nodefence --help): GCE_METADATA_HOST,
-NODEFENCE_AGENTS_DIR, NODEFENCE_CLUSTER, NODEFENCE_JOBS_NAMESPACE,
-NODEFENCE_JOB_IMAGES, NODE_NAME, OTEL_EXPORTER_OTLP_ENDPOINT.
+What has no flag is set as for nodefence (nodefence --help says what each is):
+GCE_METADATA_HOST, NODEFENCE_AGENTS_DIR, NODEFENCE_CHECK_DENIED_INTERVAL,
+NODEFENCE_CLUSTER, NODEFENCE_DEVICE_CALL_TIMEOUT, NODEFENCE_INVOCATION_TIMEOUT,
+NODEFENCE_JOBS_NAMESPACE, NODEFENCE_JOB_IMAGES, NODEFENCE_KUBELET_PORT,
+NODEFENCE_NEIGHBORS_IMAGE, NODEFENCE_NODE_NETWORKS, NODEFENCE_REMEDIATION_LEASES,
+NODE_NAME, OTEL_EXPORTER_OTLP_ENDPOINT.
 
 It never fences the node that it runs on: NODE_NAME, or none where it runs on no
 node of the cluster. Without NODE_NAME that is this machine's host name; in a pod
