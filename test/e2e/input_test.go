@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -179,11 +181,17 @@ func badBinding(t *testing.T, w *world) {
 }
 
 // TestUninstallLeavesNoMark: deleting the records undoes the marks that they placed, also if a
-// device does not answer (S22, S27).
+// device does not answer, and deleting the requests takes off their finalizer, also if they have
+// ended. So the kinds go when nodefence runs no more (S22, S27).
 func TestUninstallLeavesNoMark(t *testing.T) {
 	w := newWorld(t, 3, quick)
-	w.start(nil)
+	p := w.start(nil)
 	must(t, w.Lab.Fault("node-1", "hang"))
+	ended := w.admin("nodefence-system", "node-2", nil)
+	w.phase("node-2", api.Finished)
+	if r := w.lastWord(ended); !slices.Contains(r.Finalizers, api.RequestFinalizer) {
+		t.Fatalf("nothing holds a request that has ended: %v", r.Finalizers)
+	}
 	w.node("node-1", "crash")
 	w.phase("node-1", api.Fencing)
 	n, taints, err := w.Marks(w.ctx, "node-1")
@@ -195,10 +203,31 @@ func TestUninstallLeavesNoMark(t *testing.T) {
 	for _, kind := range []string{"fencepolicies", "nodefences"} {
 		must(t, rest.Delete().AbsPath("/apis/nodefence.io/v1alpha1/"+kind).Do(w.ctx).Error())
 	}
-	w.until("the record to be gone", func() (bool, error) {
-		f, err := w.Fences.Fence(w.ctx, "node-1")
-		return f == nil, err
+	w.until("the records to be gone", func() (bool, error) {
+		all, err := w.Fences.Fences(w.ctx)
+		return len(all) == 0, err
 	})
+	must(t, rest.Delete().AbsPath("/apis/nodefence.io/v1alpha1/namespaces/nodefence-system/fencerequests").Do(w.ctx).Error())
+	w.gone(ended)
+	p.Stop()
 	w.unmarked("node-1")
+	w.unmarked("node-2")
 	w.words("node-1", "")
+	w.kindsGo("nodefences", "fencerequests")
+}
+
+// kindsGo deletes kinds, and waits until each is gone: no finalizer holds an object of it.
+func (w *world) kindsGo(kinds ...string) {
+	w.t.Helper()
+	for _, kind := range kinds {
+		rest, crd := w.Kube.CoreV1().RESTClient(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind+".nodefence.io"
+		must(w.t, rest.Delete().AbsPath(crd).Do(w.ctx).Error())
+		w.until("the kind "+kind+" to be gone", func() (bool, error) {
+			err := rest.Get().AbsPath(crd).Do(w.ctx).Error()
+			if apierrors.IsNotFound(err) {
+				return true, nil
+			}
+			return false, err
+		})
+	}
 }
