@@ -20,6 +20,31 @@ import (
 // have deleted the Machine, and the fence runs to its end (S25: what was begun runs to its
 // end).
 func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+	err := MachineDeletion(ctx, c, f, seen)
+	if unlearnt, ok := errors.AsType[*Unlearnt](err); ok {
+		seen.Node.Deleting = unlearnt.Error()
+		return nil
+	}
+	return err
+}
+
+// Unlearnt is why nobody knows whether a node's Machine is being deleted: there is no right to read it,
+// nothing converts it, or another cluster is away, which may be for long. No retry changes the first
+// two. An error would only show up in a log.
+type Unlearnt struct {
+	Machine string
+	Err     error
+}
+
+func (u *Unlearnt) Error() string {
+	return fmt.Sprintf("nobody knows whether its Machine %s is being deleted: %v", u.Machine, u.Err)
+}
+
+// Unwrap returns the error of the read.
+func (u *Unlearnt) Unwrap() error { return u.Err }
+
+// MachineDeletion is Deletion, and returns Unlearnt where nobody knows.
+func MachineDeletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	if f.Status.Begun() || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}
@@ -31,10 +56,7 @@ func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observ
 		m, err := c.MachineOf(ctx, ref)
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsInternalError(err), errors.Is(err, kube.ErrElsewhere):
-			// No retry changes the first two, and another cluster may be away for long. An error would
-			// only show up in a log.
-			seen.Node.Deleting = fmt.Sprintf("nobody knows whether its Machine %s is being deleted: %v", ref.Name, err)
-			return nil
+			return &Unlearnt{ref.Name, err}
 		case err != nil:
 			return err
 		case goes(m, n.Name):

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,7 +37,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen); err != nil {
 		return err
 	}
-	if err := look.Deletion(ctx, w.Client.Since(0), f, &seen); err != nil {
+	if err := w.deletion(ctx, r, f, &seen); err != nil {
 		return err
 	}
 	reason, message, err := w.decided(ctx, r, f, seen, now)
@@ -59,6 +60,22 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		if reason == api.LeasePictureOld {
 			r.Now = asleep(p)
 		}
+	}
+	return nil
+}
+
+// deletion reads whether the node's Machine is being deleted. nodefence has the right to read it: that
+// the user has not says nothing about the fence.
+func (w *world) deletion(ctx context.Context, r *Report, f *api.NodeFence, seen *observed.Look) error {
+	err := look.MachineDeletion(ctx, w.Client.Since(0), f, seen)
+	unlearnt, ok := errors.AsType[*look.Unlearnt](err)
+	switch {
+	case ok && apierrors.IsForbidden(err):
+		r.Notes = append(r.Notes, "the node's Machine was not looked at: "+unlearnt.Error())
+	case ok:
+		seen.Node.Deleting = unlearnt.Error()
+	default:
+		return err
 	}
 	return nil
 }
