@@ -48,9 +48,7 @@ func decided(node string, r *api.ResolvedPolicy, t *api.FenceTarget) api.Decisio
 		d.Devices = t.Status.Binding.Devices
 	default:
 		for _, x := range t.Status.Devices {
-			if x.Role == api.RolePower {
-				d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address, Role: x.Role})
-			}
+			d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address, Role: x.Role})
 		}
 	}
 	return d

@@ -1,10 +1,8 @@
 package act
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -53,39 +51,6 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 	c.rests = []any{st.Decision.Policy, st.Decision.Settings.Action, st.Decision.Devices}
 	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil
-}
-
-// Follows says what a fence by this decision does that cuts power at that time. f is the node's
-// record, nil if it has none.
-func Follows(d *api.Decision, f *api.NodeFence, at time.Time) []string {
-	out := []string{"- the node is tainted and cordoned"}
-	switch d.Settings.Action {
-	case api.ActionReboot, api.ActionOff:
-		var by []string
-		for _, b := range d.PowerLevels() {
-			by = append(by, b.Words())
-		}
-		if len(by) == 0 {
-			by = []string{cmp.Or(d.DevicesError, "the device that kubectl fence plan names")}
-		}
-		out = append(out, "- its machine is switched off, and read off twice, by "+strings.Join(by, ", then "))
-	case api.ActionIsolate:
-		return append(out, "- no device is touched, and nothing is released before a person confirms that the machine is off")
-	case api.ActionWaitForOff:
-		out = []string{"- no device switches anything: the machine is read until it is off, or a person confirms that"}
-	}
-	if d.Settings.Release.Strategy != api.ReleaseNone {
-		out = append(out, "- its pods and volumes are released to start elsewhere")
-	}
-	switch why := StaysOff(d, f, at); {
-	case why == "" && d.Settings.Recovery.Uncordon == api.UncordonManual:
-		return append(out, "- its machine is switched on again, and the node is kept isolated until it is healthy and somebody gives it back (kubectl fence lift)")
-	case why == "":
-		return append(out, "- its machine is switched on again, and the node is given back once it is healthy")
-	case d.Settings.Action == api.ActionReboot:
-		return append(out, "- its machine then STAYS OFF, because "+why)
-	}
-	return append(out, "- the machine stays off until a person switches it on")
 }
 
 // Abort ends a fence that has not cut power, and stops further Offs of one that has.
