@@ -9,8 +9,10 @@ import (
 )
 
 // calls returns what a fence without trouble does, in order. Each call to a device is
-// followed by a look, and no step relies on the result of a call.
-func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
+// followed by a look, and no step relies on the result of a call. off is why the machine is not
+// switched on again; empty if it is.
+func calls(dec *api.Decision, off string) []string {
+	p, levels, cuts := &dec.ResolvedPolicy, dec.PowerLevels(), dec.Isolation()
 	marks := "API server: cordon the node, and place taint " + api.IsolationTaint
 	out := []string{marks}
 	if p.Settings.Action.Device() {
@@ -23,7 +25,7 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	if len(levels) > 0 {
 		b = levels[0]
 	}
-	device := "device " + b.Driver + " " + b.Address + ": "
+	device := "device " + b.Words() + ": "
 	switch {
 	case p.Settings.Action == api.ActionWaitForOff && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
@@ -31,14 +33,11 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 	case !p.Settings.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	default:
-		out = append(out, switchedOff(device, p, levels)...)
+		out = append(out, switchedOff(p, levels)...)
 	}
 	out = append(out, released(p)...)
-	if p.Settings.Action != api.ActionReboot || b.LeaveOff {
-		if p.Settings.Action.Device() {
-			out = append(out, givenBack(cuts)...)
-		}
-		return append(out, "the machine stays off; when somebody has switched it on and it is healthy: "+marksGo(p))
+	if off != "" {
+		return append(out, leftOff(dec, off)...)
 	}
 	out = append(out,
 		device+"On, if it was nodefence that switched it off",
@@ -48,16 +47,46 @@ func calls(p *api.ResolvedPolicy, levels, cuts []api.Binding) []string {
 }
 
 // switchedOff returns the calls that switch a machine off and prove it off.
-func switchedOff(device string, p *api.ResolvedPolicy, levels []api.Binding) []string {
+func switchedOff(p *api.ResolvedPolicy, levels []api.Binding) []string {
+	device := "device " + levels[0].Words() + ": "
 	out := []string{
 		device + "State",
-		device + "Off, if the machine reads on",
+		device + "Off, if the machine reads on" + deletes(&levels[0]),
 		device + "State, until it reads off twice, at least " + facts.Settle.String() + " apart",
 	}
 	for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
-		out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s %s; what was cut is undone in reverse", i+1, levels[i].Driver, levels[i].Address))
+		out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s%s; what was cut is undone in reverse", i+1, levels[i].Words(), deletes(&levels[i])))
 	}
 	return out
+}
+
+// deletes says of a device whose Off can't be undone what it does.
+func deletes(b *api.Binding) string {
+	if b.DeletesMachine() {
+		return ": it deletes the Machine object, with which the instance is deleted too"
+	}
+	return ""
+}
+
+// leftOff returns the calls after the release of a machine that is not switched on again, and why it
+// is not.
+func leftOff(dec *api.Decision, why string) []string {
+	p, b := &dec.ResolvedPolicy, dec.Power(0)
+	var out []string
+	if p.Settings.Release.DeleteNode {
+		out = append(out, "API server: delete the Node object, once nothing is left on it (release.deleteNode)")
+	}
+	if p.Settings.Action.Device() {
+		out = append(out, givenBack(dec.Isolation())...)
+	}
+	words := "the machine stays off, because " + why
+	switch {
+	case p.Settings.Action.Device() && b != nil && b.DeletesMachine():
+		words = "nothing switches the machine on again: the owner of its Machine makes another one in its place"
+	case !p.Settings.Release.DeleteNode:
+		words += "; when somebody has switched it on and it is healthy: " + marksGo(p)
+	}
+	return append(out, words)
 }
 
 // marksGo says when the node gets work again.
@@ -77,7 +106,7 @@ func cutOff(cuts []api.Binding) []string {
 		if b.Must {
 			fails = "fails"
 		}
-		device := "device " + b.Driver + " " + b.Address + ": "
+		device := "device " + b.Words() + ": "
 		out = append(out, device+"State", device+"Off, if the machine has "+strings.ToLower(string(b.Role)),
 			device+"State, until it reads cut off; if it never does, the fence "+fails)
 	}
@@ -88,8 +117,12 @@ func cutOff(cuts []api.Binding) []string {
 func givenBack(cuts []api.Binding) []string {
 	var out []string
 	for i := len(cuts) - 1; i >= 0; i-- {
-		b := cuts[i]
-		out = append(out, "device "+b.Driver+" "+b.Address+": On, if it was nodefence that cut it off, and State until it reads as given back")
+		b := &cuts[i]
+		if b.LeaveOff {
+			out = append(out, "device "+b.Words()+": a person gives back what it has cut off")
+			continue
+		}
+		out = append(out, "device "+b.Words()+": On, if it was nodefence that cut it off, and State until it reads as given back")
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 )
 
 // Report is everything that is known about one node's fencing.
@@ -176,7 +177,8 @@ func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan con
 		return err
 	}
 	if r.Refused == "" {
-		r.Calls = calls(r.Policy, plan.Bindings(), plan.Cuts())
+		dec := api.Decision{ResolvedPolicy: *r.Policy, Devices: devices}
+		r.Calls = calls(&dec, act.StaysOff(&dec, nil, w.Client.Clock().Now()))
 	}
 	return nil
 }
