@@ -25,15 +25,12 @@ var holds = []api.Reason{api.PolicyConflict, api.ControlPlaneNode, api.Excluded,
 // judge asks the automaton and the ledger's own rule for their verdict, as if the node had
 // failed long enough ago.
 func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
-	for _, f := range w.lists.Fences {
-		if f.Spec.NodeName == n.Name && f.Open() {
-			r.UnderWay = true
-			r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
-			return nil
-		}
+	record := w.record(n.Name)
+	if r.heldByRecord(record) {
+		return nil
 	}
 	now := w.Client.Clock().Now()
-	f, seen := failedNode(n, *r.Policy, plan)
+	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
 	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen); err != nil {
 		return err
 	}
@@ -99,8 +96,8 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen o
 	}
 	r.limited(c)
 	var act fence.Action
-	f.Status, _ = fence.Decide(f, seen, now.Add(-48*time.Hour)) // opens the record
-	f.Status.ApprovalSince = nil                                // no person was asked at that time
+	f.Status, _ = fence.Decide(f, seen, now.Add(-longAgo))
+	f.Status.ApprovalSince = nil // no person was asked at that time
 	for range 3 {
 		f.Status, act = fence.Decide(f, seen, now)
 		if act != fence.Reserve {
@@ -123,19 +120,54 @@ func (r *Report) limited(c admission.Picture) {
 	}
 }
 
-// failedNode returns a fence of a node that has failed, and the look that would find it.
-func failedNode(n *corev1.Node, p api.ResolvedPolicy, plan config.Plan) (*api.NodeFence, observed.Look) {
-	long := time.Unix(0, 0).UTC()
-	seen := observed.Look{Me: "plan", Node: look.NodeFrom(n, "plan"), Resolved: true}
-	seen.Node.Conditions = nil
-	t := api.Trigger{}
-	if len(p.Settings.UnhealthyConditions) > 0 {
-		c := p.Settings.UnhealthyConditions[0]
-		seen.Node.Conditions = []observed.Condition{{Type: c.Type, Status: c.Status, Since: long}}
-		t, _ = observed.TriggerOf(p, seen.Node)
+// heldByRecord tells whether the node's record, nil if it has none, lets no fence open, and says so.
+func (r *Report) heldByRecord(f *api.NodeFence) bool {
+	switch {
+	case f == nil:
+		return false
+	case f.Open():
+		r.UnderWay = true
+		r.Now = fmt.Sprintf("a fence is under way: %s, %s: %s", f.CurrentPhase(), f.Status.Reason, f.Status.Message)
+	case fence.Foreign(f.Status):
+		r.Now = "would be held: a newer nodefence wrote the record of this node, and this one leaves it alone: upgrade nodefence"
+	default:
+		return false
 	}
-	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name}, Status: api.NodeFenceStatus{FenceNumber: 1, Decision: api.Decision{NodeUID: n.UID, Trigger: t, ResolvedPolicy: p, Devices: plan.Devices()}}}
-	f.Name, f.UID, f.Finalizers = n.Name, "plan", []string{api.Finalizer}
+	return true
+}
+
+// record is a copy of the node's record; nil if it has none.
+func (w *world) record(node string) *api.NodeFence {
+	for i := range w.lists.Fences {
+		if f := &w.lists.Fences[i]; f.Spec.NodeName == node {
+			return f.DeepCopy()
+		}
+	}
+	return nil
+}
+
+// longAgo is how long the node has failed: longer than any policy waits.
+const longAgo = 48 * time.Hour
+
+// failedNode returns a fence of a node that has failed, and the look that would find it. It opens as
+// the gate opens one, from the node's record, nil if it has none: the cuts of the last day count, and a
+// device that refused the account is left alone (S26).
+func failedNode(n *corev1.Node, f *api.NodeFence, dec api.Decision, now time.Time) (*api.NodeFence, observed.Look) {
+	if f == nil {
+		f = &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: n.Name}}
+		f.Name, f.UID = n.Name, "plan"
+	}
+	long := time.Unix(0, 0).UTC()
+	seen := observed.Look{Me: "plan", Node: look.NodeFrom(n, string(f.UID)), Resolved: true}
+	seen.Node.Conditions = nil
+	if all := dec.Settings.UnhealthyConditions; len(all) > 0 {
+		seen.Node.Conditions = []observed.Condition{{Type: all[0].Type, Status: all[0].Status, Since: long}}
+		dec.Trigger, _ = observed.TriggerOf(dec.ResolvedPolicy, seen.Node)
+	}
+	dec.NodeUID = n.UID
+	f.Finalizers, f.Spec.Requests = []string{api.Finalizer}, api.Requests{}
+	f.Status.Claim, f.Status.Lease = nil, api.LeaseRecord{} // of this fence no call was made, and no Lease is looked at
+	f.Status = fence.Opening(f, dec, now.Add(-longAgo))
 	return f, seen
 }
 

@@ -178,7 +178,7 @@ func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan con
 	}
 	if r.Refused == "" {
 		dec := api.Decision{ResolvedPolicy: *r.Policy, Devices: devices}
-		r.Calls = calls(&dec, act.StaysOff(&dec, nil, w.Client.Clock().Now()))
+		r.Calls = calls(&dec, act.StaysOff(&dec, w.record(n.Name), w.Client.Clock().Now()))
 	}
 	return nil
 }
