@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -86,7 +87,8 @@ func asleep(last *api.Time) string {
 	return words + "has watched the Leases since " + last.UTC().Format(time.RFC3339)
 }
 
-// decided is the reason for which the fence would be held; empty if it would begin.
+// decided is the reason for which the fence would be held; empty if it would begin. One that a person
+// must approve is tried once more with that: what would then hold it is the reason.
 func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen observed.Look, now time.Time) (reason api.Reason, message string, err error) {
 	c, err := w.lists.Picture(ctx, w.Client, f)
 	if apierrors.IsForbidden(err) { // the pods of etcd, which were read before with everything else
@@ -95,19 +97,32 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen o
 		return "", "", err
 	}
 	r.limited(c)
-	var act fence.Action
 	f.Status, _ = fence.Decide(f, seen, now.Add(-longAgo))
 	f.Status.ApprovalSince = nil // no person was asked at that time
+	reason, message = w.tried(f, seen, c, now)
+	if reason != api.WaitingForApproval {
+		return reason, message, nil
+	}
+	f.Spec.Requests.Approve = &api.Request{FenceNumber: f.Status.FenceNumber, By: "plan", At: metav1.NewTime(now)}
+	if after, why := w.tried(f, seen, c, now); after != "" {
+		return after, why + "; before that " + message, nil
+	}
+	return reason, message, nil
+}
+
+// tried is the reason for which this fence would be held; empty if it would begin.
+func (w *world) tried(f *api.NodeFence, seen observed.Look, c admission.Picture, now time.Time) (api.Reason, string) {
+	var act fence.Action
 	for range 3 {
 		f.Status, act = fence.Decide(f, seen, now)
 		if act != fence.Reserve {
 			break
 		}
 		if seen.Verdict = w.admit(f, c); seen.Verdict == nil {
-			return "", "", nil
+			return "", ""
 		}
 	}
-	return f.Status.Reason, f.Status.Message, nil
+	return f.Status.Reason, f.Status.Message
 }
 
 // limited warns of limits under which no fence could begin, even if all other nodes were

@@ -27,6 +27,7 @@ func TestTheNodesRecord(t *testing.T) {
 	}{
 		"no cut":                    {running(own(bmc)).with(fences, finished(ended(time.Hour), "")), "would begin", on},
 		"three cuts today":          {running(own(bmc)).with(fences, finished(ended(time.Hour), cut("3", time.Hour))), "would be held: NodeFencedTooOften: power was cut 3 times in 24 hours, allowed are 3", off[:30]},
+		"three cuts, and a person":  {running(own(bmc)).changed(`"Enforce"`, `"RequireApproval"`).with(fences, finished(ended(time.Hour), cut("3", time.Hour))), "would be held: NodeFencedTooOften: power was cut 3 times in 24 hours, allowed are 3 (limits.perNode.cutsPerDay); before that a person must approve", off[:30]},
 		"three cuts yesterday":      {running(own(bmc)).with(fences, finished(ended(30*time.Hour), cut("3", 30*time.Hour))), "would begin", on},
 		"three cuts before its end": {running(own(bmc)).with(fences, finished(ended(time.Hour)+`, "past": [{"fenceNumber": 3, "openedAt": "`+at(3*time.Hour)+`", "closedAt": "`+at(2*time.Hour)+`", "outcome": "Recovered", "cuts": 3}]`, "")), "would be held: NodeFencedTooOften: ", off[:30]},
 		"the last cut of today":     {running(own(bmc)).with(fences, finished(ended(time.Hour), cut("2", time.Hour))), "would begin", off},
