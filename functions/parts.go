@@ -22,7 +22,6 @@ import (
 	"github.com/nodefence/nodefence/functions/resync"
 	kinds "github.com/nodefence/nodefence/shared/adopt"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/gce"
@@ -67,7 +66,7 @@ type Parts struct {
 
 // NewParts connects to the API server and finds the cluster's name.
 func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logger, reg prometheus.Registerer) (Parts, error) {
-	if s.Adopt.Has(kinds.FAR) && len(Parts{Settings: s}.farNamespaces()) == 0 {
+	if s.Adopt.Has(kinds.FAR) && len(s.FARNamespaces()) == 0 {
 		return Parts{}, errors.New("NODEFENCE_ADOPT has far, and NODEFENCE_ADOPT_NAMESPACES has no namespace that NODEFENCE_REQUEST_NAMESPACES has too: add the one with the FenceAgentsRemediations to both, or take far out")
 	}
 	if err := s.timely(); err != nil {
@@ -126,20 +125,8 @@ func DriversIn(c *kube.Client, s Settings) map[string]device.Kind {
 func (p Parts) resolver() binding.Resolver {
 	return binding.Resolver{
 		Client: p.Client, Drivers: p.Drivers, Namespace: p.Namespace, SecretsNamespace: p.SecretsNamespace,
-		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.farNamespaces(), DeviceCall: p.LongestCall(),
+		JobsNamespace: p.JobsNamespace, JobImages: p.JobImages, AgentsDir: p.AgentsDir, Lists: p.lists, Adopts: p.FARNamespaces(), DeviceCall: p.LongestCall(),
 	}
-}
-
-// farNamespaces are the namespaces whose FenceAgentsRemediations count; none if they are not adopted.
-// Each is one whose FenceRequests count too, because a FenceRequest is made of each object.
-func (p Parts) farNamespaces() ask.Namespaces {
-	if !p.Adopt.Has(kinds.FAR) {
-		return nil
-	}
-	if len(p.AdoptNamespaces) == 0 {
-		return p.RequestNamespaces
-	}
-	return slices.DeleteFunc(slices.Clone(p.AdoptNamespaces), func(n string) bool { return !slices.Contains(p.RequestNamespaces, n) })
 }
 
 // Detail says for /readyz what is switched on and can't work yet; empty if all can.
@@ -157,11 +144,11 @@ func (p Parts) Detail() string {
 
 // Adopter makes the function adopt, for any clock; nil if nothing is adopted.
 func (p Parts) Adopter() *adopt.Adopter {
-	if p.adopts != nil || len(p.farNamespaces()) == 0 {
+	if p.adopts != nil || len(p.FARNamespaces()) == 0 {
 		return p.adopts
 	}
 	clock := p.Client.Clock()
-	return &adopt.Adopter{Objects: p.Client, Namespaces: p.farNamespaces(), DeviceCall: p.LongestCall(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
+	return &adopt.Adopter{Objects: p.Client, Namespaces: p.FARNamespaces(), DeviceCall: p.LongestCall(), Now: clock.Now, Elapsed: clock.Elapsed, Log: p.Log}
 }
 
 // checker returns a function's part in reading the devices of healthy nodes.

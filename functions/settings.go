@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodefence/nodefence/functions/gate"
@@ -83,4 +84,16 @@ type Settings struct {
 	Traces tracing.Settings
 	// Port to listen on.
 	Port int `envconfig:"PORT" default:"8080"`
+}
+
+// FARNamespaces are the namespaces whose FenceAgentsRemediations count; none if they are not adopted.
+// Each is one whose FenceRequests count too, because a FenceRequest is made of each object.
+func (s Settings) FARNamespaces() ask.Namespaces {
+	if !s.Adopt.Has(adopt.FAR) {
+		return nil
+	}
+	if len(s.AdoptNamespaces) == 0 {
+		return s.RequestNamespaces
+	}
+	return slices.DeleteFunc(slices.Clone(s.AdoptNamespaces), func(n string) bool { return !slices.Contains(s.RequestNamespaces, n) })
 }

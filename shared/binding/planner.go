@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/binding/version"
 	"github.com/nodefence/nodefence/shared/config"
 )
 
@@ -30,6 +31,12 @@ func (b Resolver) Planner(ctx context.Context) (*Planner, error) {
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
 	r, err := p.resolver.resolve(ctx, p.stored, n)
 	return r.plan, r.cluster, err
+}
+
+// MadeOfThese tells whether a FenceTarget's binding was made of the ConfigMaps that the planner has
+// read.
+func (p *Planner) MadeOfThese(k *api.TargetBinding) bool {
+	return k.ConfigsVersion == version.Of(pointers(p.stored))
 }
 
 // Credentials reads the secrets of a binding and opens its driver, as power does before a

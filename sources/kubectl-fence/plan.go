@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/plan"
 )
@@ -19,7 +20,8 @@ const (
 
 const planLong = `Say how a node would be fenced, or why it would be refused, before a fence is needed: policy,
 limits, devices, where each value of their configuration stands, and the calls in order. It reads
-from the API server, speaks with no device, and changes nothing.
+from the API server, speaks with no device, and changes nothing. It does not see the settings that
+nodefence runs with: give it the same.
 
 With --read it first asks nodefence, as it runs in the cluster, to read the node's devices now, and
 waits for the answer: it writes annotation nodefence.io/check-now of the FenceTarget, for which you
@@ -28,7 +30,8 @@ need the right to patch fencetargets.
 Exit codes:
   0  the node would be fenced so; "now" says whether something holds it this minute
   1  the node is refused, or one of its devices is known not to answer (with --all: of any)
-  2  it could not be found out: no such node, no answer, wrong flags`
+  2  it could not be found out: no such node, no answer, wrong flags, or nodefence itself has found
+     something else than is found here`
 
 func (p *program) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -53,20 +56,28 @@ func (p *program) planCommand() *cobra.Command {
 		if err != nil {
 			return coded{cluster.Explain(err), planFailed}
 		}
-		if slices.ContainsFunc(reports, func(r plan.Report) bool { return r.Bad() }) {
+		switch {
+		case slices.ContainsFunc(reports, func(r plan.Report) bool { return r.Bad() }):
 			return coded{nil, planRefused}
+		case slices.ContainsFunc(reports, func(r plan.Report) bool { return r.Unknown != "" }):
+			return coded{nil, planFailed}
 		}
 		return nil
 	}
 	return cmd
 }
 
-// planFlags add where the parts of a plan are.
+// planFlags add where the parts of a plan are, and what nodefence is set to. They have the names that
+// the flags of nodefence-local have, or their variables.
 func planFlags(cmd *cobra.Command, o *plan.Options) {
 	f := cmd.Flags()
+	o.RequestNamespaces = ask.Namespaces{ownNamespace}
 	f.StringVar(&o.SecretsNamespace, "secrets-namespace", "nodefence-devices", "The namespace of the devices' Secrets")
 	f.StringVar(&o.AgentsDir, "agents-dir", "/usr/sbin", "The folder of the ClusterLabs fence agents; they are asked for their metadata only")
 	f.StringSliceVar(&o.JobImages, "job-images", nil, "Images that a method's job_image may name (NODEFENCE_JOB_IMAGES of the functions)")
+	f.Func("adopt", "`kinds` of other projects' objects, by commas, that nodefence answers: far, mhc (NODEFENCE_ADOPT of the functions; none by default)", o.Adopt.Decode)
+	f.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; for far those of --request-namespaces by default)", o.AdoptNamespaces.Decode)
+	f.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; "+ownNamespace+" by default)", o.RequestNamespaces.Decode)
 }
 
 // plans makes the reports, and shows them.

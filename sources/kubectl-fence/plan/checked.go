@@ -1,13 +1,9 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -28,19 +24,11 @@ func (c Checked) fails() bool {
 	return !slices.Contains([]api.Reason{api.DeviceAnswers, api.NotCheckedYet, api.ManualOnly}, c.Reason)
 }
 
-// checked copies what the FenceTarget says of these devices.
-func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices []api.Binding) error {
-	t, err := w.Client.Target(ctx, n.Name)
-	switch {
-	case apierrors.IsForbidden(err):
-		r.Notes = append(r.Notes, "the FenceTarget was not looked at: "+err.Error())
-		return nil
-	case err != nil:
-		return err
-	}
+// checked copies what the FenceTarget says of these devices; t is nil if there is none.
+func (r *Report) checked(t *api.FenceTarget, devices []api.Binding) {
 	for _, b := range devices {
-		c := Checked{Device: b.Driver + " " + b.Address, Reason: api.NotCheckedYet, Message: "it was not read yet as it is configured now"}
-		if t != nil && t.Status.NodeUID == n.UID {
+		c := Checked{Device: b.Words(), Reason: api.NotCheckedYet, Message: "it was not read yet as it is configured now"}
+		if t != nil {
 			for _, d := range t.Status.Devices {
 				if d.Driver == b.Driver && d.Address == b.Address && d.Role == b.Role && d.LastChecked != nil {
 					c.Reason, c.Message, c.At = d.Reason, d.Message, d.LastChecked
@@ -49,7 +37,6 @@ func (w *world) checked(ctx context.Context, r *Report, n *corev1.Node, devices 
 		}
 		r.Checked = append(r.Checked, c)
 	}
-	return nil
 }
 
 // broken: a device of the node is known to be unusable, and no fence of the node is under

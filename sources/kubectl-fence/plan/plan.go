@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -9,13 +10,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // Options say what is planned, and where its parts are.
 type Options struct {
 	// Settings are those of the functions that count here: the namespaces, the folder of the fence
-	// agents and the images of Jobs.
+	// agents, the images of Jobs, and the other projects' objects that give devices.
 	functions.Settings
 	// Node is the node to plan for; all nodes where it is empty.
 	Node string
@@ -26,6 +28,9 @@ type Options struct {
 // Make returns the reports of one node, or of all. Of cfg it sends nothing but reads, and under
 // Read a patch of the node's FenceTarget.
 func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
+	if o.Adopt.Has(adopt.FAR) && len(o.FARNamespaces()) == 0 {
+		return nil, errors.New("--adopt has far, and --adopt-namespaces has no namespace that --request-namespaces has too: nodefence would not start so")
+	}
 	asks := ""
 	if o.Read {
 		asks = o.Node
@@ -62,6 +67,8 @@ func (r *Report) Held() string {
 	switch {
 	case r.Refused != "":
 		return "it would be refused: " + r.Refused
+	case r.Unknown != "":
+		return "it could not be found out whether it would begin: " + r.Unknown
 	case r.Now == wouldBegin, strings.HasPrefix(r.Now, wouldAsk):
 		return ""
 	}

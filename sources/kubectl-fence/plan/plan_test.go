@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/functions"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
@@ -139,13 +140,15 @@ const (
 // run is the program without its flags.
 func run(t *testing.T, cfg *rest.Config, args []string, out, problems io.Writer) int {
 	t.Helper()
-	o := Options{Settings: functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", AgentsDir: agents(t)}}
+	o := Options{Settings: functions.Settings{Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", AgentsDir: agents(t), RequestNamespaces: ask.Namespaces{"nodefence-system"}}}
 	form, many := "text", false
 	fs := flag.NewFlagSet("plan", flag.ContinueOnError)
 	fs.StringVar(&form, "o", form, "")
 	fs.BoolVar(&many, "all", many, "")
 	fs.BoolVar(&o.Read, "read", false, "")
 	fs.Func("job-images", "", func(s string) error { o.JobImages = strings.Split(s, ","); return nil })
+	fs.Func("adopt", "", o.Adopt.Decode)
+	fs.Func("adopt-namespaces", "", o.AdoptNamespaces.Decode)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +161,11 @@ func run(t *testing.T, cfg *rest.Config, args []string, out, problems io.Writer)
 		fmt.Fprintln(problems, err)
 		return failed
 	}
-	if slices.ContainsFunc(all, func(r Report) bool { return r.Bad() }) {
+	switch {
+	case slices.ContainsFunc(all, func(r Report) bool { return r.Bad() }):
 		return refused
+	case slices.ContainsFunc(all, func(r Report) bool { return r.Unknown != "" }):
+		return failed
 	}
 	return 0
 }

@@ -27,6 +27,8 @@ type Report struct {
 	Node string `json:"node"`
 	// Refused says why the node would not be fenced with its present configuration.
 	Refused string `json:"refused,omitempty"`
+	// Unknown says why it could not be found out here how the node would be fenced.
+	Unknown string `json:"unknown,omitempty"`
 	// Now is what the gate would decide at this moment, with its numbers.
 	Now string `json:"now,omitempty"`
 	// UnderWay: the node has an open fence.
@@ -148,31 +150,34 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	}
 	// A copy, because the policies of other nodes must not change with those of this node.
 	r.Policy = resolved.DeepCopy()
+	t, err := w.target(ctx, r, n)
+	if err != nil {
+		return nil, err
+	}
 	plan, cluster, err := w.planner.Plan(ctx, n)
 	var no *config.Refused
 	switch {
 	case errors.As(err, &no):
-		r.Refused = no.Error()
+		w.refuse(r, t, no)
 		return r, nil
 	case err != nil:
 		return nil, err
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
-	return r, w.wouldDo(ctx, r, n, plan)
+	w.doubt(r, t)
+	return r, w.wouldDo(ctx, r, n, plan, t)
 }
 
 // wouldDo says what a fence by this plan would do, and looks for what may hold it.
-func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
+func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan, t *api.FenceTarget) error {
 	devices := plan.Devices()
 	for i := range devices {
 		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
 			return err
 		}
 	}
-	if err := w.checked(ctx, r, n, devices); err != nil {
-		return err
-	}
+	r.checked(t, devices)
 	if err := w.judge(ctx, r, n, plan); err != nil {
 		return err
 	}

@@ -47,8 +47,11 @@ func table(w io.Writer, all []Report) {
 	fmt.Fprintln(w, "NODE\tFENCE\tPOLICY\tDEVICE\tWHY")
 	for _, r := range all {
 		result, policy, device := "yes", "", ""
-		if r.Refused != "" {
+		switch {
+		case r.Refused != "":
 			result = "refused"
+		case r.Unknown != "":
+			result = "unknown"
 		}
 		if r.Policy != nil {
 			policy = r.Policy.Policy.Name
@@ -59,18 +62,15 @@ func table(w io.Writer, all []Report) {
 		if broken := r.broken(); result == "yes" && broken != "" {
 			result, r.Now = "no answer", broken
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Node, result, policy, device, cmp.Or(r.Refused, r.Now))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Node, result, policy, device, cmp.Or(r.Refused, r.Unknown, r.Now))
 	}
 }
 
 func one(w io.Writer, r Report) {
 	fmt.Fprintf(w, "node\t%s\n", r.Node)
-	if r.Refused != "" {
-		fmt.Fprintf(w, "refused\t%s\n", r.Refused)
-	}
-	if r.Now != "" {
-		fmt.Fprintf(w, "now\t%s\n", r.Now)
-	}
+	said(w, "refused", r.Refused)
+	said(w, "unknown", r.Unknown)
+	said(w, "now", r.Now)
 	for _, c := range r.Checked {
 		fmt.Fprintf(w, "checked\t%s\n", c.words())
 	}
@@ -119,6 +119,13 @@ func prefixed(what string, names []string) []string {
 		out = append(out, what+n)
 	}
 	return out
+}
+
+// said writes a line, if there is something to say.
+func said(w io.Writer, name, words string) {
+	if words != "" {
+		fmt.Fprintf(w, "%s\t%s\n", name, words)
+	}
 }
 
 func list[T any](w io.Writer, name string, lines []T) {
