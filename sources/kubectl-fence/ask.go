@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
@@ -32,15 +34,9 @@ before power is cut withdraws it.`,
 		if err != nil {
 			return err
 		}
-		q, says, err := a.fenceRequest(cmd.Context(), c, args[0])
+		build := func() (prepared, error) { return a.fenceRequest(cmd.Context(), c, args[0], *drain) }
+		q, err := a.agreed("", build, func() error { return nil })
 		if err != nil {
-			return err
-		}
-		first, err := act.Drain(q, *drain)
-		if err != nil {
-			return err
-		}
-		if err := a.agree(says+first+"\n", ""); err != nil {
 			return err
 		}
 		return a.send(cmd.Context(), c, q)
@@ -48,22 +44,64 @@ before power is cut withdraws it.`,
 	return cmd
 }
 
-// fenceRequest is the FenceRequest for a node, with words for what it will do.
-func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node string) (*api.FenceRequest, string, error) {
+// prepared is a FenceRequest, with words for what it will do to which Node.
+type prepared struct {
+	request *api.FenceRequest
+	says    string
+	node    types.UID
+}
+
+// shown identifies what a person was shown.
+func (q prepared) shown() string { return act.Digest(q.node, q.says) }
+
+// agreed is the FenceRequest that a person has agreed to, and that begins does not refuse. It is built
+// anew once they have agreed, as the last thing that is read: what they did not see is not asked for, as
+// on the page of kubectl fence ui. typed is what they must type; empty asks for yes or no.
+func (a *acting) agreed(typed string, build func() (prepared, error), begins func() error) (*api.FenceRequest, error) {
+	seen, err := build()
+	if err == nil {
+		err = begins()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := a.agree(seen.says, typed); err != nil {
+		return nil, err
+	}
+	var now prepared
+	if err = begins(); err == nil {
+		now, err = build()
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("nothing was done: %w", err)
+	case now.shown() != seen.shown():
+		return nil, errors.New("nothing was done: what would be done has changed since it was shown; repeat the command")
+	}
+	return now.request, nil
+}
+
+// fenceRequest is the FenceRequest for a node.
+func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drain string) (prepared, error) {
 	s, err := c.Look(ctx)
 	if err != nil {
-		return nil, "", err
+		return prepared{}, err
 	}
-	if s.Node(node) == nil {
-		return nil, "", view.NoSuchNode(node, s.Names())
+	n := s.Node(node)
+	if n == nil {
+		return prepared{}, view.NoSuchNode(node, s.Names())
 	}
 	who, err := a.person(ctx, c)
 	if err != nil {
-		return nil, "", err
+		return prepared{}, err
 	}
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Ask(node, a.namespace(), who, resolved, s.Target(node), s.Fence(node))
-	return q, strings.Join(says, "\n") + "\n", err
+	if err != nil {
+		return prepared{}, err
+	}
+	first, err := act.Drain(q, drain)
+	return prepared{q, strings.Join(append(says, first), "\n") + "\n", n.UID}, err
 }
 
 // send creates a FenceRequest, as far as --dry-run lets it.

@@ -41,14 +41,9 @@ refused, and so is a drill that something would hold (kubectl fence plan NODE).`
 		if err != nil {
 			return err
 		}
-		q, says, err := a.drillRequest(cmd.Context(), c, args[0])
+		build := func() (prepared, error) { return a.drillRequest(cmd.Context(), c, args[0]) }
+		q, err := a.agreed(args[0], build, func() error { return a.wouldBegin(cmd.Context(), args[0], o) })
 		if err != nil {
-			return err
-		}
-		if err := a.wouldBegin(cmd.Context(), args[0], o); err != nil {
-			return err
-		}
-		if err := a.agree(says, args[0]); err != nil {
 			return err
 		}
 		if a.dry != string(cluster.DryRunNone) {
@@ -70,23 +65,23 @@ func (a *acting) carryOut(ctx context.Context, c *cluster.Client, q *api.FenceRe
 	return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
 }
 
-// drillRequest is the FenceRequest of a drill, with words for what it will do.
-func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node string) (*api.FenceRequest, string, error) {
+// drillRequest is the FenceRequest of a drill.
+func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node string) (prepared, error) {
 	s, err := c.Look(ctx)
 	if err != nil {
-		return nil, "", err
+		return prepared{}, err
 	}
 	n := s.Node(node)
 	if n == nil {
-		return nil, "", view.NoSuchNode(node, s.Names())
+		return prepared{}, view.NoSuchNode(node, s.Names())
 	}
 	who, err := a.person(ctx, c)
 	if err != nil {
-		return nil, "", err
+		return prepared{}, err
 	}
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
-	return q, strings.Join(says, "\n") + "\n", err
+	return prepared{q, strings.Join(says, "\n") + "\n", n.UID}, err
 }
 
 // wouldBegin asks plan whether a fence of the node would begin now: a drill is for a cluster in which

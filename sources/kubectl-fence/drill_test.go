@@ -57,24 +57,35 @@ func TestADrillIsFollowed(t *testing.T) {
 	}
 }
 
-// TestADrillThatWouldBeHeld is refused before anybody is asked: here nodefence does not run.
-func TestADrillThatWouldBeHeld(t *testing.T) {
+// drillable is a cluster with a healthy node a, whose device nodefence has just read; leases are those
+// of the ledger's status.
+func drillable(leases string) served {
 	s := calm()
-	read := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+	read := stamp(0)
 	s["/api/v1/nodes"] = json.RawMessage(`{"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"a","uid":"n"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}]}`)
 	s[own+"nodefences"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","items":[]}`)
 	target := `{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceTarget","metadata":{"name":"a"},"status":{"nodeUID":"n","conditions":[{"type":"Fenceable","status":"True","reason":"DeviceAnswers","message":"m"}],
 		"devices":[{"driver":"ipmi","address":"192.0.2.7:623","role":"Power","reason":"DeviceAnswers","lastChecked":"` + read + `"}]}}`
 	s[own+"fencetargets"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceTargetList","items":[` + target + `]}`)
 	s[own+"fencetargets/a"] = json.RawMessage(target)
-	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
+	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"status":{` + leases + `}}`)
 	for _, kind := range []string{"fencebudgets", "nodeproblempolicies"} {
 		s[own+kind] = json.RawMessage(`{"items":[]}`)
 	}
 	s["/api/v1/namespaces/nodefence-system/configmaps"] = json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMapList","items":[{"metadata":{"name":"fence-config-node-a","resourceVersion":"1"},
 		"data":{"config.properties":"node_name=a\nisolation=cordon\npower_management=bmc\nrecovery=uncordon","fence-method-bmc":"agent_name=fence_ipmilan\naction=reboot\nip=192.0.2.7\nusername=fence\nsecret=bmc-a"}}]}`)
 	s["/api/v1/namespaces/nodefence-devices/secrets/bmc-a"] = http.StatusForbidden
-	got := s.run(t, "a\n", "drill", "a")
+	return s
+}
+
+// stamp is the time so long ago.
+func stamp(ago time.Duration) string {
+	return time.Now().UTC().Add(-ago).Format("2006-01-02T15:04:05.000000Z")
+}
+
+// TestADrillThatWouldBeHeld is refused before anybody is asked: here nodefence does not run.
+func TestADrillThatWouldBeHeld(t *testing.T) {
+	got := drillable("").run(t, "a\n", "drill", "a")
 	if got.code != 1 || !strings.Contains(got.errors, "error: no drill of node a: nodefence is not running") || strings.Contains(got.errors, "Type the node's name") {
 		t.Errorf("exit code %d: %s", got.code, got.errors)
 	}

@@ -77,6 +77,8 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 			absent(w, r.URL.Path)
 		case int:
 			kubetest.Refuse(w, int32(x), metav1.StatusReasonForbidden)
+		case func() any:
+			kubetest.Answer(w, x())
 		default:
 			kubetest.Answer(w, x)
 		}
