@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
@@ -27,6 +28,8 @@ type shop struct {
 	reads, next int
 	// wrote are the bodies of the writes that were taken.
 	wrote []string
+	// node is the UID of node a.
+	node types.UID
 }
 
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +65,7 @@ func (s *shop) object(path string) any {
 	}
 	switch path {
 	case "/api/v1/nodes":
-		return corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}}
+		return corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: s.node}}}}
 	case own + "fencepolicies":
 		return list("FencePolicy", `{"metadata":{"name":"workers"},"spec":{"selector":{},"mode":"RequireApproval","action":"Reboot"}}`)
 	case own + "nodefences":
@@ -163,6 +166,20 @@ func TestAsk(t *testing.T) {
 		if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], "its fan screams") || strings.Contains(in.wrote[0], "drain") != (want != "") || !strings.Contains(in.wrote[0], want) {
 			t.Errorf("%s: %d, written %s: %s", wish, status, in.wrote, page)
 		}
+	}
+}
+
+// TestAskOfAnotherNode: nothing is asked for of a Node that has come in place of the one that was shown.
+func TestAskOfAnotherNode(t *testing.T) {
+	in := &shop{node: "old"}
+	_, c, base := before(t, kubetest.Serve(t, in))
+	_, form := asked(t, c, base+"/do/ask/a")
+	in.mu.Lock()
+	in.node = "new"
+	in.mu.Unlock()
+	status, page := sent(t, c, base+"/do/ask/a", form, "reason", "its fan screams")
+	if status != http.StatusConflict || len(in.wrote) > 0 || !strings.Contains(page, "has changed since it was shown") {
+		t.Errorf("%d, written %s: %s", status, in.wrote, page)
 	}
 }
 

@@ -165,7 +165,8 @@ func askFor(ctx context.Context, s *Server, node string) (building, error) {
 	if err != nil {
 		return nil, err
 	}
-	if seen.Node(node) == nil {
+	n := seen.Node(node)
+	if n == nil {
 		return nil, view.NoSuchNode(node, seen.Names())
 	}
 	_, resolved := seen.Deciding(node)
@@ -183,6 +184,6 @@ func askFor(ctx context.Context, s *Server, node string) (building, error) {
 			_, err := s.Client.Ask(ctx, q, cluster.DryRunNone)
 			return err
 		}
-		return prepared{says: says, shown: act.Digest(node, says), carry: carry, done: fmt.Sprintf("a FenceRequest for node %s was created by %s in namespace %s", node, who.Name, q.Namespace)}, nil
+		return prepared{says: says, shown: act.Digest(node, n.UID, says), carry: carry, done: fmt.Sprintf("a FenceRequest for node %s was created by %s in namespace %s", node, who.Name, q.Namespace)}, nil
 	}, nil
 }
