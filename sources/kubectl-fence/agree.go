@@ -59,7 +59,7 @@ func (a *acting) waitFlag(cmd *cobra.Command) *acting {
 // between that and the person's answer is not what they speak of (S3).
 func (a *acting) person(ctx context.Context, c *cluster.Client) (act.Person, error) {
 	who, err := c.Whoami(ctx)
-	return act.Person{Name: who, At: metav1.Now().Rfc3339Copy(), Reason: a.why()}, err
+	return act.Person{Name: who, At: metav1.NewTime(c.Now()).Rfc3339Copy(), Reason: a.why()}, err
 }
 
 // agree says what will be done, and asks. typed is what must be typed; empty asks for yes or no.

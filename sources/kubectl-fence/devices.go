@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ device. "kubectl fence plan --read NODE" has them read now.`,
 			fmt.Fprintln(p.ErrOut, "there is no FenceTarget: no policy selects a node, or nodefence's source does not run")
 			return nil
 		}
-		return o.table(p.Out, view.DevicesTable(targets, time.Now()))
+		return o.table(p.Out, view.DevicesTable(targets, c.Now()))
 	}
 	return cmd
 }

@@ -44,12 +44,12 @@ told step by step.`,
 				return view.NoSuchNode(node, names)
 			}
 		}
-		return p.showHistory(o, view.History(fences, node), node)
+		return p.showHistory(o, view.History(fences, node), node, c.Now())
 	}
 	return cmd
 }
 
-func (p *program) showHistory(o *output, past []view.Past, node string) error {
+func (p *program) showHistory(o *output, past []view.Past, node string, now time.Time) error {
 	if did, err := o.items(p.Out, past); did {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *program) showHistory(o *output, past []view.Past, node string) error {
 		fmt.Fprintln(p.ErrOut, "no fence was ever opened")
 		return nil
 	}
-	if err := o.table(p.Out, view.HistoryTable(past, time.Now())); err != nil {
+	if err := o.table(p.Out, view.HistoryTable(past, now)); err != nil {
 		return err
 	}
 	if node != "" && len(past[0].Entries) > 0 {

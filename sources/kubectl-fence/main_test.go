@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,8 @@ const (
 	reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 )
 
-// served is what an API server has, by path; an int is a refusal with that code.
+// served is what an API server has, by path; an int is a refusal with that code. Its clock is off from this
+// machine's by Date.
 type served map[string]any
 
 // calm is a cluster with node a, policy workers, and a fence of it that waits for approval.
@@ -57,6 +59,9 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 	t.Helper()
 	var got told
 	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if off, is := s["Date"].(time.Duration); is {
+			w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
+		}
 		if r.Method == http.MethodPatch {
 			var body json.RawMessage
 			_ = json.NewDecoder(r.Body).Decode(&body)
@@ -324,6 +329,20 @@ func TestAPersonIsAsked(t *testing.T) {
 	got := calm().run(t, "", "approve", "a", "--yes", "--wait=0s")
 	if len(got.patches) != 1 || !strings.Contains(got.patches[0], `"by":"ann","fenceNumber":3`) || !strings.Contains(got.patches[0], `"uid":"u"`) {
 		t.Errorf("written: %s", got.patches)
+	}
+}
+
+// TestTheAPIServersClock says what is over, and not the clock of this machine: here that is ten minutes fast.
+func TestTheAPIServersClock(t *testing.T) {
+	s := calm()
+	s["Date"] = -10 * time.Minute
+	stamp := func(ago time.Duration) string {
+		return time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},
+		"status":{"storms":[{"policy":"workers","since":"` + stamp(time.Hour) + `","coolDownUntil":"` + stamp(5*time.Minute) + `"}]}}`)
+	if got := s.run(t, "", "end-cool-down", "--reason", "the switch is replaced", "--yes"); got.code != 0 || len(got.patches) != 1 {
+		t.Errorf("exit code %d, written: %s: %s", got.code, got.patches, got.errors)
 	}
 }
 

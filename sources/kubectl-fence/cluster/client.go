@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // FieldManager is the name under which people's writes stand in metadata.managedFields.
@@ -23,14 +25,17 @@ const FieldManager = "kubectl-fence"
 // Client reads and writes as one person.
 type Client struct {
 	// Kube reads Kubernetes' own kinds.
-	Kube kubernetes.Interface
-	own  rest.Interface
+	Kube  kubernetes.Interface
+	own   rest.Interface
+	clock *kube.Clock
 }
 
 // New connects to the cluster that the configuration names. It sends no request.
 func New(cfg *rest.Config) (*Client, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = FieldManager
+	clock := kube.NewClock()
+	cfg.Wrap(clock.Sample)
 	core, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -46,8 +51,11 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Kube: core, own: own}, nil
+	return &Client{Kube: core, own: own, clock: clock}, nil
 }
+
+// Now is the API server's time, by which nodefence goes (S30); before its first answer, this machine's.
+func (c *Client) Now() time.Time { return c.clock.Now() }
 
 // Whoami is the person's name, as the API server knows it.
 func (c *Client) Whoami(ctx context.Context) (string, error) {

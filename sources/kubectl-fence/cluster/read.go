@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +29,7 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 	if err != nil {
 		return s, err
 	}
-	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: time.Now()}
+	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
 	s.Ledger, err = c.Ledger(ctx)
 	if apierrors.IsNotFound(err) { // nodefence creates it when it first counts
 		s.Ledger, err = &api.FenceLedger{}, nil

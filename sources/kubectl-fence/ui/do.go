@@ -31,7 +31,7 @@ func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, status int, wh
 		s.nowhere(w, r)
 		return
 	}
-	in := given{Person: s.person(metav1.Now().Rfc3339Copy())}
+	in := given{Person: s.person(metav1.NewTime(s.Client.Now()).Rfc3339Copy())}
 	build, err := v.read(r.Context(), s, name)
 	var p prepared
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,8 @@ type shop struct {
 	mu sync.Mutex
 	// reads counts how often the record was read. From read number next on, another fence is open.
 	reads, next int
+	// off is by how much its clock is off from this machine's.
+	off time.Duration
 	// wrote are the bodies of the writes that were taken.
 	wrote []string
 	// node is the UID of node a.
@@ -36,6 +39,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Date", time.Now().Add(s.off).UTC().Format(http.TimeFormat))
 	switch {
 	case r.Method == http.MethodPatch && !strings.Contains(string(body), s.version()):
 		kubetest.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
@@ -198,6 +202,23 @@ func TestEndCoolDown(t *testing.T) {
 	status, page = sent(t, c, base+"/do/end-cool-down/cluster", form, "reason", "the switch is replaced")
 	if status != http.StatusSeeOther || len(in.wrote) != 1 || !strings.Contains(in.wrote[0], `"reason":"the switch is replaced","until":"2126-01-01T12:00:00.000000Z"`) {
 		t.Errorf("%d, written %s: %s", status, in.wrote, page)
+	}
+}
+
+// TestTheAPIServersClock is that of the pages, and of what a person asks: here that of this machine is ten
+// minutes fast.
+func TestTheAPIServersClock(t *testing.T) {
+	s, c, base := before(t, kubetest.Serve(t, &shop{off: -10 * time.Minute}))
+	_, _ = asked(t, c, base+"/do/abort/a") // its clock is known from an answer
+	_, form := asked(t, c, base+"/do/abort/a")
+	at, err := time.Parse(time.RFC3339, form.Get("at"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, now := range map[string]time.Time{"a page": s.look().Now, "what is asked": at} {
+		if fast := time.Since(now); fast < 5*time.Minute {
+			t.Errorf("%s goes by the clock of this machine, which is fast: %s", what, now)
+		}
 	}
 }
 

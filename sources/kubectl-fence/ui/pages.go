@@ -18,11 +18,20 @@ var static embed.FS
 
 // look is what there is to be seen now.
 func (s *Server) look() *page.Look {
-	l := &page.Look{Seen: s.mirror.Seen(time.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
+	l := &page.Look{Seen: s.mirror.Seen(s.Client.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
 	for _, g := range s.mirror.Gaps() {
-		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread, Since: g.Since})
+		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread, Since: served(l.Now, g.Since)})
 	}
 	return l
+}
+
+// served is a time of this machine's clock by the API server's, by which it is now; zero stays zero. In whole
+// seconds it is the same each time that a page is rendered.
+func served(now, local time.Time) time.Time {
+	if local.IsZero() {
+		return local
+	}
+	return now.Add(-time.Since(local)).Truncate(time.Second)
 }
 
 // at is the page at a path below base, with the entry of the navigation that it belongs to. Of a page that
@@ -56,12 +65,12 @@ func (s *Server) at(path string, seen bool) (page.Shown, *page.Look, string, err
 
 // pods adds the pods of the node to its page.
 func (s *Server) pods(n *page.Node) {
-	all, gap := s.mirror.Pods(n.Line.Node, n.Now)
+	all, gap := s.mirror.Pods(n.Line.Node, time.Now())
 	for i := range all {
-		n.Pods = append(n.Pods, page.NewPod(&all[i].Pod, all[i].Gone))
+		n.Pods = append(n.Pods, page.NewPod(&all[i].Pod, served(n.Now, all[i].Gone)))
 	}
 	if gap != nil {
-		n.PodsGap = &page.Gap{Kind: gap.Kind, Words: gap.Words(), Unread: gap.Unread, Since: gap.Since}
+		n.PodsGap = &page.Gap{Kind: gap.Kind, Words: gap.Words(), Unread: gap.Unread, Since: served(n.Now, gap.Since)}
 	}
 }
 
