@@ -89,6 +89,15 @@ func (s *Seen) stand(r *Row, f *api.NodeFence) {
 
 // Notes say what holds all fences.
 func (s *Seen) Notes() []string {
+	out := s.Brakes()
+	if words := s.Blindness(); words != "" {
+		out = append(out, words)
+	}
+	return out
+}
+
+// Brakes say what holds all fences by what the ledger says.
+func (s *Seen) Brakes() []string {
 	if s.Ledger == nil {
 		return nil
 	}

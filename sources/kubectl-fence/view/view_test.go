@@ -47,6 +47,7 @@ func fenceOf(name string, phase api.Phase, reason api.Reason, message string) ap
 // seen is a cluster in which every kind of row occurs.
 func seen() Seen {
 	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
+	s.Ledger.Status.Leases.ObservedAt = at(-time.Second)
 	for _, n := range []string{"a1", "a2", "a3", "b1"} {
 		s.Nodes = append(s.Nodes, node(n, corev1.ConditionTrue))
 	}
@@ -160,6 +161,41 @@ func TestNotes(t *testing.T) {
 	s.Ledger.Spec.Stop, s.Ledger.Spec.StopReason = true, "switches"
 	if d := cmp.Diff([]string{"FenceLedger cluster is stopped: no fence begins, and no further power-off is sent (switches); kubectl fence start lets them begin again"}, s.Notes()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestADeadNodefence is noted, and "why" promises no next look: a source that runs looks every few seconds.
+func TestADeadNodefence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		at         *api.Time
+		note, next string
+	}{
+		"runs":  {at(-30 * time.Second), "", "Nodefence looks at it at 2026-01-01T12:00:12Z (in 12s), or earlier if something changes."},
+		"dead":  {at(-31 * time.Second), "nodefence has not looked at the Leases since 2026-01-01T11:59:29Z, and no fence begins while that is longer ago than 30s. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases since 2026-01-01T11:59:29Z, so its source may not run."},
+		"never": {nil, "nodefence has not looked at the Leases yet, and no fence begins before it has. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases yet, so its source may not run."},
+	} {
+		s := seen()
+		s.Ledger.Status.Leases.ObservedAt = tc.at
+		if got := strings.Join(s.Notes(), "\n"); got != tc.note {
+			t.Errorf("%s: noted %q, want %q", name, got, tc.note)
+		}
+		for node, does := range map[string]string{"a4": "nothing: nodefence goes on by itself", "a7": "wait: its policy may look for something else, or for longer"} {
+			a, err := s.Why(node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.note != "" {
+				does = "see that nodefence's source runs"
+			}
+			if node == "a4" && !strings.Contains(a.Words(), tc.next) || !strings.Contains(a.Words(), "What you can do: "+does) {
+				t.Errorf("%s: %s", name, a.Words())
+			}
+		}
+	}
+	s := seen()
+	s.Ledger = nil
+	if a, err := s.Why("a4"); err != nil || !strings.HasPrefix(a.Next, "nodefence looks at it at") || s.Blindness() != "" {
+		t.Errorf("nothing is known of the ledger: %v: %s", err, a.Next)
 	}
 }
 

@@ -41,6 +41,9 @@ func (s *Seen) Why(node string) (Answer, error) {
 		return a, nil
 	}
 	r := RemedyFor(a.Reason)
+	if r == goesOn && s.Blind() {
+		r = RemedyFor(api.LeasePictureOld) // it may not go on
+	}
 	a.Do, a.Run = r.Do, r.Run
 	name := "POLICY"
 	if p != nil {
@@ -87,6 +90,9 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
 func (s *Seen) unfenced(a *Answer, f *api.NodeFence) {
 	a.What = fmt.Sprintf("Node %s is not being fenced, and its Ready is %s", a.Node, readyWord(s.Node(a.Node)))
 	a.Do, a.Run = "wait: its policy may look for something else, or for longer", "kubectl fence plan "+a.Node
+	if r := RemedyFor(api.LeasePictureOld); s.Blind() {
+		a.Do, a.Run = r.Do, r.Run
+	}
 	if f != nil && f.Status.FenceNumber > 0 {
 		a.What += "; its last fence ended: " + ended(f)
 		a.Do, a.Run = "mend the node; or ask for another fence, because what a person has ended opens no other by itself", `kubectl fence ask `+a.Node+` --reason "…"`
@@ -155,6 +161,8 @@ func limitWords(l api.ScopedLimits) string {
 func (s *Seen) next(f *api.NodeFence) string {
 	every := fmt.Sprintf("%s after that", facts.Resync)
 	switch {
+	case s.Blind():
+		return "nodefence may not look at the node: it " + s.lookedLast() + ", so its source may not run"
 	case f == nil || !f.Open():
 		return "nodefence looks at the node at each change of it, and at the latest " + every
 	case f.Status.NextLook == nil:

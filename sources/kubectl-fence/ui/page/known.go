@@ -9,7 +9,6 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -72,7 +71,11 @@ func (l *Look) Heard(saying string) string {
 // why is the answer for one node. Without an open fence it follows from what there is not, and so from
 // all fences and policies. An error says that there is no such node, or that this is not known.
 func (l *Look) why(node string) (view.Answer, error) {
-	a, err := l.Why(node)
+	seen := l.Seen
+	if l.Lacks(ledgers) {
+		seen.Ledger = nil // whether nodefence looks is not known
+	}
+	a, err := seen.Why(node)
 	if g := l.gap(nodes, fences); err != nil && g != nil {
 		return a, NotKnown(fmt.Sprintf("whether there is a node %s is not known, because %s", node, strings.TrimSuffix(g.Words, ".")))
 	}
@@ -91,36 +94,17 @@ func (l *Look) why(node string) (view.Answer, error) {
 	return a, nil
 }
 
-// blind tells whether nodefence's picture of the Leases is too old for a fence to begin: then it may be
-// dead, and what it wrote about Leases says nothing of now.
-func (l *Look) blind() bool {
-	if l.Ledger == nil || l.Lacks(ledgers) {
-		return false
-	}
-	at := l.Ledger.Status.Leases.ObservedAt
-	return at == nil || l.Now.Sub(at.Time) > facts.Resync
-}
-
-// blindness says so in a sentence; empty if it is not.
-func (l *Look) blindness() string {
-	switch at := l.Ledger.Status.Leases.ObservedAt; {
-	case !l.blind():
-		return ""
-	case at == nil:
-		return "nodefence has not looked at the Leases yet, and no fence begins before it has. See that its source runs."
-	default:
-		return fmt.Sprintf("nodefence has not looked at the Leases since %s, and no fence begins while that is longer ago than %s. See that its source runs, and that this machine's clock is right.", l.At(at).Text, facts.Resync)
-	}
-}
+// blind tells whether nodefence is blind, as far as the ledger is seen as it is.
+func (l *Look) blind() bool { return !l.Lacks(ledgers) && l.Blind() }
 
 // Notes say what holds all fences, and which storms there are.
 func (l *Look) Notes() []string {
-	out := l.Seen.Notes()
+	out := l.Brakes()
 	if l.Ledger == nil {
 		return out
 	}
-	if words := l.blindness(); words != "" {
-		out = append(out, words)
+	if l.blind() {
+		out = append(out, l.Blindness())
 	}
 	for _, s := range l.Ledger.Status.Storms {
 		where := "policy " + s.Policy

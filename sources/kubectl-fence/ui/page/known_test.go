@@ -132,6 +132,14 @@ func TestANodefenceThatIsDead(t *testing.T) {
 	if notes := l.Notes(); len(notes) > 0 {
 		t.Errorf("a ledger that was not read: %v", notes)
 	}
+	if n, err := NewNode(l, "b1"); err != nil || strings.Contains(n.Answer.Next, "Leases") {
+		t.Errorf("a ledger that was not read: %v: %s", err, n.Answer.Next)
+	}
+	l = cluster()
+	l.Ledger.Status.Leases.ObservedAt = nil
+	if n, err := NewNode(l, "b1"); err != nil || !strings.Contains(n.Answer.Next, "has not looked at the Leases yet") {
+		t.Errorf("dead: %v: %s", err, n.Answer.Next)
+	}
 }
 
 // TestMoreThanAreNamed: a policy names 64 nodes at most, and counts all.

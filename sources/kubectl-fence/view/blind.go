@@ -1,0 +1,36 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/nodefence/nodefence/shared/fence/facts"
+)
+
+// Blind tells whether nodefence's picture of the Leases is too old for a fence to begin: then it may be
+// dead, and what it wrote about Leases says nothing of now. Of a ledger that is nil nothing is known.
+func (s *Seen) Blind() bool {
+	if s.Ledger == nil {
+		return false
+	}
+	at := s.Ledger.Status.Leases.ObservedAt
+	return at == nil || s.Now.Sub(at.Time) > facts.Resync
+}
+
+// Blindness says so in a sentence; empty if it is not.
+func (s *Seen) Blindness() string {
+	if !s.Blind() {
+		return ""
+	}
+	if s.Ledger.Status.Leases.ObservedAt == nil {
+		return "nodefence " + s.lookedLast() + ", and no fence begins before it has. See that its source runs."
+	}
+	return fmt.Sprintf("nodefence %s, and no fence begins while that is longer ago than %s. See that its source runs.", s.lookedLast(), facts.Resync)
+}
+
+// lookedLast says when nodefence looked at the Leases last, of one that is blind.
+func (s *Seen) lookedLast() string {
+	if at := s.Ledger.Status.Leases.ObservedAt; at != nil {
+		return "has not looked at the Leases since " + stamp(at.Time)
+	}
+	return "has not looked at the Leases yet"
+}
