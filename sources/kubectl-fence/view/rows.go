@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +24,8 @@ const (
 	Unfenced = "Unfenced"
 	// NotFenceable is a node whose devices could not fence it.
 	NotFenceable = "NotFenceable"
+	// Missing is a node that a policy expects, without a Node object and without an open fence.
+	Missing = "Missing"
 )
 
 // Row is one node under a policy.
@@ -30,7 +34,7 @@ type Row struct {
 	// Ready is the status of its Ready condition: True, False, Unknown; or NoNode.
 	Ready  string `json:"ready"`
 	Policy string `json:"policy,omitempty"`
-	// State is the phase of its open fence, or Held, Unfenced, NotFenceable or Watched.
+	// State is the phase of its open fence, or Held, Unfenced, NotFenceable, Missing or Watched.
 	State   string     `json:"state"`
 	Reason  api.Reason `json:"reason,omitempty"`
 	Message string     `json:"message,omitempty"`
@@ -39,7 +43,7 @@ type Row struct {
 	Since       *time.Time `json:"since,omitempty"`
 }
 
-// Rows are all nodes under a policy, and those with an open fence, by name.
+// Rows are all nodes under a policy, those with an open fence, and those that are missing, by name.
 func (s *Seen) Rows() []Row {
 	var out []Row
 	for _, name := range s.Names() {
@@ -55,6 +59,10 @@ func (s *Seen) Rows() []Row {
 		s.stand(&r, f)
 		out = append(out, r)
 	}
+	for _, x := range s.missing() {
+		out = append(out, Row{Node: x.name(), Ready: readyWord(nil), Policy: x.by.Name, State: Missing, Reason: api.NodeMissing, Message: x.words(), Since: &x.Since.Time})
+	}
+	slices.SortFunc(out, func(a, b Row) int { return strings.Compare(a.Node, b.Node) })
 	return out
 }
 

@@ -173,6 +173,16 @@ func NoSuchNode(name string, all []string) error {
 	return fmt.Errorf("node %s does not exist; there are %s", name, cmp.Or(there, "none"))
 }
 
+// all are the names of all nodes that exist, have a record, or are missing.
+func (s *Seen) all() []string {
+	out := s.Names()
+	for _, x := range s.missing() {
+		out = append(out, x.name())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Names are the names of all nodes that exist or have a record.
 func (s *Seen) Names() []string {
 	var out []string

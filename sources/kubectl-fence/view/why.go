@@ -29,18 +29,21 @@ type Answer struct {
 
 // Why answers for one node. An error says that there is no such node.
 func (s *Seen) Why(node string) (Answer, error) {
-	f := s.Fence(node)
-	if s.Node(node) == nil && f == nil {
-		return Answer{}, NoSuchNode(node, s.Names())
+	f, x := s.Fence(node), s.missed(node)
+	if s.Node(node) == nil && f == nil && x == nil {
+		return Answer{}, NoSuchNode(node, s.all())
 	}
 	p, resolved := s.Deciding(node)
 	a := Answer{Node: node, Rule: s.rule(p, resolved)}
-	s.what(&a, f, p)
+	s.what(&a, f, p, x)
 	a.Next = s.next(f)
 	if a.Reason == "" { // nothing holds it, and what says so has the advice
 		return a, nil
 	}
 	r := RemedyFor(a.Reason)
+	if x != nil && x.Held != "" && a.Reason == api.NodeMissing {
+		r = RemedyFor(api.Excluded)
+	}
 	if r == goesOn && s.Blind() {
 		r = RemedyFor(api.LeasePictureOld) // it may not go on
 	}
@@ -55,7 +58,7 @@ func (s *Seen) Why(node string) (Answer, error) {
 }
 
 // what says where the node stands.
-func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
+func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy, x *expected) {
 	n := s.Node(a.Node)
 	switch h := s.held(a.Node); {
 	case f != nil && f.Open():
@@ -65,6 +68,8 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy) {
 	case h != nil:
 		a.Reason = h.Reason
 		a.What = fmt.Sprintf("Node %s is not being fenced (%s)", a.Node, said(h.Reason, h.Message))
+	case x != nil:
+		s.gone(a, f, x)
 	case n == nil:
 		a.What = fmt.Sprintf("Node %s does not exist any more, and its last fence ended: %s", a.Node, ended(f))
 		a.Do = "nothing"

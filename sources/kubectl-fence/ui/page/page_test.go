@@ -86,11 +86,11 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestLinks: every node has a page, and one without a Node object has none.
+// TestLinks: every node has a page, also one that is missing.
 func TestLinks(t *testing.T) {
 	l := cluster()
 	html := whole(t, l, NewCluster(l, "", false))
-	for name, want := range map[string]int{"b2": 2, "a1": 1, "gone": 0} {
+	for name, want := range map[string]int{"b2": 2, "a1": 1, "gone": 2, "nobody": 0} {
 		if got := strings.Count(html, `"/base/node/`+name+`"`); got != want {
 			t.Errorf("%d links to %s, want %d", got, name, want)
 		}

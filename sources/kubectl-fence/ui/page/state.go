@@ -35,14 +35,10 @@ type Line struct {
 	Cordoned bool
 }
 
-// HasPage tells whether the node has a page of its own: one that is missing has none.
-func (x Line) HasPage() bool { return x.State.Word != missing }
-
-// Silent, NotReady and Missing are nodes with no fence yet.
+// Silent and NotReady are nodes with no fence yet.
 const (
 	silent   = "Silent"
 	notReady = "NotReady"
-	missing  = "Missing"
 )
 
 // lines are all nodes that exist, have an open fence, or are missing, what needs a person first.
@@ -59,7 +55,6 @@ func (l *Look) lines() []Line {
 			out = append(out, l.line(view.Row{Node: n.Name, Ready: ready(n), State: view.Watched}, still[n.Name]))
 		}
 	}
-	out = append(out, l.missing(under)...)
 	slices.SortStableFunc(out, func(a, b Line) int {
 		return cmp.Or(cmp.Compare(a.State.Rank(), b.State.Rank()), cmp.Compare(a.Node, b.Node))
 	})
@@ -120,6 +115,8 @@ func stateOf(r view.Row) State {
 		return State{silent, "silent"}
 	case view.NotFenceable:
 		return State{"Not fenceable", "unfenceable"}
+	case view.Missing:
+		return State{r.State, "missing"}
 	case string(api.Failed):
 		return State{r.State, "failed"}
 	case string(api.Fenced):
@@ -131,27 +128,6 @@ func stateOf(r view.Row) State {
 		return State{r.State, "held"}
 	}
 	return State{r.State, "fencing"}
-}
-
-// missing are the expected nodes without a Node object and without a line.
-func (l *Look) missing(have map[string]bool) []Line {
-	var out []Line
-	for i := range l.Policies {
-		p := &l.Policies[i]
-		for _, m := range p.Status.Missing {
-			name := m.NodeName
-			if name == "" && m.Machine != nil {
-				name = m.Machine.Name
-			}
-			if have[name] || name == "" || l.Node(name) != nil {
-				continue
-			}
-			have[name] = true
-			r := view.Row{Node: name, Ready: "NoNode", Policy: p.Name, State: missing, Reason: api.NodeMissing, Message: cmp.Or(m.Held, "it is expected, and has no Node object"), Since: &m.Since.Time}
-			out = append(out, Line{Row: r, State: State{missing, "missing"}})
-		}
-	}
-	return out
 }
 
 func ready(n *corev1.Node) string {
