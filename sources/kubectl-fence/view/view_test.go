@@ -148,6 +148,55 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhoHolds: the advice is about the policy that holds, which need not be the one that decides.
+func TestWhoHolds(t *testing.T) {
+	for _, tc := range []struct {
+		reason         api.Reason
+		message, wants string
+	}{
+		{api.Paused, "policy other (generation 2) is paused by bob", "kubectl fence resume other"},
+		{api.Paused, "policy other.b-2 (generation 2) is paused by bob, of policy workers", "kubectl fence resume other.b-2"},
+		{api.PauseWindow, "pause window of policy other (policy workers): no fence begins until 2026-01-01T13:00:00Z", "kubectl edit fencepolicy other"},
+		{api.PauseWindowInvalid, "policy other, pauseWindows[0]: start is no time of day; no fence begins until that is corrected", "kubectl edit fencepolicy other"},
+		{api.TooManyInATime, "policy other (generation 2): 3 fences began within 1h0m0s, 3 are allowed; the next in 5m0s", "kubectl edit fencepolicy other"},
+		{api.TooManyInATime, "512 fences of the last 24 hours are kept, which maxRate of other policies may count", "kubectl edit fencepolicy workers"},
+		{api.WaitingForTime, "until 2026-01-01T12:01:00Z", "kubectl edit fencepolicy workers"},
+		{api.Paused, "policy deleted (generation 2) is paused by bob", "kubectl fence resume workers"},
+	} {
+		s := seen()
+		s.Policies = append(s.Policies, policyOf("other", "a"), policyOf("other.b-2", "a"))
+		for i := 1; i < len(s.Policies); i++ {
+			s.Policies[i].Spec.Precedence = new(int32(200))
+		}
+		s.Policies[0].Status.Held[0].Reason, s.Policies[0].Status.Held[0].Message = tc.reason, tc.message
+		s.Fences[0].Status.Reason, s.Fences[0].Status.Message = tc.reason, tc.message
+		for what, node := range map[string]string{"held": "a5", "open": "a4"} {
+			if a, err := s.Why(node); err != nil || a.Run != tc.wants || !strings.HasPrefix(a.Rule, "Policy workers decides") {
+				t.Errorf("%s, %s: %v: %q, want %q: %s", tc.message, what, err, a.Run, tc.wants, a.Rule)
+			}
+		}
+	}
+}
+
+// TestWhatOpensNoOtherFence is a person's abort, and no other end.
+func TestWhatOpensNoOtherFence(t *testing.T) {
+	const never, waits = `kubectl fence ask a6 --reason "…"`, "kubectl fence plan a6"
+	for outcome, want := range map[api.Reason]string{api.Aborted: never, api.Recovered: waits, api.HealedBeforeFence: waits, api.NodeReplaced: waits, api.DrainTimedOut: waits} {
+		s := seen()
+		s.Fences[4].Status.Outcome = outcome
+		if a, err := s.Why("a6"); err != nil || a.Run != want {
+			t.Errorf("%s: %v: %s", outcome, err, a.Words())
+		}
+	}
+	s := seen()
+	f := &s.Fences[4]
+	f.Annotations = map[string]string{api.WithdrawnAnnotation: "q"}
+	f.Status.Decision.AskedBy = []api.AskedBy{{ID: "q"}}
+	if a, err := s.Why("a6"); err != nil || a.Run != waits {
+		t.Errorf("withdrawn: %v: %s", err, a.Words())
+	}
+}
+
 // TestNotes: what holds all fences is said, and who can end it.
 func TestNotes(t *testing.T) {
 	s := seen()

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (s *Seen) Why(node string) (Answer, error) {
 	}
 	p, resolved := s.Deciding(node)
 	a := Answer{Node: node, Rule: s.rule(p, resolved)}
-	s.what(&a, f, p, x)
+	message := s.what(&a, f, p, x)
 	a.Next = s.next(f)
 	if a.Reason == "" { // nothing holds it, and what says so has the advice
 		return a, nil
@@ -49,24 +50,38 @@ func (s *Seen) Why(node string) (Answer, error) {
 	}
 	a.Do, a.Run = r.Do, r.Run
 	name := "POLICY"
-	if p != nil {
-		name = p.Name
+	if h := s.holding(message, p); h != nil {
+		name = h.Name
 	}
 	names := strings.NewReplacer("NODE", node, "POLICY", name)
 	a.Do, a.Run = names.Replace(a.Do), names.Replace(a.Run)
 	return a, nil
 }
 
-// what says where the node stands.
-func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy, x *expected) {
+// policyNamed is how nodefence names one policy in a message.
+var policyNamed = regexp.MustCompile(`\bpolicy ([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)`)
+
+// holding is the policy that the message names: the pauses, windows and limits of every policy that selects
+// a node hold. Where the message names none that there is, it is the policy that decides.
+func (s *Seen) holding(message string, decides *api.FencePolicy) *api.FencePolicy {
+	if m := policyNamed.FindStringSubmatch(message); m != nil {
+		if p := s.policy(m[1]); p != nil {
+			return p
+		}
+	}
+	return decides
+}
+
+// what says where the node stands, and returns what nodefence says of its reason.
+func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy, x *expected) (message string) {
 	n := s.Node(a.Node)
 	switch h := s.held(a.Node); {
 	case f != nil && f.Open():
 		st := &f.Status
-		a.Reason = st.Reason
+		a.Reason, message = st.Reason, st.Message
 		a.What = fmt.Sprintf("Fence %d of node %s stands in phase %s for %s (%s)", st.FenceNumber, a.Node, f.CurrentPhase(), s.since(st.PhaseSince), said(st.Reason, st.Message))
 	case h != nil:
-		a.Reason = h.Reason
+		a.Reason, message = h.Reason, h.Message
 		a.What = fmt.Sprintf("Node %s is not being fenced (%s)", a.Node, said(h.Reason, h.Message))
 	case x != nil:
 		s.gone(a, f, x)
@@ -89,6 +104,7 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy, x *expected
 		}
 		a.Do, a.Run = "nothing; see what a fence would do", "kubectl fence plan "+a.Node
 	}
+	return message
 }
 
 // unfenced says why a node that is not Ready has no open fence, as far as that is known.
@@ -98,8 +114,11 @@ func (s *Seen) unfenced(a *Answer, f *api.NodeFence) {
 	if r := RemedyFor(api.LeasePictureOld); s.Blind() {
 		a.Do, a.Run = r.Do, r.Run
 	}
-	if f != nil && f.Status.FenceNumber > 0 {
-		a.What += "; its last fence ended: " + ended(f)
+	if f == nil || f.Status.FenceNumber == 0 {
+		return
+	}
+	a.What += "; its last fence ended: " + ended(f)
+	if f.Status.Outcome == api.Aborted && !f.EndedByWithdrawal() {
 		a.Do, a.Run = "mend the node; or ask for another fence, because what a person has ended opens no other by itself", `kubectl fence ask `+a.Node+` --reason "…"`
 	}
 }
