@@ -47,7 +47,7 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 		return Change{}, nothingToDo(f.Name, fmt.Sprintf("its fence waits for no approval: policy %s is in mode %s", st.Decision.Policy.Name, st.Decision.Settings.Mode))
 	}
 	c := request(f, p, api.AskedApprove, nil)
-	c.Says = append([]string{stands(f), "If you approve it, the fence begins once all limits allow it:"}, Follows(&st.Decision, f, p.At.Time)...)
+	c.Says = append([]string{stands(f)}, approved(f, p.At.Time)...)
 	c.rests = []any{st.Decision.Policy, st.Decision.Settings.Action, st.Decision.Devices}
 	c.Done = fmt.Sprintf("fence %d of node %s approved by %s", st.FenceNumber, f.Name, p.Name)
 	return c, nil

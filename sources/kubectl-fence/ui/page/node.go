@@ -200,16 +200,18 @@ func verbs(l *Look, node string) []Verb {
 	return out
 }
 
-// sensible leaves out a retry that nodefence would answer with NotNeeded.
+// sensible leaves out what nodefence would answer with NotNeeded, and an approval that begins nothing.
 func sensible(f *api.NodeFence, verb string) bool {
-	if verb != "retry" {
-		return true
+	phase, why := f.CurrentPhase(), f.Status.Reason
+	switch verb {
+	case "approve":
+		return phase == api.Pending || why == api.WaitingForApproval
+	case "lift":
+		return phase == api.Recovering
+	case "retry":
+		return phase == api.Failed || phase == api.Fenced || f.Status.Awaited != nil || why == api.WaitingForDevice || why == api.DeviceDenied
 	}
-	switch f.CurrentPhase() {
-	case api.Failed, api.Fenced:
-		return true
-	}
-	return f.Status.Awaited != nil || f.Status.Reason == api.WaitingForDevice || f.Status.Reason == api.DeviceDenied
+	return true
 }
 
 // Title says in a few words how the node stands.

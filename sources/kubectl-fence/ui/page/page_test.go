@@ -212,7 +212,17 @@ func TestVerbs(t *testing.T) {
 	}{
 		{"a1", nil, "ask"}, {"b1", nil, "abort, confirm-off"}, {"b2", nil, "abort, retry, confirm-off"},
 		{"b1", func(f *api.NodeFence) { f.Status.Reason = api.WaitingForApproval }, "approve, abort, confirm-off"},
-		{"b1", func(f *api.NodeFence) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual }, "abort, lift, confirm-off"},
+		{"b1", func(f *api.NodeFence) {
+			f.Status.Decision.Settings.Mode, f.Status.Phase, f.Status.Reason = api.ModeRequireApproval, api.Pending, api.TooManyUnhealthy
+		}, "approve, abort, confirm-off"},
+		{"b1", func(f *api.NodeFence) { f.Status.Decision.Settings.Mode = api.ModeRequireApproval }, "abort, confirm-off"},
+		{"b2", func(f *api.NodeFence) {
+			f.Status.Decision.Settings.Mode, f.Status.Reason = api.ModeRequireApproval, api.NotApproved
+		}, "abort, retry, confirm-off"},
+		{"b1", func(f *api.NodeFence) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual }, "abort, confirm-off"},
+		{"b1", func(f *api.NodeFence) {
+			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase = api.UncordonManual, api.Recovering
+		}, "abort, lift, confirm-off"},
 		{"b1", func(f *api.NodeFence) { f.Status.Phase = api.Finished }, "ask"},
 	} {
 		l := cluster()
