@@ -82,34 +82,6 @@ func refusal(message string) string {
 	return message
 }
 
-// forbidden names the role that has the right. The admission policies of infra/crd name the
-// right themselves.
-func forbidden(message string) error {
-	if _, says, ok := strings.Cut(message, denied); ok {
-		says, role := oneLine(says), "nodefence-operate"
-		if strings.Contains(says, "the verb confirm ") {
-			role = "nodefence-administer"
-		}
-		return fmt.Errorf("%s; have an administrator bind you ClusterRole %s", says, role)
-	}
-	role := "nodefence-view"
-	switch {
-	case strings.Contains(message, `"nodes"`):
-		role = "one with get, list and watch of nodes"
-	case strings.Contains(message, `"pods"`):
-		role = "one with get, list and watch of pods"
-	case strings.Contains(message, "fencetargets") && strings.Contains(message, "cannot patch"):
-		role = "one with patch of fencetargets.nodefence.io"
-	case strings.Contains(message, "cannot patch") && strings.Contains(message, "nodefences"):
-		role = "nodefence-operate"
-	case strings.Contains(message, "cannot patch"):
-		role = "nodefence-administer"
-	case strings.Contains(message, "cannot create"), strings.Contains(message, "cannot delete"):
-		role = "nodefence-ask and nodefence-operate"
-	}
-	return fmt.Errorf("you may not do that: %s; have an administrator bind you a role: %s", oneLine(strings.TrimSuffix(message, ".")), role)
-}
-
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func host(raw string) string {
