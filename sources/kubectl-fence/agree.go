@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -89,10 +90,39 @@ func (a *acting) agree(says, typed string) error {
 	}
 	fmt.Fprint(a.ErrOut, question)
 	line, err := bufio.NewReader(a.In).ReadString('\n')
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.ErrOut)
+		return errors.New("nothing was done, because it was interrupted")
+	}
 	if got := strings.TrimSpace(line); got != want && (typed != "" || got != "y") {
 		return errors.Join(errors.New("nothing was done"), err)
 	}
 	return nil
+}
+
+// interruptible is a reader that reads no further once ctx is done: Ctrl-C at a question ends the program.
+type interruptible struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+// Read reads into a buffer of its own: what nobody waits for any more is read on.
+func (r interruptible) Read(into []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	own, done := make([]byte, len(into)), make(chan result, 1)
+	go func() {
+		n, err := r.in.Read(own)
+		done <- result{n, err}
+	}()
+	select {
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	case got := <-done:
+		return copy(into, own[:got.n]), got.err
+	}
 }
 
 // change shows a change, asks, writes it, and says what became of it.
@@ -140,7 +170,11 @@ func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change)
 			if taken != nil {
 				return a.tellAnswer(taken)
 			}
-			fmt.Fprintf(a.ErrOut, "nodefence has not answered within %s: kubectl fence why %s\n", a.wait, ch.Name)
+			words := fmt.Sprintf("nodefence has not answered within %s", a.wait)
+			if errors.Is(ctx.Err(), context.Canceled) {
+				words = "interrupted before nodefence answered"
+			}
+			fmt.Fprintf(a.ErrOut, "%s: kubectl fence why %s\n", words, ch.Name)
 			return nil
 		}
 	}

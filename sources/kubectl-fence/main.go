@@ -40,6 +40,7 @@ type coded struct {
 
 // run carries out one command line, and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
+	p.In = interruptible{ctx, p.In}
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(p.In)

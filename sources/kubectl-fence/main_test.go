@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,8 +29,8 @@ const (
 	reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 )
 
-// served is what an API server has, by path; an int is a refusal with that code. Its clock is off from this
-// machine's by Date.
+// served is what an API server has, by path; an int is a refusal with that code, and a func answers nothing.
+// Its clock is off from this machine's by Date.
 type served map[string]any
 
 // calm is a cluster with node a, policy workers, and a fence of it that waits for approval.
@@ -57,6 +59,12 @@ type told struct {
 // terminal.
 func (s served) run(t *testing.T, typed string, args ...string) told {
 	t.Helper()
+	return s.runIn(t.Context(), t, strings.NewReader(typed), io.Discard, typed != "", args...)
+}
+
+// runIn is run until ctx is done. A person types at in, if there is one, and sees what is said at seen.
+func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.Writer, person bool, args ...string) told {
+	t.Helper()
 	var got told
 	srv := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if off, is := s["Date"].(time.Duration); is {
@@ -74,6 +82,8 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 			}
 		}
 		switch x := s[r.URL.Path].(type) {
+		case func(*http.Request):
+			x(r)
 		case nil:
 			if s["/"] == "plain" {
 				http.NotFound(w, r)
@@ -94,8 +104,11 @@ func (s served) run(t *testing.T, typed string, args ...string) told {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", file)
-	code, out, problems := program{}.runWith(t, typed, args...)
-	got.code, got.out, got.errors = code, out, problems
+	var out, problems strings.Builder
+	p := &program{terminal: func() bool { return person }}
+	p.IOStreams = genericiooptions.IOStreams{In: in, Out: &out, ErrOut: io.MultiWriter(&problems, seen)}
+	got.code = p.run(ctx, args)
+	got.out, got.errors = out.String(), problems.String()
 	return got
 }
 
@@ -343,6 +356,47 @@ func TestTheAPIServersClock(t *testing.T) {
 		"status":{"storms":[{"policy":"workers","since":"` + stamp(time.Hour) + `","coolDownUntil":"` + stamp(5*time.Minute) + `"}]}}`)
 	if got := s.run(t, "", "end-cool-down", "--reason", "the switch is replaced", "--yes"); got.code != 0 || len(got.patches) != 1 {
 		t.Errorf("exit code %d, written: %s: %s", got.code, got.patches, got.errors)
+	}
+}
+
+// asks calls what it is when a person is asked.
+type asks func()
+
+func (a asks) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), "(yes/no)") {
+		a()
+	}
+	return len(text), nil
+}
+
+// TestCtrlC ends a question, and nothing is done.
+func TestCtrlC(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	in, _ := io.Pipe()
+	got := calm().runIn(ctx, t, in, asks(interrupt), true, "approve", "a", "--wait=0s")
+	_ = in.Close()
+	if got.code != 1 || len(got.patches) > 0 || !strings.HasSuffix(got.errors, "(yes/no) \nerror: nothing was done, because it was interrupted\n") {
+		t.Errorf("exit code %d, written: %s: %s", got.code, got.patches, got.errors)
+	}
+}
+
+// TestCtrlCWhileItReads is no API server that does not answer, and a bundle of half of it is none.
+func TestCtrlCWhileItReads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	for path, args := range map[string][]string{own + "fencepolicies": {"status"}, own + "nodeproblempolicies": {"bundle", "-f", file}, own + "nodefences": {"bundle", "-f", file}} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		s := calm()
+		s[path] = func(r *http.Request) {
+			interrupt()
+			<-r.Context().Done() // the client has gone
+		}
+		got := s.runIn(ctx, t, nil, io.Discard, false, args...)
+		if got.code != 1 || !strings.HasSuffix(got.errors, "error: interrupted\n") {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.errors)
+		}
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("%v: a file is left: %v", args, err)
+		}
 	}
 }
 

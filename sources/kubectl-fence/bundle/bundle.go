@@ -35,12 +35,12 @@ type writer struct {
 
 // Write writes the archive, and returns the names of its files and what could not be read.
 // namespace is that of nodefence; version is the plugin's. It is an error if no object of any of
-// nodefence's kinds can be read.
+// nodefence's kinds can be read, or if ctx ends before all was read.
 func Write(ctx context.Context, out io.Writer, c *cluster.Client, namespace, version string) (files, missing []string, err error) {
 	zip := gzip.NewWriter(out)
 	w := &writer{Client: c, tar: tar.NewWriter(zip), now: time.Now()}
 	w.versions(version)
-	if !w.kinds(ctx) {
+	if !w.kinds(ctx) && ctx.Err() == nil {
 		return nil, nil, fmt.Errorf("no object of nodefence can be read: %s", w.missing[len(w.missing)-1])
 	}
 	w.told(ctx)
@@ -49,7 +49,7 @@ func Write(ctx context.Context, out io.Writer, c *cluster.Client, namespace, ver
 	w.bindings(ctx, namespace)
 	w.pods(ctx, namespace)
 	w.file("missing.txt", []byte(strings.Join(append(w.missing, ""), "\n")))
-	return w.files, w.missing, errors.Join(w.err, w.tar.Close(), zip.Close())
+	return w.files, w.missing, errors.Join(ctx.Err(), w.err, w.tar.Close(), zip.Close())
 }
 
 // file adds one file, without whatever looks like a credential.

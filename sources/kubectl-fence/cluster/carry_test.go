@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +110,45 @@ func TestCarryOfTheSwitch(t *testing.T) {
 	pause, _ := act.Pause(policy("7"), "ann")
 	if err := c.Carry(t.Context(), pause, DryRunNone, func(context.Context) (act.Change, error) { return act.Pause(policy("8", "bob"), "ann") }); err != nil || *wrote != 1 {
 		t.Errorf("a pause beside another: %d writes: %v", *wrote, err)
+	}
+}
+
+// TestAWriteOutlivesCtrlC: the API server may carry it out, and what was created can be withdrawn by its name
+// alone. None begins after Ctrl-C.
+func TestAWriteOutlivesCtrlC(t *testing.T) {
+	var interrupt func()
+	wrote := 0
+	c, err := New(kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		wrote++
+		interrupt()
+		kubetest.Answer(w, api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Name: "a-x7k2p"}})
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	interrupt = cancel
+	q, err := c.Ask(ctx, &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "n"}}, DryRunNone)
+	if err != nil || q.Name != "a-x7k2p" {
+		t.Errorf("%+v: %v", q, err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	interrupt = cancel
+	if err := c.Patch(ctx, "nodefences", "a", map[string]any{}, DryRunNone); err != nil || ctx.Err() == nil {
+		t.Error(err)
+	}
+	if err := c.Patch(ctx, "nodefences", "a", map[string]any{}, DryRunNone); err == nil || wrote != 2 {
+		t.Errorf("%d writes: %v", wrote, err)
+	}
+}
+
+// TestAWriteThatIsGivenUp says what is not known.
+func TestAWriteThatIsGivenUp(t *testing.T) {
+	err := Explain(unsure(&url.Error{Op: "Post", URL: "https://192.0.2.7", Err: context.Canceled}, "whether it was created"))
+	if want := "interrupted, and the API server has not answered within 10s: whether it was created is not known; look before you repeat it"; err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := Explain(&url.Error{Op: "Get", URL: "https://192.0.2.7", Err: context.Canceled}); err.Error() != "interrupted" {
+		t.Error(err)
 	}
 }

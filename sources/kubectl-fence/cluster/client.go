@@ -139,15 +139,25 @@ func (c *Client) Patch(ctx context.Context, resource, name string, patch any, dr
 	if err != nil {
 		return fmt.Errorf("encode the patch of %s %s: %w", resource, name, err)
 	}
+	ctx, end, err := lasting(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	r := c.own.Patch(types.MergePatchType).Resource(resource).Name(name).Body(body)
-	return written(r, dry).Do(ctx).Error()
+	return unsure(written(r, dry).Do(ctx).Error(), "whether "+resource+" "+name+" was changed")
 }
 
 // Ask creates a FenceRequest, and returns it as it was created.
 func (c *Client) Ask(ctx context.Context, q *api.FenceRequest, dry DryRun) (*api.FenceRequest, error) {
+	ctx, end, err := lasting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	out := &api.FenceRequest{}
 	r := c.own.Post().Resource("fencerequests").Namespace(q.Namespace).Body(q)
-	return out, written(r, dry).Do(ctx).Into(out)
+	return out, unsure(written(r, dry).Do(ctx).Into(out), "whether a FenceRequest was created")
 }
 
 // Withdraw deletes a FenceRequest.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -37,6 +38,8 @@ func Explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
 	case clientcmd.IsEmptyConfig(err):
 		return NoCluster(nil)
 	case errors.As(err, &refused):
