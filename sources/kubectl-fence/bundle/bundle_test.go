@@ -42,7 +42,7 @@ func TestNothingOfACredentialStays(t *testing.T) {
 		"https://hunter2@host", `https://root:hun"hunter2@host`, "https://root:p@hunter2/hunter2@host", "https://host/?sig=hunter2&b=c", "SESSION=hunter2", "password_2=hunter2",
 		`password: "a hunter2"`, `password: 'a hunter2'`, "password: a hunter2", "password: hunt,hunter2;hunter2}hunter2", "password: hun'hunter2", `password: "a\"hunter2"`,
 		`msg="{\"token\":\"a hunter2\"}"`, "password=hunt,hunter2;hunter2", "password='a hunter2'", `password="a hunter2`,
-		"password: |\n  hunter2\n\n  hunter2\nb: c", "- password: >-\n    hunter2\n", `secret: "hunter2!"`, "secret=H_hunter2",
+		"password: |\n  hunter2\n\n  hunter2\nb: c", "- password: >-\n    hunter2\n", `secret: "hunter2!"`, "secret=H_hunter2", "secret=Hhunter2", "SECRET=hunter2Pass", `{"secret":"aHhunter2"}`,
 	} {
 		if got := string(Redact([]byte(text))); strings.Contains(got, "hunter2") {
 			t.Errorf("%q becomes %q", text, got)
@@ -94,6 +94,19 @@ func plural(kind string) string {
 		return strings.TrimSuffix(name, "y") + "ies"
 	}
 	return name + "s"
+}
+
+// TestOfBoundDevices only known values are kept, as of the ConfigMaps that bind them.
+func TestOfBoundDevices(t *testing.T) {
+	const device = `{"driver":"ipmi","params":{"ip":"192.0.2.7","username":"hunter","secret":"bmc-a"}}`
+	text, err := trimmed([]byte(`{"items":[{"spec":{"params":"x"},"status":{"decision":{"devices":[` + device + `]},"binding":{"devices":[` + device + `]}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, out := strings.Count(string(text), "ip: 192.0.2.7\n")+strings.Count(string(text), "secret: bmc-a\n"), strings.Count(string(text), "username: (redacted)\n")
+	if kept != 4 || out != 2 || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), "params: x\n") {
+		t.Errorf("%s", text)
+	}
 }
 
 // TestListsAreTrimmed of what says nothing, or says all again.

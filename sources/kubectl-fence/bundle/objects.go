@@ -16,7 +16,8 @@ var Kinds = []string{"nodefences", "fencepolicies", "fencebudgets", "fenceledger
 // ownKeys begin the annotations that nodefence reads. Others are other programs', and may hold anything.
 const ownKeys = "nodefence.io/"
 
-// trimmed is a list as YAML, without what says nothing, and without what others wrote to it.
+// trimmed is a list as YAML, without what says nothing, without what others wrote to it, and of bound devices
+// with harmless parameters alone.
 func trimmed(raw []byte) ([]byte, error) {
 	var list struct {
 		Items []map[string]any `json:"items"`
@@ -25,6 +26,7 @@ func trimmed(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read a list: %w", err)
 	}
 	for _, o := range list.Items {
+		ofDevices(o)
 		meta, _ := o["metadata"].(map[string]any)
 		delete(meta, "managedFields")
 		if notes, is := meta["annotations"].(map[string]any); is {
@@ -32,6 +34,30 @@ func trimmed(raw []byte) ([]byte, error) {
 		}
 	}
 	return yaml.Marshal(list.Items)
+}
+
+// ofDevices takes out of the parameters of bound devices, wherever they stand, what is not known to be harmless:
+// they are those of ConfigMaps.
+func ofDevices(x any) {
+	switch x := x.(type) {
+	case []any:
+		for _, one := range x {
+			ofDevices(one)
+		}
+	case map[string]any:
+		for key, value := range x {
+			params, are := value.(map[string]any)
+			if !are || key != "params" {
+				ofDevices(value)
+				continue
+			}
+			for name := range params {
+				if !harmless[strings.ToLower(name)] {
+					params[name] = Redacted
+				}
+			}
+		}
+	}
 }
 
 // node is what counts of a Node: of its annotations those of nodefence.

@@ -49,8 +49,8 @@ var patterns = join(
 		regexp.MustCompile(`(\bsig=)[^\s&]+()`),
 		regexp.MustCompile(`(?m)((?:^|[\s"'])-[pP][ \t]+["']?)[^\s"']+()`),
 		regexp.MustCompile(`(?m)((?:^|[\s"'])(?:-u|--user)[ \t=]+["']?[^\s:"']+:)[^\n]+?(["']?(?:\s|$))`),
-		// A Secret's name is harmless; what cannot be one may be its value.
-		regexp.MustCompile(`(?i)(\bsecret` + is + `\\?["']?)[a-z0-9./-]*[^a-zA-Z0-9./\s"'\\,;})({\[-][^\n"]*()`),
+		// A Secret's name is harmless; what cannot be one, as of its capitals, may be its value.
+		regexp.MustCompile(`((?i:\bsecret` + is + `)\\?["']?)[a-z0-9./-]*[^a-z0-9./\s"'\\,;})({\[-][^\n"]*()`),
 	},
 	values(keyword+`\\?["']?[ \t]*:[ \t]*`, toEnd),
 	values(keyword+`\\?["']?[ \t]*=[ \t]*`, toBlank),
