@@ -28,7 +28,7 @@ device. "kubectl fence plan --read NODE" has them read now.`,
 		if err != nil {
 			return err
 		}
-		if did, err := o.items(p.Out, targets); did {
+		if did, err := items(o, p.Out, targets); did {
 			return err
 		}
 		if o.form == "name" {

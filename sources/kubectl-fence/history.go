@@ -50,7 +50,7 @@ told step by step.`,
 }
 
 func (p *program) showHistory(o *output, past []view.Past, node string, now time.Time) error {
-	if did, err := o.items(p.Out, past); did {
+	if did, err := items(o, p.Out, past); did {
 		return err
 	}
 	if len(past) == 0 {

@@ -400,6 +400,23 @@ func TestCtrlCWhileItReads(t *testing.T) {
 	}
 }
 
+// TestNothingIsAnEmptyList for programs, and not null.
+func TestNothingIsAnEmptyList(t *testing.T) {
+	s := calm()
+	s["/api/v1/nodes"] = json.RawMessage(`{"apiVersion":"v1","kind":"NodeList","items":[]}`)
+	for _, kind := range []string{"fencepolicies", "nodefences", "fencetargets", "fencebudgets", "nodeproblempolicies"} {
+		s[own+kind] = json.RawMessage(`{"items":[]}`)
+	}
+	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
+	s["/api/v1/namespaces/nodefence-system/configmaps"] = json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMapList","items":[]}`)
+	for _, args := range [][]string{{"status", "-o", "json"}, {"history", "-o", "json"}, {"devices", "-o", "json"}, {"plan", "--all", "-o", "json"}} {
+		got := s.run(t, "", args...)
+		if got.code != 0 || strings.Contains(got.out, "null") || !strings.Contains(got.out, "[]") {
+			t.Errorf("%v: exit code %d: %s%s", args, got.code, got.out, got.errors)
+		}
+	}
+}
+
 // TestCompletion offers the names that a command is about.
 func TestCompletion(t *testing.T) {
 	for want, args := range map[string][]string{

@@ -47,9 +47,10 @@ func (o *output) check() error {
 	return fmt.Errorf("-o %s: it takes one of %v", o.form, o.allowed)
 }
 
-// items prints all as a list under -o json and yaml, and reports whether it did.
-func (o *output) items(out io.Writer, all any) (bool, error) {
-	return o.value(out, map[string]any{"items": all})
+// items prints all as a list under -o json and yaml, and reports whether it did. Where there is none, the list
+// is empty.
+func items[T any](o *output, out io.Writer, all []T) (bool, error) {
+	return o.value(out, map[string]any{"items": append([]T{}, all...)})
 }
 
 // value prints one value under -o json and yaml, and reports whether it did.

@@ -97,7 +97,7 @@ func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all 
 	if err != nil {
 		return nil, err
 	}
-	return reports, plan.Show(p.Out, out.form, all, reports)
+	return reports, plan.Show(p.Out, out.form, all, append([]plan.Report{}, reports...)) // no node is an empty list
 }
 
 // planned are the reports, made of what the API server has now.

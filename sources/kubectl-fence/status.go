@@ -58,7 +58,7 @@ func (p *program) ready(o *output) (*cluster.Client, error) {
 }
 
 func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
-	if did, err := o.items(p.Out, rows); did {
+	if did, err := items(o, p.Out, rows); did {
 		return err
 	}
 	if o.form == "name" {
