@@ -22,9 +22,9 @@ func (p *program) bundleCommand() *cobra.Command {
 		Short: "Write everything a supporter needs into one archive, and read no Secret",
 		Long: `Write everything a supporter needs into one archive: nodefence's objects and their Events, the
 nodes, ConfigMaps, logs of nodefence's pods, and why each fence stands where it stands. No Secret is
-read. Of ConfigMaps only values that are known to be harmless are kept. What has one of the usual
-forms of a credential is taken out of every file; look through it before you send it. Names and
-addresses of nodes and devices are in it.`,
+read. Of ConfigMaps and bound devices only values that are known to be harmless are kept. What has
+one of the usual forms of a credential is taken out of every file; look through it before you send
+it. Names and addresses of nodes and devices are in it.`,
 		Example: `  kubectl fence bundle
   kubectl fence bundle -f - | ssh support@example.com 'cat > bundle.tar.gz'`,
 		Args: cobra.NoArgs,
