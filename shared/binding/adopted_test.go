@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
+	"github.com/nodefence/nodefence/shared/device/azure"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -76,7 +77,7 @@ func (o *others) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kubetest.Refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 }
 
-// resolver has one driver, of a BMC.
+// resolver has the drivers of a BMC and of Azure.
 func (o *others) resolver(t *testing.T) Resolver {
 	kind := device.Kind{
 		Name: "ipmi",
@@ -88,7 +89,9 @@ func (o *others) resolver(t *testing.T) Resolver {
 		Hosts:   func(p map[string]string) ([]string, error) { return []string{p["ip"]}, nil },
 		Open:    func(p map[string]string) (device.Driver, error) { o.opened = p; return nil, nil },
 	}
-	return Resolver{Client: kubetest.Client(t, o), Namespace: "ns", SecretsNamespace: "devices", Adopts: ask.Namespaces{"n"}, Drivers: map[string]device.Kind{"ipmi": kind}}
+	cloud := azure.Kind()
+	cloud.Cloud = nil // no node here has a provider ID
+	return Resolver{Client: kubetest.Client(t, o), Namespace: "ns", SecretsNamespace: "devices", Adopts: ask.Namespaces{"n"}, Drivers: map[string]device.Kind{"ipmi": kind, "azure": cloud}}
 }
 
 func spec(text string) (s far.Spec) {
@@ -100,6 +103,7 @@ func spec(text string) (s far.Spec) {
 
 const (
 	twoNodes = `{"agent":"fence_ipmilan","retrycount":2,"retryinterval":"7s","timeout":"90s","sharedparameters":{"--username":"u","--lanplus":""},"nodeparameters":{"--ip":{"a":"192.0.2.1","b":"192.0.2.2"}}}`
+	inAzure  = `{"agent":"fence_azure_arm","sharedparameters":{"--resourceGroup":"RG","--subscriptionId":"00112233-4455-6677-8899-aabbccddeeff","--tenantId":"t"},"nodeparameters":{"--plug":{"a":"vm-a","b":"vm-b"}}}`
 	oneAll   = `{"agent":"fence_ipmilan","sharedparameters":{"--username":"{{.NodeName}}","--ip":"192.0.2.1"}}`
 )
 
@@ -147,6 +151,7 @@ func TestWhichDeviceAnObjectGives(t *testing.T) {
 		"a fault":                             {others{objects: []far.Object{object("a", `{"agent":"x"}`)}}, `FenceAgentsRemediation n/a, spec.agent: "x" is not the name of a fence agent, such as fence_ipmilan`},
 		"an unknown agent":                    {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "fence_ipmilan", "fence_nobodys"))}}, `FenceAgentsRemediation n/a, spec.agent: unknown agent "fence_nobodys"`},
 		"an unknown parameter":                {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "--lanplus", "--zone"))}}, `FenceAgentsRemediation n/a, spec.sharedparameters[--zone]: unknown parameter "zone" for driver ipmi`},
+		"flags with capital letters":          {others{objects: []far.Object{object("a", inAzure)}}, "azure:00112233-4455-6677-8899-aabbccddeeff/rg/vm-a by FenceAgentsRemediation n/a"},
 		"one machine for all":                 {others{objects: []far.Object{object("a", oneAll)}}, "FenceAgentsRemediation n/a, spec: nothing in it chooses the machine of node a alone: give --ip or --ipport in nodeparameters, or with {{.NodeName}} in sharedparameters"},
 		"a machine of another node's object":  {others{objects: []far.Object{object("a", twoNodes), object("c", strings.NewReplacer(`"a":`, `"c":`).Replace(twoNodes))}}, "FenceAgentsRemediation n/c: node c has the same device address ipmi:192.0.2.1:623 as node a; neither of them is fenced before one is mended"},
 		"one machine for two nodes it lists":  {others{objects: []far.Object{object("a", strings.ReplaceAll(twoNodes, "192.0.2.2", "192.0.2.1"))}}, "FenceAgentsRemediation n/a: node b has the same device address ipmi:192.0.2.1:623 as node a"},

@@ -62,7 +62,7 @@ const (
 var (
 	agentName = regexp.MustCompile(`^fence_[a-z0-9_]{1,58}$`)
 	plainName = regexp.MustCompile(`^-?[a-z][a-z_-]{0,20}$`)
-	flagName  = regexp.MustCompile(`^--[a-z0-9][a-z0-9_-]{0,62}$`)
+	flagName  = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 )
 
 // Read is what a spec says of a node's device. Any fault is an Invalid: nothing is done by a spec

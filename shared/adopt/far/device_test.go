@@ -40,6 +40,8 @@ func TestRead(t *testing.T) {
 		"the node's name filled in": {Spec{Agent: "fence_aws", SharedParameters: map[string]string{"--plug": "{{ .NodeName }}.example", "--region": "eu"}}, "a",
 			"plug=a.example region=eu, reboot"},
 		"a node's own is taken as it is": {Spec{Agent: "fence_aws", NodeParameters: map[string]map[string]string{"--plug": {"a": "{{.NodeName}}"}}}, "a", "plug={{.NodeName}}, reboot"},
+		"flags with capital letters": {Spec{Agent: "fence_azure_arm", SharedParameters: map[string]string{"--resourceGroup": "rg", "--subscriptionId": "s"}, NodeParameters: map[string]map[string]string{"--plug": {"a": "vm-a"}}}, "a",
+			"plug=vm-a resourceGroup=rg subscriptionId=s, reboot"},
 		"its Secrets": {bmc(func(s *Spec) { s.SharedSecretName, s.NodeSecretNames = &secret, map[string]string{"a": "own"} }), "a",
 			"ip=192.0.2.1 ipport=6230 lanplus=1 username=admin, reboot, secrets mine own"},
 
