@@ -212,6 +212,8 @@ func TestWhatAnObjectSaysOfTries(t *testing.T) {
 // shared one, which need not exist unless it is named (S29: no secret is shown).
 func TestSecretsOfAnObject(t *testing.T) {
 	named := strings.Replace(twoNodes, `"retrycount":2`, `"sharedSecretName":"s","nodeSecretNames":{"a":"own"}`, 1)
+	// Older CRDs wrote this name into each object that named no Secret.
+	unchosen := strings.Replace(named, `"s"`, `"fence-agents-credentials-shared"`, 1)
 	base := map[string]string{"ip": "192.0.2.1", "ipport": "623", "username": "u", "cipher": "17"}
 	with := func(more ...string) map[string]string {
 		all := maps.Clone(base)
@@ -235,6 +237,8 @@ func TestSecretsOfAnObject(t *testing.T) {
 		"what is no parameter":        {spec: twoNodes, secrets: secrets{far.DefaultSecret: {"--password": "x", "note": "mine"}}, want: with("password", "x")},
 		"none":                        {spec: twoNodes, err: "FenceAgentsRemediation n/a does not give --password, and none of its Secrets exists: add key --password there"},
 		"it lacks the key":            {spec: twoNodes, secrets: secrets{far.DefaultSecret: {"hunter-2": "x"}}, err: "FenceAgentsRemediation n/a does not give --password, and Secret fence-agents-credentials-shared of namespace n does not either: add key --password there"},
+		"the name of older CRDs":      {spec: unchosen, secrets: secrets{"own": {"--password": "hunter-2"}}, want: with("password", "hunter-2")},
+		"that name, and it is there":  {spec: unchosen, secrets: secrets{far.DefaultSecret: {"--cipher": "3"}, "own": {"--password": "hunter-2"}}, want: with("password", "hunter-2", "cipher", "3")},
 		"a named one is missing":      {spec: named, secrets: secrets{"own": {"--password": "x"}}, err: "secret n/s does not exist, which FenceAgentsRemediation n/a names"},
 		"the node's is missing":       {spec: named, secrets: secrets{"s": {"--password": "x"}}, err: "secret n/own does not exist, which FenceAgentsRemediation n/a names"},
 		"in the spec and in it":       {spec: strings.ReplaceAll(twoNodes, `"--lanplus":""`, `"--password":"hunter-2"`), secrets: secrets{far.DefaultSecret: {"--password": "hunter-2"}}, err: "Secret n/fence-agents-credentials-shared, key --password: it is given in spec.sharedparameters[--password] of FenceAgentsRemediation n/a as well; delete one of them"},

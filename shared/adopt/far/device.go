@@ -24,7 +24,8 @@ type Device struct {
 	// Interval lies between two tries; Timeout is for each.
 	Interval, Timeout time.Duration
 	// SharedSecret and NodeSecret are the Secrets that have further parameters. NodeSecret is
-	// empty if there is none. Optional: SharedSecret was not named, and need not exist.
+	// empty if there is none. Optional: SharedSecret need not exist. It was not named, or it has the
+	// name that older CRDs wrote into each object that named none, so that nobody may have chosen it.
 	SharedSecret, NodeSecret string
 	Optional                 bool
 }
@@ -73,7 +74,7 @@ func Read(s Spec, node string) (Device, error) {
 		return d, refuse("spec.agent", "%.80q is not the name of a fence agent, such as fence_ipmilan", s.Agent)
 	}
 	if s.SharedSecretName != nil && *s.SharedSecretName != "" {
-		d.SharedSecret, d.Optional = *s.SharedSecretName, false
+		d.SharedSecret, d.Optional = *s.SharedSecretName, *s.SharedSecretName == DefaultSecret
 	}
 	if _, err := s.Strategy(); err != nil {
 		return d, err

@@ -26,7 +26,7 @@ func bmc(change func(*Spec)) Spec {
 // others gets nothing of theirs (S9, S11).
 func TestRead(t *testing.T) {
 	count := int64(-1)
-	secret := "mine"
+	secret, unchosen := "mine", DefaultSecret
 	for name, c := range map[string]struct {
 		spec Spec
 		node string
@@ -42,6 +42,7 @@ func TestRead(t *testing.T) {
 		"a node's own is taken as it is": {Spec{Agent: "fence_aws", NodeParameters: map[string]map[string]string{"--plug": {"a": "{{.NodeName}}"}}}, "a", "plug={{.NodeName}}, reboot"},
 		"flags with capital letters": {Spec{Agent: "fence_azure_arm", SharedParameters: map[string]string{"--resourceGroup": "rg", "--subscriptionId": "s"}, NodeParameters: map[string]map[string]string{"--plug": {"a": "vm-a"}}}, "a",
 			"plug=vm-a resourceGroup=rg subscriptionId=s, reboot"},
+		"the Secret that older CRDs wrote": {bmc(func(s *Spec) { s.SharedSecretName = &unchosen }), "a", "ip=192.0.2.1 ipport=6230 lanplus=1 username=admin, reboot"},
 		"its Secrets": {bmc(func(s *Spec) { s.SharedSecretName, s.NodeSecretNames = &secret, map[string]string{"a": "own"} }), "a",
 			"ip=192.0.2.1 ipport=6230 lanplus=1 username=admin, reboot, secrets mine own"},
 

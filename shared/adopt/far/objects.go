@@ -24,7 +24,8 @@ const (
 	Taint = "remediation.medik8s.io/fence-agents-remediation"
 	// LeaderLease is the Lease that the program itself holds while it runs.
 	LeaderLease = "cb305759.medik8s.io"
-	// DefaultSecret is the shared Secret where an object names none. It need not exist.
+	// DefaultSecret is the shared Secret where an object names none. It need not exist, also where it is
+	// named: the CRD of its versions 0.6.0 and 0.6.1 wrote this name into each object that named none.
 	DefaultSecret = "fence-agents-credentials-shared"
 	// Exclude is the label of a node that no remediator touches.
 	Exclude = "remediation.medik8s.io/exclude-from-remediation"
