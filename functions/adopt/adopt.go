@@ -210,10 +210,11 @@ func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s f
 	if next.Mark || next.Unmark {
 		err = a.Objects.MarkFAR(ctx, n.Name, n.UID, next.Mark)
 	}
-	if err == nil && next.Mark {
-		err = a.lookAgain(ctx, o, n)
+	asks := false
+	if err == nil && (next.Mark || next.Ask) {
+		asks, err = a.lookAgain(ctx, o, n)
 	}
-	if err == nil && next.Ask {
+	if err == nil && next.Ask && asks {
 		err = a.Objects.CreateFenceRequest(ctx, requestOf(o, s.Node))
 	}
 	if err == nil && next.LetGo {
@@ -222,16 +223,19 @@ func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s f
 	return err
 }
 
-// lookAgain removes the taint that was just placed if the object has gone meanwhile: another process
-// saw its deletion, and found nothing to remove. If this one dies before, the taint stays until a
-// person removes it.
-func (a *Adopter) lookAgain(ctx context.Context, o *far.Object, n *corev1.Node) error {
+// lookAgain tells whether the object still asks for its fence. If it has gone, or is deleted, it removes
+// the taint that was just placed: another process saw that deletion, and may have found no taint to
+// remove. If this one dies before, the taint stays until a person removes it.
+func (a *Adopter) lookAgain(ctx context.Context, o *far.Object, n *corev1.Node) (asks bool, err error) {
 	all, _, err := a.Objects.FARs(ctx, o.Namespace)
-	if err != nil || slices.ContainsFunc(all, func(is far.Object) bool { return is.UID == o.UID }) {
-		return err
+	if err != nil {
+		return false, err
+	}
+	if i := slices.IndexFunc(all, func(is far.Object) bool { return is.UID == o.UID }); i >= 0 && all[i].DeletionTimestamp == nil {
+		return far.Asks(&all[i]), nil
 	}
 	if beside(o, n.Name, all) {
-		return nil
+		return false, nil
 	}
-	return a.Objects.MarkFAR(ctx, n.Name, n.UID, false)
+	return false, a.Objects.MarkFAR(ctx, n.Name, n.UID, false)
 }

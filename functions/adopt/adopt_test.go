@@ -38,8 +38,10 @@ type cluster struct {
 	// writes are the names of all writes; the one of number dies fails, from 1.
 	writes []string
 	dies   int
-	// gone names the write after which the object is gone.
-	gone string
+	// changes does something to the cluster after the write of that name.
+	changes map[string]func()
+	// read does something to the cluster once all that belongs to an object was read.
+	read func()
 }
 
 var errDied = errors.New("the process died")
@@ -50,8 +52,8 @@ func (c *cluster) write(what string, do func()) error {
 		return errDied
 	}
 	do()
-	if what == c.gone {
-		c.object = nil
+	if change := c.changes[what]; change != nil {
+		change()
 	}
 	return nil
 }
@@ -77,7 +79,12 @@ func (c *cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 	}
 	return c.node.DeepCopy(), nil
 }
-func (c *cluster) Policies(context.Context) ([]api.FencePolicy, error) { return c.policies, nil }
+func (c *cluster) Policies(context.Context) ([]api.FencePolicy, error) {
+	if c.read != nil {
+		c.read()
+	}
+	return c.policies, nil
+}
 func (c *cluster) Fence(context.Context, string) (*api.NodeFence, error) {
 	return c.fence.DeepCopy(), nil
 }
@@ -348,20 +355,47 @@ func TestThatProgramRuns(t *testing.T) {
 	}
 }
 
-// TestGoneWhileItIsMarked: another process lets an object go while this one places the taint. It is
-// removed again.
-func TestGoneWhileItIsMarked(t *testing.T) {
-	c := newCluster()
-	c.gone = "mark"
-	var log strings.Builder
-	var elapsed time.Duration
-	if err := c.adopter(&log, &elapsed).Look(context.Background()); err != nil {
-		t.Fatal(err)
+// TestChangedWhileItIsMarked: somebody deletes an object, or gives it up, while this process places the
+// taint. No fence is asked for, and the taint of a deleted one is removed: another process may have looked
+// for it before it was there.
+func TestChangedWhileItIsMarked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*cluster)
+		wrote  string
+	}{
+		"not at all":     {func(*cluster) {}, "hold, status, mark, ask"},
+		"it is gone":     {func(c *cluster) { c.object = nil }, "hold, status, mark, unmark"},
+		"it is deleted":  {func(c *cluster) { at := metav1.Now(); c.object.DeletionTimestamp = &at }, "hold, status, mark, unmark"},
+		"it is given up": {func(c *cluster) { c.object.Annotations[api.TimedOutAnnotation] = "x" }, "hold, status, mark"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newCluster()
+			w.changes = map[string]func(){"mark": func() { c.change(w) }}
+			if err := w.adopter(new(strings.Builder), new(time.Duration)).Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(w.writes, ", "); got != c.wrote {
+				t.Errorf("wrote %s, want %s", got, c.wrote)
+			}
+		})
 	}
-	if c.object != nil || !slices.Contains(c.writes, "mark") {
-		t.Fatalf("the object did not go: %v", c.writes)
+}
+
+// TestGoneBeforeItIsAskedFor: the taint is there already, and the object goes after this process has
+// read it. No fence is asked for.
+func TestGoneBeforeItIsAskedFor(t *testing.T) {
+	w := newCluster()
+	look := func() {
+		t.Helper()
+		if err := w.adopter(new(strings.Builder), new(time.Duration)).Look(t.Context()); err != nil && !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
 	}
-	if len(c.node.Spec.Taints) > 0 {
-		t.Errorf("the taint stays for ever: %v", c.writes)
+	w.dies = 4 // the write that asks
+	look()
+	w.read = func() { w.object = nil }
+	look()
+	if got := strings.Join(w.writes, ", "); got != "hold, status, mark, ask, unmark" {
+		t.Errorf("wrote %s", got)
 	}
 }
