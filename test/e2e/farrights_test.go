@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+
 	"github.com/nodefence/nodefence/functions"
 	adoption "github.com/nodefence/nodefence/functions/adopt"
 	"github.com/nodefence/nodefence/shared/adopt"
+	"github.com/nodefence/nodefence/shared/adopt/far"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/rig"
 )
@@ -47,4 +50,21 @@ func TestRightsToAdopt(t *testing.T) {
 	w.phase(node, api.Finished)
 	w.farGone(asked)
 	w.unmarked(node)
+}
+
+// TestNodeHealthCheckKeepsItsRights: the role of component far is enough for NodeHealthCheck to make
+// FenceAgentsRemediations of a template, after the role of Fence Agents Remediation itself has gone.
+func TestNodeHealthCheckKeepsItsRights(t *testing.T) {
+	w := newWorld(t, 1, quick)
+	w.remediations()
+	must(t, w.Apply(w.ctx, operator))
+	root, err := rig.Root()
+	must(t, err)
+	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/components/far/nodehealthcheck.yaml")))
+	for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete"} {
+		w.review(operatorName, authorizationv1.ResourceAttributes{Group: far.Group, Resource: "fenceagentsremediations", Verb: verb, Namespace: "nodefence-system"})
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		w.review(operatorName, authorizationv1.ResourceAttributes{Group: far.Group, Resource: "fenceagentsremediationtemplates", Verb: verb, Namespace: "nodefence-system"})
+	}
 }

@@ -353,6 +353,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{"nodefence-system", "", "Namespace", "", 2},
 		{"default", "namespaces: {create: false}", "Namespace", "", 0},
 		{"default", "components: {far: {enabled: true, namespace: medik8s}}", "Role", "nodefence-far", 2},
+		{"default", "components: {far: {enabled: true, namespace: medik8s}}", "ClusterRole", "nodefence-far-node-health-check", 1},
 	} {
 		if got := count(c.namespace, c.values, c.kind, c.name); got != c.want {
 			t.Errorf("in %s with %q: %d %s %s, want %d", c.namespace, c.values, got, c.kind, c.name, c.want)
