@@ -179,7 +179,7 @@ func beside(o *far.Object, node string, all []far.Object) bool {
 // decides by what is there then.
 func (a *Adopter) carry(ctx context.Context, o *far.Object, n *corev1.Node, s far.Seen, next far.Step) (err error) {
 	if next.Hold {
-		if o, err = a.Objects.HoldFAR(ctx, o, s.Node, true); err != nil {
+		if o, err = a.hold(ctx, o, s.Node, true); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s f
 		err = a.Objects.CreateFenceRequest(ctx, requestOf(o, s.Node))
 	}
 	if err == nil && next.LetGo {
-		_, err = a.Objects.HoldFAR(ctx, o, s.Node, false)
+		_, err = a.hold(ctx, o, s.Node, false)
 	}
 	return err
 }

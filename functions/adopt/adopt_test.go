@@ -13,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,6 +43,8 @@ type cluster struct {
 	changes map[string]func()
 	// read does something to the cluster once all that belongs to an object was read.
 	read func()
+	// silent names a webhook that does not answer: no change of the object is let through.
+	silent string
 }
 
 var errDied = errors.New("the process died")
@@ -125,6 +128,9 @@ func (c *cluster) SaveFARStatus(_ context.Context, o *far.Object, st far.Status)
 }
 
 func (c *cluster) HoldFAR(_ context.Context, o *far.Object, node string, hold bool) (*far.Object, error) {
+	if c.silent != "" {
+		return nil, fmt.Errorf("patch a: %w", apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: failed to call webhook: no endpoints", c.silent)))
+	}
 	what := map[bool]string{true: "hold", false: "let go"}[hold]
 	err := c.write(what, func() {
 		if c.object.Finalizers = nil; hold {
@@ -397,5 +403,38 @@ func TestGoneBeforeItIsAskedFor(t *testing.T) {
 	look()
 	if got := strings.Join(w.writes, ", "); got != "hold, status, mark, ask, unmark" {
 		t.Errorf("wrote %s", got)
+	}
+}
+
+// TestAWebhookDoesNotAnswer: Fence Agents Remediation was stopped, and its webhooks were left. The log and
+// an Event name the webhook and say what to do, when the object is taken up and when it is deleted.
+func TestAWebhookDoesNotAnswer(t *testing.T) {
+	w, elapsed := newCluster(), time.Duration(0)
+	a := w.adopter(new(strings.Builder), &elapsed)
+	refused := func(want string) {
+		t.Helper()
+		w.silent, w.events = "vfar.kb.io", nil
+		before := len(w.writes)
+		err := a.Look(t.Context())
+		want += ", because webhook vfar.kb.io does not answer. If Fence Agents Remediation was stopped, delete its webhook configurations (functions/adopt/FAR.md, Move over)"
+		reason, message, _ := strings.Cut(want, ": ")
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, "FenceAgentsRemediation n/a: "+message+": patch a: ") {
+			t.Errorf("the error is %s", got)
+		}
+		if got := strings.Join(w.events, "; "); got != reason+": "+message || len(w.writes) != before {
+			t.Errorf("told %q, wrote %s", got, w.writes[before:])
+		}
+		w.silent = ""
+	}
+	refused("RemediationCannotStart: no fence is asked for: the API server refuses to add the object's finalizer")
+	if err := a.Look(t.Context()); err != nil || w.request == nil {
+		t.Fatal(err, w.writes)
+	}
+	w.request = nil // it is over
+	at := metav1.Now()
+	w.object.DeletionTimestamp, w.node.Spec.Taints = &at, nil
+	refused("RemediationStopped: the object can't go: the API server refuses to remove its finalizer")
+	if err := a.Look(t.Context()); err != nil || w.object != nil {
+		t.Fatal(err, w.writes)
 	}
 }

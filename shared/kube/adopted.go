@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -90,6 +91,22 @@ func (c *Client) HoldFAR(ctx context.Context, o *far.Object, node string, hold b
 		return o, nil
 	}
 	return made, err
+}
+
+// silent finds the name of a webhook that the API server could not call.
+var silent = regexp.MustCompile(`failed calling webhook "([^"]+)"`)
+
+// SilentWebhook names the webhook because of which the API server has refused a write: it could not be
+// called, or did not answer. Empty if err says something else. The API server has no field for that: its
+// answer is an InternalError with the words of ErrCallingWebhook (k8s.io/apiserver/pkg/util/webhook).
+func SilentWebhook(err error) string {
+	if !apierrors.IsInternalError(err) {
+		return ""
+	}
+	if m := silent.FindStringSubmatch(err.Error()); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // MarkFAR places the taint that says that a FenceAgentsRemediation about the node lives, or removes
