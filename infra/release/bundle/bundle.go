@@ -24,32 +24,25 @@ var installed = []string{"ClusterRole", "Service", "PodDisruptionBudget", "Confi
 type Bundle struct {
 	// Files are the bundle's, by path: manifests, metadata, and a Dockerfile of its image.
 	Files archive.Files
-	// Rest are the objects that OLM does not install.
+	// Rest are the overlay's objects that are applied beside it: OLM installs them not at all, or with
+	// wider rights. Namespaces and kinds are files of their own, as for every installation.
 	Rest []manifests.Object
 }
 
 // Make is the bundle of one version, such as 0.1.0.
 func Make(s manifests.Source, version string) (*Bundle, error) {
-	var all []manifests.Object
-	for _, folder := range []string{"namespaces", "crd"} {
-		objects, err := s.Folder(folder)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, objects...)
-	}
 	objects, err := s.Platform("deployments")
 	if err != nil {
 		return nil, err
 	}
-	c := split(append(all, objects...))
-	csv, err := c.version(s, version)
+	c := split(objects)
+	csv, err := c.version(version)
 	if err != nil {
 		return nil, err
 	}
 	b := &Bundle{Files: archive.Files{"bundle.Dockerfile": []byte(dockerfile), "metadata/annotations.yaml": []byte(annotations)}, Rest: c.rest}
 	b.Files["manifests/nodefence.clusterserviceversion.yaml"] = csv
-	for _, o := range append(c.kinds, c.others...) {
+	for _, o := range c.others {
 		o = *o.DeepCopy()
 		o.SetNamespace("") // OLM's
 		text, err := yaml.Marshal(o.Object)
@@ -63,24 +56,24 @@ func Make(s manifests.Source, version string) (*Bundle, error) {
 
 // contents are all objects, by where they go.
 type contents struct {
-	kinds, deployments, accounts, roles, bindings, others, rest []manifests.Object
+	deployments, accounts, roles, bindings, others, rest []manifests.Object
 }
 
+// split leaves Roles and RoleBindings to the rest: OLM gives a Role's rights in every namespace that
+// the OperatorGroup selects (S20).
 func split(all []manifests.Object) *contents {
 	c := &contents{}
 	bound := boundRoles(all)
 	for _, o := range all {
 		here := o.GetNamespace() == Namespace
 		switch kind := o.GetKind(); {
-		case kind == "CustomResourceDefinition":
-			c.kinds = append(c.kinds, o)
 		case kind == "Deployment" && here:
 			c.deployments = append(c.deployments, o)
 		case kind == "ServiceAccount" && here:
 			c.accounts = append(c.accounts, o)
-		case (kind == "ClusterRole" || kind == "Role" && here) && bound[key(o.GetKind(), o.GetNamespace(), o.GetName())]:
+		case kind == "ClusterRole" && bound[o.GetName()]:
 			c.roles = append(c.roles, o)
-		case kind == "ClusterRoleBinding" || kind == "RoleBinding" && here:
+		case kind == "ClusterRoleBinding":
 			c.bindings = append(c.bindings, o)
 		case slices.Contains(installed, kind) && (here || o.GetNamespace() == "") && o.GroupVersionKind().Group != "serving.knative.dev":
 			c.others = append(c.others, o)
@@ -91,22 +84,15 @@ func split(all []manifests.Object) *contents {
 	return c
 }
 
-// boundRoles are the roles that an account has by a binding of the ClusterServiceVersion's.
+// boundRoles are the ClusterRoles that an account has in the whole cluster.
 func boundRoles(all []manifests.Object) map[string]bool {
 	bound := map[string]bool{}
 	for _, o := range all {
-		if b, is := binding(o); is && (o.GetKind() == "ClusterRoleBinding" || o.GetNamespace() == Namespace) {
-			bound[key(b.RoleRef.Kind, o.GetNamespace(), b.RoleRef.Name)] = true
+		if b, is := clusterBinding(o); is {
+			bound[b.RoleRef.Name] = true
 		}
 	}
 	return bound
-}
-
-func key(kind, namespace, name string) string {
-	if kind == "ClusterRole" {
-		namespace = ""
-	}
-	return kind + "/" + namespace + "/" + name
 }
 
 const dockerfile = `FROM scratch

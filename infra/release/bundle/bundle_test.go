@@ -12,6 +12,7 @@ import (
 	opmanifests "github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/validation"
 	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/nodefence/nodefence/infra/release/manifests"
 )
@@ -55,10 +56,9 @@ func TestTheOperatorFrameworkTakesIt(t *testing.T) {
 			warned = append(warned, fmt.Sprint(w.Detail, " ", w.BadValue))
 		}
 	}
-	want := []string{"(nodefence.v0.1.0) csv.Spec.Icon not specified "} // there is none
-	for _, kind := range []string{"FenceLedger", "FenceTarget", "NodeFence"} {
-		// people create none: nodefence does
-		want = append(want, "provided API should have an example annotation nodefence.io/v1alpha1, Kind="+kind)
+	want := []string{
+		"(nodefence.v0.1.0) csv.Spec.Icon not specified ",   // there is none
+		"(nodefence.v0.1.0) example annotations not found ", // it owns no kind to have examples of
 	}
 	slices.Sort(warned)
 	if d := cmp.Diff(want, warned); d != "" {
@@ -66,8 +66,8 @@ func TestTheOperatorFrameworkTakesIt(t *testing.T) {
 	}
 }
 
-// TestNothingIsDropped: each object of the overlay, of the kinds and of the namespaces is in the
-// bundle, in the ClusterServiceVersion, or in the rest.
+// TestNothingIsDropped: each object of the overlay is in the bundle, in the ClusterServiceVersion, or
+// in the rest.
 func TestNothingIsDropped(t *testing.T) {
 	b, read := loaded(t)
 	has := map[string]bool{}
@@ -84,61 +84,76 @@ func TestNothingIsDropped(t *testing.T) {
 	for _, p := range append(spec.ClusterPermissions, spec.Permissions...) {
 		has["ServiceAccount/"+p.ServiceAccountName] = true
 	}
-	var all []manifests.Object
-	for _, folder := range []string{"crd", "namespaces"} {
-		objects, err := source.Folder(folder)
-		must(t, err)
-		all = append(all, objects...)
-	}
 	objects, err := source.Platform("deployments")
 	must(t, err)
-	bound := boundRoles(append(all, objects...))
-	for _, o := range append(all, objects...) {
-		inCSV := bound[key(o.GetKind(), o.GetNamespace(), o.GetName())] || o.GetKind() == "ClusterRoleBinding" || o.GetKind() == "RoleBinding" && o.GetNamespace() == Namespace
+	bound := boundRoles(objects)
+	for _, o := range objects {
+		inCSV := o.GetKind() == "ClusterRole" && bound[o.GetName()] || o.GetKind() == "ClusterRoleBinding"
 		if !inCSV && !has[o.GetKind()+"/"+o.GetName()] && !has[manifests.ID(o)] {
 			t.Errorf("%s is nowhere", manifests.ID(o))
 		}
 	}
 }
 
-// TestRightsAreThoseOfTheOverlay: each account may do in the bundle, with the rest, what its roles of
-// infra/knative say, rule by rule.
+// TestRightsAreThoseOfTheOverlay: each account has in the bundle what its ClusterRoles of
+// infra/knative say, rule by rule, and the rules of no Role.
 func TestRightsAreThoseOfTheOverlay(t *testing.T) {
 	_, read := loaded(t)
-	got := map[string]int{}
 	spec := read.CSV.Spec.InstallStrategy.StrategySpec
-	for where, all := range map[string]int{"cluster": len(spec.ClusterPermissions), "own": len(spec.Permissions)} {
-		if all == 0 {
-			t.Errorf("no account has a right (%s)", where)
-		}
+	got := map[string][]rbacv1.PolicyRule{}
+	for _, p := range spec.ClusterPermissions {
+		got[p.ServiceAccountName] = append(got[p.ServiceAccountName], p.Rules...)
 	}
-	for _, p := range append(spec.ClusterPermissions, spec.Permissions...) {
-		got[p.ServiceAccountName] += len(p.Rules)
-	}
-	want := map[string]int{}
 	objects, err := source.Platform("deployments")
 	must(t, err)
-	rules := map[string]int{}
+	rules := map[string][]rbacv1.PolicyRule{}
 	for _, o := range objects {
-		if strings.HasSuffix(o.GetKind(), "Role") {
-			all, _ := o.Object["rules"].([]any)
-			rules[key(o.GetKind(), o.GetNamespace(), o.GetName())] = len(all)
+		if o.GetKind() == "ClusterRole" {
+			var r rbacv1.ClusterRole
+			must(t, into(o, &r))
+			rules[r.Name] = r.Rules
 		}
 	}
+	want := map[string][]rbacv1.PolicyRule{}
 	for _, o := range objects {
-		if o.GetKind() == "ServiceAccount" {
-			want[o.GetName()] += 0
-		}
-		b, is := binding(o)
-		if !is || o.GetKind() == "RoleBinding" && o.GetNamespace() != Namespace {
-			continue
-		}
-		for _, who := range b.Subjects {
-			want[who.Name] += rules[key(b.RoleRef.Kind, o.GetNamespace(), b.RoleRef.Name)]
+		if b, is := clusterBinding(o); is {
+			for _, who := range b.Subjects {
+				want[who.Name] = append(want[who.Name], rules[b.RoleRef.Name]...)
+			}
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("rules of infra/knative (-), of the bundle (+):\n%s", d)
+	}
+	if len(spec.Permissions) > 0 {
+		t.Errorf("OLM gives these in every namespace, not in their own: %v", spec.Permissions)
+	}
+}
+
+// TestOLMGivesNoFurtherRights: of a kind that the bundle owns, OLM would let Kubernetes' admin do all
+// and edit write (S20). So it owns none. Roles are applied beside it, and kinds and Namespaces by
+// files of their own, so that nobody deletes these along with what runs.
+func TestOLMGivesNoFurtherRights(t *testing.T) {
+	b, read := loaded(t)
+	if kinds := read.CSV.Spec.CustomResourceDefinitions; len(kinds.Owned)+len(kinds.Required)+len(read.V1CRDs) > 0 {
+		t.Errorf("the bundle owns or requires %v, and has %d kinds", kinds, len(read.V1CRDs))
+	}
+	objects, err := source.Platform("deployments")
+	must(t, err)
+	roles := func(all []manifests.Object) (ids []string) {
+		for _, o := range all {
+			switch o.GetKind() {
+			case "Role", "RoleBinding":
+				ids = append(ids, manifests.ID(o))
+			case "Namespace", "CustomResourceDefinition":
+				t.Errorf("%s stands beside what runs", manifests.ID(o))
+			}
+		}
+		return ids
+	}
+	want := roles(objects)
+	if d := cmp.Diff(want, roles(b.Rest)); d != "" || len(want) < 20 {
+		t.Errorf("%d Roles and bindings of the overlay (-), beside the bundle (+):\n%s", len(want), d)
 	}
 }
 
