@@ -1,6 +1,7 @@
 package knative
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,5 +28,27 @@ func TestNoImageIsLatest(t *testing.T) {
 		if !tagged[o] {
 			t.Errorf("%s gives its images no tag", o)
 		}
+	}
+}
+
+// TestImagesRunAsANumber: where a pod names no user, as on OpenShift, a kubelet starts an image with
+// runAsNonRoot only if the image's user is a number, and not root's.
+func TestImagesRunAsANumber(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range strings.Split(string(text), "\nFROM ")[1:] {
+		runs := strings.Contains(stage, "\nENTRYPOINT ")
+		users := regexp.MustCompile(`(?m)^USER (.*)$`).FindAllStringSubmatch(stage, -1)
+		if !runs && len(users) == 0 {
+			continue
+		}
+		if len(users) != 1 || !regexp.MustCompile(`^[1-9][0-9]*(:[0-9]+)?$`).MatchString(users[0][1]) {
+			t.Errorf("the image that begins FROM %.20s has users %q", stage, users)
+		}
+	}
+	if n := strings.Count(string(text), "\nENTRYPOINT "); n != 2 {
+		t.Errorf("%d images, want the programs' and that with agents", n)
 	}
 }

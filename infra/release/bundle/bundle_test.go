@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/infra/release/manifests"
 )
@@ -154,6 +155,23 @@ func TestOLMGivesNoFurtherRights(t *testing.T) {
 	want := roles(objects)
 	if d := cmp.Diff(want, roles(b.Rest)); d != "" || len(want) < 20 {
 		t.Errorf("%d Roles and bindings of the overlay (-), beside the bundle (+):\n%s", len(want), d)
+	}
+}
+
+// TestPodsTakeAnyUser: OpenShift's SCC restricted-v2 refuses pods that name one. None is root.
+func TestPodsTakeAnyUser(t *testing.T) {
+	_, read := loaded(t)
+	all := read.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	if len(all) != 10 {
+		t.Fatalf("%d Deployments, want nine functions and the source", len(all))
+	}
+	for _, d := range all {
+		pod := d.Spec.Template.Spec
+		text, err := yaml.Marshal(pod)
+		must(t, err)
+		if strings.Contains(string(text), "runAsUser") || pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot {
+			t.Errorf("%s names a user, or may be root:\n%s", d.Name, text)
+		}
 	}
 }
 

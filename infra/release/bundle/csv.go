@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -79,6 +80,7 @@ func (c *contents) strategy() (s v1alpha1.NamedInstallStrategy, err error) {
 		if err := into(o, &d); err != nil {
 			return s, err
 		}
+		anyUser(&d.Spec.Template.Spec)
 		s.StrategySpec.DeploymentSpecs = append(s.StrategySpec.DeploymentSpecs, v1alpha1.StrategyDeploymentSpec{Name: d.Name, Spec: d.Spec, Label: d.Labels})
 	}
 	granted, err := c.granted()
@@ -93,6 +95,19 @@ func (c *contents) strategy() (s v1alpha1.NamedInstallStrategy, err error) {
 		s.StrategySpec.ClusterPermissions = append(s.StrategySpec.ClusterPermissions, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: a.GetName(), Rules: rules})
 	}
 	return s, nil
+}
+
+// anyUser leaves the user to the cluster: OpenShift's SCC restricted-v2 refuses a pod that names a
+// user outside of its namespace's range. Elsewhere the image names one, which is not root.
+func anyUser(pod *corev1.PodSpec) {
+	if pod.SecurityContext != nil {
+		pod.SecurityContext.RunAsUser = nil
+	}
+	for _, c := range append(slices.Clone(pod.InitContainers), pod.Containers...) {
+		if c.SecurityContext != nil {
+			c.SecurityContext.RunAsUser = nil
+		}
+	}
 }
 
 // granted are the rules of each account's ClusterRoles.

@@ -226,6 +226,7 @@ func TestValuesAreRefused(t *testing.T) {
 		"components: {machinehealthcheck: {enabled: true}}":         "components.machinehealthcheck takes components.machines too",
 		"namespaces: {system: Not_one}":                             "at '/namespaces/system'",
 		"kinds: {install: 1}":                                       "at '/kinds/install': got number, want boolean",
+		"openshift: \"yes\"":                                        "at '/openshift': got string, want boolean",
 		"imagePullSecrets: [pull]":                                  "at '/imagePullSecrets/0': got string, want object",
 		"nodeSelector: {a: 1}":                                      "at '/nodeSelector/a': got number, want string",
 		"components: {far: {enabled: true, namespaces: somewhere}}": "additional properties 'namespaces' not allowed",

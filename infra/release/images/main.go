@@ -1,6 +1,9 @@
 // Command images builds the images of a release by ko, and writes each as an OCI archive with the
 // bill of materials that ko makes (SPDX). It pushes nothing: `skopeo copy` or `crane push` does.
 //
+// An image whose user is root, or has a name and no number, is refused: pods with runAsNonRoot that
+// name no user, as on OpenShift, would not start.
+//
 // What a reader must not get wrong: without a base image of yours the base is the one of
 // infra/knative/Dockerfile: nothing but this machine's CA certificates. ko takes a base from a
 // registry alone, so one is served on loopback while ko runs.
@@ -114,6 +117,9 @@ func (b build) one(ctx context.Context, program, pkg string) (digest string, err
 	_, digest, found := strings.Cut(strings.TrimSpace(string(out)), "@")
 	if !found {
 		return "", fmt.Errorf("ko says no digest: %s", out)
+	}
+	if err := runsAsNobody(layout); err != nil {
+		return "", err
 	}
 	return digest, b.pack(program, layout, bills)
 }

@@ -15,6 +15,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
 	"github.com/nodefence/nodefence/infra/release/archive"
 	"github.com/nodefence/nodefence/infra/release/manifests"
@@ -94,6 +98,21 @@ func TestTheBaseHasADigest(t *testing.T) {
 	err := run(t.Context(), []string{"-version", "v0.1.0", "-base", "gcr.io/distroless/static"})
 	if err == nil || err.Error() != "the base image is gcr.io/distroless/static, without a digest: write name@sha256:<digest>" {
 		t.Error(err)
+	}
+}
+
+// TestTheUserIsANumber, and not root's: a kubelet starts no other image in a pod with runAsNonRoot.
+func TestTheUserIsANumber(t *testing.T) {
+	for name, is := range map[string]bool{"65532:65532": true, "65532": true, "1": true, "": false, "0": false, "0:65532": false, "root": false, "nonroot": false, "-1": false} {
+		image, err := mutate.Config(empty.Image, v1.Config{User: name})
+		must(t, err)
+		folder := t.TempDir()
+		index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: image})})
+		_, err = layout.Write(folder, index)
+		must(t, err)
+		if err := runsAsNobody(folder); (err == nil) != is {
+			t.Errorf("user %q: %v", name, err)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-{{- /* Changes the pods of one part by the values: image, environment, and where they may run. */}}
+{{- /* Changes the pods of one part by the values: image, environment, user, and where they may run. */}}
 {{- define "nodefence.pod" -}}
 {{- $values := .root.Values }}
 {{- $settings := fromYaml (include "nodefence.settings" (dict "root" .root "part" .part)) }}
@@ -22,7 +22,10 @@
 {{- if not (hasKey $said $name) }}{{ $env = append $env (dict "name" $name "value" $value) }}{{ end }}
 {{- end }}
 {{- if $env }}{{ $_ := set $container "env" $env }}{{ end }}
+{{- if $values.openshift }}{{ $_ := unset ($container.securityContext | default dict) "runAsUser" }}{{ end }}
 {{- end }}
+{{- /* OpenShift's SCC restricted-v2 chooses the user itself, and refuses another one. */}}
+{{- if $values.openshift }}{{ $_ := unset (.pod.securityContext | default dict) "runAsUser" }}{{ end }}
 {{- with $values.imagePullSecrets }}{{ $_ := set $.pod "imagePullSecrets" . }}{{ end }}
 {{- with $values.nodeSelector }}{{ $_ := set $.pod "nodeSelector" . }}{{ end }}
 {{- with $values.tolerations }}{{ $_ := set $.pod "tolerations" (concat ($.pod.tolerations | default list) .) }}{{ end }}
