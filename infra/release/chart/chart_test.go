@@ -146,7 +146,7 @@ func TestTheChartSaysWhatTheOverlaySays(t *testing.T) {
 	every, err := Components(source.Infra)
 	must(t, err)
 	for _, platform := range manifests.Platforms {
-		sets := [][]string{nil, every}
+		sets := [][]string{nil, every, {"authentication", "kdump"}}
 		for _, one := range every {
 			if one == "machinehealthcheck" {
 				sets = append(sets, []string{one, "machines"})
