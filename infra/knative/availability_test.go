@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -77,6 +79,45 @@ func pods(t *testing.T) map[string]corev1.PodTemplateSpec {
 		t.Fatalf("only %d workloads were found", len(all))
 	}
 	return all
+}
+
+// TestEachFunctionHasABudgetOfItsOwn, so that one whose pods do not start holds no drain: neither by
+// the others' pods nor by its own. Two budgets of one pod would hold every eviction of it.
+func TestEachFunctionHasABudgetOfItsOwn(t *testing.T) {
+	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
+	got := map[string]policyv1.PodDisruptionBudgetSpec{}
+	for _, o := range documents(t) {
+		if o.Kind != "PodDisruptionBudget" {
+			continue
+		}
+		var b policyv1.PodDisruptionBudget
+		o.into(t, &b)
+		selects := b.Spec.Selector
+		if b.Spec.Selector = nil; !cmp.Equal(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, UnhealthyPodEvictionPolicy: &always}, b.Spec) {
+			t.Errorf("%s %s: %+v", o.file, o.Name, b.Spec)
+		}
+		by := o.Namespace + " " + metav1.FormatLabelSelector(selects)
+		if _, twice := got[by]; twice {
+			t.Errorf("%s: %s have two budgets", o.file, by)
+		}
+		got[by] = b.Spec
+	}
+	want := map[string]bool{}
+	for _, pod := range pods(t) {
+		if function := pod.Labels["nodefence.io/function"]; function != "" {
+			want[pod.Namespace+" nodefence.io/function="+function] = true
+		}
+	}
+	var ours []string
+	for by := range got {
+		if !strings.HasPrefix(by, "knative-eventing ") { // the Broker's own, in dataplane
+			ours = append(ours, by)
+		}
+	}
+	slices.Sort(ours)
+	if d := cmp.Diff(slices.Sorted(maps.Keys(want)), ours); d != "" {
+		t.Errorf("functions (-), budgets (+):\n%s", d)
+	}
 }
 
 // TestCriticalPodsAreAdmitted: some clusters admit system-cluster-critical outside of kube-system only
