@@ -146,7 +146,8 @@ func TestCriticalPodsAreAdmitted(t *testing.T) {
 	}
 }
 
-// TestCriticalPodsLeaveADeadNodeSoon: test/e2e/knative holds what the overlays patch into the functions' pods.
+// TestCriticalPodsLeaveADeadNodeSoon, and stand on different nodes, in different zones where there are
+// any. test/e2e/knative holds what the overlays patch into the functions' pods.
 func TestCriticalPodsLeaveADeadNodeSoon(t *testing.T) {
 	n := 0
 	for name, pod := range pods(t) {
@@ -163,9 +164,27 @@ func TestCriticalPodsLeaveADeadNodeSoon(t *testing.T) {
 		if d := cmp.Diff(map[string]int64{"node.kubernetes.io/not-ready": 10, "node.kubernetes.io/unreachable": 10}, after); d != "" {
 			t.Errorf("%s stays bound to a dead node for another time:\n%s", name, d)
 		}
+		spread(t, name, pod.Spec)
 	}
 	if n != 6 {
 		t.Errorf("%d critical workloads, want source, adopt, kdump and three of the Broker's", n)
+	}
+}
+
+// spread looks that pods are spread over nodes by a constraint, and over zones by no constraint: the
+// scheduler counts no node that lacks the label of one of them, and many clusters have no zones.
+func spread(t *testing.T, name string, pod corev1.PodSpec) {
+	t.Helper()
+	if len(pod.TopologySpreadConstraints) != 1 || pod.TopologySpreadConstraints[0].TopologyKey != corev1.LabelHostname {
+		t.Errorf("%s is spread by %+v, want by node alone", name, pod.TopologySpreadConstraints)
+		return
+	}
+	by := pod.TopologySpreadConstraints[0]
+	want := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+		Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelTopologyZone, LabelSelector: by.LabelSelector, MatchLabelKeys: by.MatchLabelKeys},
+	}}}}
+	if d := cmp.Diff(want, pod.Affinity); d != "" {
+		t.Errorf("%s is kept apart by zone in another way than by node:\n%s", name, d)
 	}
 }
 

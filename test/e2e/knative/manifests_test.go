@@ -74,7 +74,7 @@ func dataPlane(ctx context.Context, t *testing.T, c *rig.Cluster, folder string)
 		}
 		got[name] = is
 	}
-	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by "}, After: soon}
+	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by "}, Apart: []string{"topology.kubernetes.io/zone by "}, After: soon}
 	if d := cmp.Diff(map[string]outlives{"mt-broker-ingress": want, "mt-broker-filter": want, "imc-dispatcher": want}, got); d != "" {
 		t.Error(d)
 	}
@@ -84,7 +84,9 @@ func dataPlane(ctx context.Context, t *testing.T, c *rig.Cluster, folder string)
 type outlives struct {
 	Two    bool
 	Spread []string
-	After  map[string]int64
+	// Apart are the topologies in which two pods stand apart, if they can.
+	Apart []string
+	After map[string]int64
 }
 
 // soon is how long a pod stays bound to a node that is lost.
@@ -95,12 +97,19 @@ const function = "nodefence.io/function"
 
 func stays(pod corev1.PodTemplateSpec) outlives {
 	is := outlives{After: map[string]int64{}}
-	for _, s := range pod.Spec.TopologySpreadConstraints {
-		by := strings.Join(s.MatchLabelKeys, ",")
-		if own := pod.Labels[function]; own != "" && s.LabelSelector.MatchLabels[function] == own {
-			by = function
+	by := func(topology string, keys []string, selector *metav1.LabelSelector) string {
+		if own := pod.Labels[function]; own != "" && selector.MatchLabels[function] == own {
+			return topology + " by " + function
 		}
-		is.Spread = append(is.Spread, s.TopologyKey+" by "+by)
+		return topology + " by " + strings.Join(keys, ",")
+	}
+	for _, s := range pod.Spec.TopologySpreadConstraints {
+		is.Spread = append(is.Spread, by(s.TopologyKey, s.MatchLabelKeys, s.LabelSelector))
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		for _, w := range a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			is.Apart = append(is.Apart, by(w.PodAffinityTerm.TopologyKey, w.PodAffinityTerm.MatchLabelKeys, w.PodAffinityTerm.LabelSelector))
+		}
 	}
 	for _, tol := range pod.Spec.Tolerations {
 		if tol.Effect == corev1.TaintEffectNoExecute && tol.Operator == corev1.TolerationOpExists && tol.TolerationSeconds != nil {
@@ -122,7 +131,7 @@ func built(t *testing.T, folder string) resmap.ResMap {
 func TestEachFunctionOutlivesItsNode(t *testing.T) {
 	root, err := rig.Root()
 	must(t, err)
-	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by " + function}, After: soon}
+	want := outlives{Two: true, Spread: []string{"kubernetes.io/hostname by " + function}, Apart: []string{"topology.kubernetes.io/zone by " + function}, After: soon}
 	for _, overlay := range []string{"deployments", "serving", "kafka"} {
 		got := map[string]outlives{}
 		for _, r := range built(t, filepath.Join(root, "infra/knative/overlays", overlay)).Resources() {
