@@ -1,4 +1,5 @@
-{{- /* Changes the pods of one part by the values: image, environment, user, and where they may run. */}}
+{{- /* Changes the pods of one part by the values: image, environment, user, how long they may work, and
+where they may run. */}}
 {{- define "nodefence.pod" -}}
 {{- $values := .root.Values }}
 {{- $settings := fromYaml (include "nodefence.settings" (dict "root" .root "part" .part)) }}
@@ -26,6 +27,14 @@
 {{- end }}
 {{- /* OpenShift's SCC restricted-v2 chooses the user itself, and refuses another one. */}}
 {{- if $values.openshift }}{{ $_ := unset (.pod.securityContext | default dict) "runAsUser" }}{{ end }}
+{{- /* Knative Serving gives an invocation timeoutSeconds, and a pod that ends the same. Elsewhere a pod
+that ends has Kubernetes' 30 s, unless calls take longer. */}}
+{{- $call := int $values.deviceCallSeconds }}
+{{- if hasKey .pod "timeoutSeconds" }}
+{{- $_ := set .pod "timeoutSeconds" (include "nodefence.invocationSeconds" $values | int) }}
+{{- else if gt $call 20 }}
+{{- $_ := set .pod "terminationGracePeriodSeconds" (add $call 15) }}
+{{- end }}
 {{- with $values.imagePullSecrets }}{{ $_ := set $.pod "imagePullSecrets" . }}{{ end }}
 {{- with $values.nodeSelector }}{{ $_ := set $.pod "nodeSelector" . }}{{ end }}
 {{- with $values.tolerations }}{{ $_ := set $.pod "tolerations" (concat ($.pod.tolerations | default list) .) }}{{ end }}

@@ -25,6 +25,9 @@ account and Secret of the checks' namespace. So none of them may be another, nor
 {{- range $name, $words := $instead }}
 {{- if hasKey $own $name }}{{ fail (printf "settings.%s.%s would leave the rights and objects in another namespace: %s" $part $name $words) }}{{ end }}
 {{- end }}
+{{- range $name := list "NODEFENCE_DEVICE_CALL_TIMEOUT" "NODEFENCE_INVOCATION_TIMEOUT" }}
+{{- if hasKey $own $name }}{{ fail (printf "settings.%s.%s would leave the platform's own limits as they are: set deviceCallSeconds, which sets both variables and the limits" $part $name) }}{{ end }}
+{{- end }}
 {{- end }}
 {{- if and .Values.components.machinehealthcheck.enabled (not .Values.components.machines.enabled) }}
 {{- fail "components.machinehealthcheck takes components.machines too: by those rights power deletes the Machines" }}
