@@ -227,6 +227,7 @@ func TestValuesAreRefused(t *testing.T) {
 		"namespaces: {system: Not_one}":                             "at '/namespaces/system'",
 		"kinds: {install: 1}":                                       "at '/kinds/install': got number, want boolean",
 		"openshift: \"yes\"":                                        "at '/openshift': got string, want boolean",
+		"monitoringLabels: {release: 1}":                            "at '/monitoringLabels/release': got number, want string",
 		"deviceCallSeconds: 0":                                      "at '/deviceCallSeconds'",
 		"deviceCallSeconds: 121":                                    "at '/deviceCallSeconds'",
 		"deviceCallSeconds: 60s":                                    "at '/deviceCallSeconds': got string, want integer",

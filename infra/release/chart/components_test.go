@@ -52,3 +52,23 @@ func senders(objects []manifests.Object) (all []map[string]any) {
 	return all
 }
 
+// TestMonitoringLabels are on what the Prometheus operator reads and on nothing else, beside
+// nodefence's own.
+func TestMonitoringLabels(t *testing.T) {
+	c := loaded(t)
+	const values = "podMonitor: true\nprometheusRule: true\n"
+	plain, err := render(c, "default", values)
+	must(t, err)
+	got, err := render(c, "default", values+"monitoringLabels: {release: prom, app.kubernetes.io/part-of: other}")
+	must(t, err)
+	n := 0
+	for _, o := range plain {
+		if o.GetKind() == "PodMonitor" || o.GetKind() == "PrometheusRule" {
+			n++
+			o.SetLabels(map[string]string{"release": "prom", "app.kubernetes.io/part-of": "nodefence"})
+		}
+	}
+	if d := cmp.Diff(byID(t, plain), byID(t, got)); d != "" || n != 2 {
+		t.Errorf("%d objects to label; want (-), got (+):\n%s", n, d)
+	}
+}
