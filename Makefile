@@ -102,6 +102,7 @@ release: build ## Into dist/: all that a release holds, with checksums (VERSION=
 	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags lambda.norpc -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
 	@cd infra/release && go run . -version "$(VERSION)" -registry "$(REGISTRY)" -lambda-arm64 ../../bin/lambda/arm64 -lambda-x86_64 ../../bin/lambda/x86_64
 	@cd infra/release && go run ./images -version "$(VERSION)" -registry "$(REGISTRY)" -base "$(BASE)"
+	@infra/release/programs
 	@VERSION="$(VERSION)" sources/kubectl-fence/release
 	@cd dist && find . -type f | LC_ALL=C sort | sed 's,^[.]/,,' | xargs sha256sum >../bin/SHA256SUMS && mv ../bin/SHA256SUMS . && echo dist/SHA256SUMS
 

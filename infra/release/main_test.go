@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,61 @@ func TestTwoRunsWriteTheSame(t *testing.T) {
 	for name, n := range map[string]int{"nodefence-deployments.yaml": 11, "nodefence-kafka.yaml": 11, "nodefence-serving.yaml": 11} {
 		if got := strings.Count(string(first[name]), "registry.example.com/nodefence/nodefence"); got != n {
 			t.Errorf("%s names the release's images %d times, want %d", name, got, n)
+		}
+	}
+}
+
+// TestThePageListsWhatAReleaseHolds: what `make release` writes stands in the table of INSTALL.md, by
+// the name that the writer gives it.
+func TestThePageListsWhatAReleaseHolds(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	must(t, os.WriteFile(program, []byte("program"), 0o600))
+	writers := map[string]string{} // the words of the page, by the file and its own words
+	for name := range released(t, "-version", "v0.1.0", "-lambda-arm64", program, "-lambda-x86_64", program) {
+		writers["`"+strings.ReplaceAll(name, "0.1.0", "VERSION")+"`"] = ""
+	}
+	for page, writer := range map[string][2]string{
+		"`nodefence-local_linux_ARCH.tar.gz`":  {"programs", "${PROGRAMS:-nodefence-local nodefence-source}"},
+		"`nodefence-source_linux_ARCH.tar.gz`": {"programs", "name=${program}_linux_$arch.tar.gz"},
+		"`kubectl-fence_OS_ARCH.tar.gz`":       {"../../sources/kubectl-fence/release", "name=kubectl-fence_${os}_$arch.tar.gz"},
+		"`kubectl-fence_checksums.txt`":        {"../../sources/kubectl-fence/release", ">kubectl-fence_checksums.txt"},
+		"`kubectl-fence_krew.yaml`":            {"../../sources/kubectl-fence/release", "dist/kubectl-fence_krew.yaml"},
+		"`nodefence.oci.tar`":                  {"images/main.go", `{"nodefence", `},
+		"`nodefence-source.oci.tar`":           {"images/main.go", `{"nodefence-source", `},
+		"`nodefence-kdump.oci.tar`":            {"images/main.go", `{"nodefence-kdump", `},
+		"`images.txt`":                         {"images/main.go", `"images.txt"`},
+		"`*.spdx.json`":                        {"images/main.go", `"--sbom-dir"`},
+		"`*.cdx.json`":                         {"../../Makefile", "dist/$$p.cdx.json"},
+		"`SHA256SUMS`":                         {"../../Makefile", "dist/SHA256SUMS"},
+	} {
+		text, err := os.ReadFile(writer[0])
+		must(t, err)
+		if !strings.Contains(string(text), writer[1]) {
+			t.Errorf("%s does not say %q any more", writer[0], writer[1])
+		}
+		writers[page] = writer[0]
+	}
+	page, err := os.ReadFile("../INSTALL.md")
+	must(t, err)
+	_, table, _ := strings.Cut(string(page), "## What a release holds")
+	table, _, _ = strings.Cut(table, "Nothing is pushed.")
+	for name := range writers {
+		if !strings.Contains(table, name) {
+			t.Errorf("INSTALL.md does not list %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([^` ]+)`").FindAllStringSubmatch(table, -1) {
+		if _, is := writers[m[0]]; !is && strings.Contains(m[1], ".") {
+			t.Errorf("INSTALL.md lists %s, which nothing writes", m[0])
+		}
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	must(t, err)
+	_, recipe, _ := strings.Cut(string(makefile), "\nrelease: ")
+	recipe, _, _ = strings.Cut(recipe, "\n\n")
+	for _, step := range []string{"infra/release/programs", "sources/kubectl-fence/release", "go run ./images", "go run . "} {
+		if !strings.Contains(recipe, step) {
+			t.Errorf("make release does not run %s", step)
 		}
 	}
 }
