@@ -69,6 +69,44 @@ func TestWhoEditsWorkloadsOnlyReads(t *testing.T) {
 	}
 }
 
+// TestWhoIsOnCallMaySeeWhatTheyDecide: whoever a page gives nodefence-operate by a binding gets there
+// what kubectl and the plugin need too: to read NodeFences, nodes and Leases.
+func TestWhoIsOnCallMaySeeWhatTheyDecide(t *testing.T) {
+	roles, _ := rights(t, "../people/people.yaml")
+	bound := regexp.MustCompile(`kubectl create clusterrolebinding \S+ --clusterrole=(\S+) --group=(\S+)`)
+	n := 0
+	for _, page := range []string{"../INSTALL.md", "../people/people.yaml"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		may := map[string]map[string]bool{}
+		for _, m := range bound.FindAllStringSubmatch(string(text), -1) {
+			if may[m[2]] == nil {
+				may[m[2]] = map[string]bool{}
+			}
+			for _, rule := range roles["ClusterRole//"+m[1]].Rules {
+				for _, r := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						may[m[2]][verb+" "+r] = true
+					}
+				}
+			}
+		}
+		for group, may := range may {
+			n++
+			for _, need := range []string{"get nodefences", "list nodefences", "patch nodefences", "approve nodefences", "list fencepolicies", "get fenceledgers", "list nodes", "list leases"} {
+				if !may[need] {
+					t.Errorf("%s: %s may not %s", page, group, need)
+				}
+			}
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d groups are bound, want one a page", n)
+	}
+}
+
 // manifests are all YAML files under infra, by their path in it; the kinds' schemas
 // but for their head.
 func manifests(t *testing.T) map[string]string {
