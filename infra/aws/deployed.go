@@ -114,6 +114,12 @@ func (d deployment) computed(function string, operand any) (any, bool) {
 	case function == "Condition":
 		condition, is := d.conditions[name]
 		return d.value(condition), is
+	case function == "Fn::If" && len(list) == 3:
+		is, understood := d.value(map[string]any{"Condition": list[0]}).(bool)
+		if is {
+			return list[1], understood
+		}
+		return list[2], understood
 	case function == "Fn::Equals" && len(list) == 2:
 		return fmt.Sprint(list[0]) == fmt.Sprint(list[1]), true
 	case function == "Fn::Not" && len(list) == 1:

@@ -8,16 +8,26 @@ import (
 	"testing"
 )
 
-// reads are the functions that read what is adopted (functions/adopt/FAR.md, and policystatus of
-// MachineHealthChecks). The others start whatever these parameters are.
-var reads = []string{"Adopt", "Gate", "Isolate", "PolicyStatus", "Power"}
+// reads are the functions that read FenceAgentsRemediations (functions/adopt/FAR.md). policystatus
+// alone reads MachineHealthChecks.
+var reads = []string{"Adopt", "Gate", "Isolate", "Power"}
 
 // TestWhatIsAdoptedIsDeployed: the function adopt is there, with all that belongs to it, only where
-// FenceAgentsRemediations are adopted. Those that read what is adopted, and where, are told it, and no other.
+// FenceAgentsRemediations are adopted. Each function is told of the kind that it reads, and of where its
+// objects are, and of no other.
 func TestWhatIsAdoptedIsDeployed(t *testing.T) {
 	belongs := []string{"Adopt", "AdoptRole", "AdoptAccess", "AdoptLog", "AdoptSilentAlarm"}
 	for kinds, want := range map[string]bool{"": false, "mhc": false, "far": true, "far,mhc": true} {
-		s, err := stack(t).With(map[string]string{"AdoptKinds": kinds, "AdoptNamespaces": "a,b", "RequestNamespaces": "b,a"})
+		far, mhc := strings.Contains(kinds, "far"), strings.Contains(kinds, "mhc")
+		given := map[string]string{"AdoptKinds": kinds, "RequestNamespaces": "b,a"}
+		toldFAR, toldMHC := []any{"", ""}, []any{"", ""}
+		if far {
+			given["AdoptNamespaces"], toldFAR = "a,b", []any{"far", "a,b"}
+		}
+		if mhc {
+			given["HealthCheckNamespaces"], toldMHC = "c", []any{"mhc", "c"}
+		}
+		s, err := stack(t).With(given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,8 +46,11 @@ func TestWhatIsAdoptedIsDeployed(t *testing.T) {
 			}
 			told := at[map[string]any](t, r, "Environment", "Variables")
 			want := []any{nil, nil}
-			if slices.Contains(reads, id) {
-				want = []any{kinds, "a,b"}
+			switch {
+			case slices.Contains(reads, id):
+				want = toldFAR
+			case id == "PolicyStatus":
+				want = toldMHC
 			}
 			if is := []any{told["NODEFENCE_ADOPT"], told["NODEFENCE_ADOPT_NAMESPACES"]}; !slices.Equal(is, want) {
 				t.Errorf("%q adopts, and %s is told %q, want %q", kinds, id, is, want)
@@ -104,7 +117,7 @@ func TestADeploymentLeavesOut(t *testing.T) {
 	if is := at[string](t, s.Resources["Gate"], "Environment", "Variables", "NODEFENCE_NEIGHBORS_IMAGE"); is != "" {
 		t.Errorf("the image is %q", is)
 	}
-	if s, err = stack(t).With(map[string]string{"SubnetIds": "subnet-1,subnet-2"}); err != nil || s.Resources["Vpc"].Type == "" {
+	if s, err = stack(t).With(map[string]string{"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1"}); err != nil || s.Resources["Vpc"].Type == "" {
 		t.Errorf("with subnets: %v, %+v", err, s)
 	}
 	for name, c := range map[string]struct {
@@ -115,10 +128,20 @@ func TestADeploymentLeavesOut(t *testing.T) {
 		"no such kind":      {map[string]string{"AdoptKinds": "fra"}, `parameter AdoptKinds: "fra" is none of ["" "far" "mhc" "far,mhc"]`},
 		"far nowhere": {map[string]string{"AdoptKinds": "far"}, "rule AdoptsFARSomewhere: AdoptKinds has far and AdoptNamespaces is empty: name the namespaces in which " +
 			"cluster/far gives its rights, openshift-workload-availability unless you changed it\n" + noRequests},
-		"far where no requests count": {map[string]string{"AdoptKinds": "far", "AdoptNamespaces": "a,b", "RequestNamespaces": "a"}, noRequests},
-		"no name of a namespace":      {map[string]string{"AdoptNamespaces": "a,B"}, `parameter AdoptNamespaces: "B" is not like ([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?`},
-		"namespaces by spaces":        {map[string]string{"RequestNamespaces": "a b"}, `parameter RequestNamespaces: "a b" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
-		"requests nowhere":            {map[string]string{"RequestNamespaces": ""}, `parameter RequestNamespaces: "" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
+		"far where no requests count":           {map[string]string{"AdoptKinds": "far", "AdoptNamespaces": "a,b", "RequestNamespaces": "a"}, noRequests},
+		"far, and mhc, where no requests count": {map[string]string{"AdoptKinds": "far,mhc", "AdoptNamespaces": "a,b", "RequestNamespaces": "a", "HealthCheckNamespaces": "b"}, noRequests},
+		"mhc where far is": {map[string]string{"AdoptKinds": "mhc", "AdoptNamespaces": "a"}, "rule AdoptsMHCElsewhere: AdoptKinds is mhc and AdoptNamespaces is not empty: " +
+			"it is of far alone. Name the namespaces of MachineHealthChecks in HealthCheckNamespaces, and empty AdoptNamespaces"},
+		"far where mhc is": {map[string]string{"AdoptKinds": "far", "AdoptNamespaces": "a", "RequestNamespaces": "a", "HealthCheckNamespaces": "a"}, "rule AdoptsFARElsewhere: " +
+			"AdoptKinds is far and HealthCheckNamespaces is not empty: it is of mhc alone. Write AdoptKinds=far,mhc, or empty HealthCheckNamespaces"},
+		"subnets alone": {map[string]string{"SubnetIds": "subnet-1"}, "rule SubnetsHaveSecurityGroups: SubnetIds has subnets and SecurityGroupIds is empty: " +
+			"Lambda takes both or none. Name the security groups that the functions have in these subnets"},
+		"security groups alone": {map[string]string{"SecurityGroupIds": "sg-1,sg-2"}, "rule SecurityGroupsHaveSubnets: SecurityGroupIds has security groups and SubnetIds is empty: " +
+			"Lambda takes both or none. Name the subnets that the functions are in, or leave both empty"},
+		"a time that is not offered": {map[string]string{"DeviceCallTimeout": "25s"}, `parameter DeviceCallTimeout: "25s" is none of ["10s" "20s" "30s" "60s" "90s" "120s"]`},
+		"no name of a namespace":     {map[string]string{"AdoptNamespaces": "a,B"}, `parameter AdoptNamespaces: "B" is not like ([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?`},
+		"namespaces by spaces":       {map[string]string{"RequestNamespaces": "a b"}, `parameter RequestNamespaces: "a b" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
+		"requests nowhere":           {map[string]string{"RequestNamespaces": ""}, `parameter RequestNamespaces: "" is not like [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
 	} {
 		if _, err := stack(t).With(c.parameters); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", name, err)

@@ -31,7 +31,7 @@ const (
 // and its status.
 func TestAdoptedObjectsAreAnswered(t *testing.T) {
 	w := newStack(t, 3, map[string]string{
-		"AdoptKinds": "far,mhc", "AdoptNamespaces": objects + "," + machines, "RequestNamespaces": "nodefence-system," + objects,
+		"AdoptKinds": "far,mhc", "AdoptNamespaces": objects, "HealthCheckNamespaces": machines, "RequestNamespaces": "nodefence-system," + objects,
 	})
 	cloud := w.cloud()
 	w.kinds()
