@@ -111,7 +111,7 @@ func TestADeploymentLeavesOut(t *testing.T) {
 		}
 	}
 	slices.Sort(left)
-	if got := strings.Join(left, " "); got != "Adopt AdoptAccess AdoptLog AdoptRole AdoptSilentAlarm IsolateNetwork SourceAccess Vpc" {
+	if got := strings.Join(left, " "); got != "Adopt AdoptAccess AdoptLog AdoptRole AdoptSilentAlarm IsolateNetwork PowerVolumeKeys SourceAccess Vpc" {
 		t.Errorf("left out: %s", got)
 	}
 	if is := at[string](t, s.Resources["Gate"], "Environment", "Variables", "NODEFENCE_NEIGHBORS_IMAGE"); is != "" {

@@ -98,6 +98,32 @@ func TestOnlyTheClustersInstancesAreSwitched(t *testing.T) {
 	}
 }
 
+// TestPowerMayLetEC2UseTheKeysOfVolumes: only the keys that the stack names, and only for AWS's own
+// use of them. Without that an instance with volumes under such a key is stopped, and can't be started.
+func TestPowerMayLetEC2UseTheKeysOfVolumes(t *testing.T) {
+	const keys = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab,arn:aws-us-gov:kms:us-gov-west-1:111122223333:key/mrk-1234abcd12ab34cd56ef1234567890ab"
+	s, err := stack(t).With(map[string]string{"VolumeKeyArns": keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Resources["PowerVolumeKeys"]
+	if r.Type != "AWS::IAM::RolePolicy" || !cmp.Equal(r.Properties["RoleName"], any(ref("Ref", "PowerRole"))) {
+		t.Errorf("%+v", r)
+	}
+	want := []any{map[string]any{
+		"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": ref("Ref", "VolumeKeyArns"),
+		"Condition": map[string]any{"Bool": map[string]any{"kms:GrantIsForAWSResource": "true"}},
+	}}
+	if d := cmp.Diff(want, at[[]any](t, r, "PolicyDocument", "Statement")); d != "" {
+		t.Error(d)
+	}
+	for _, no := range []string{"*", "alias/volumes", "arn:aws:kms:eu-central-1:111122223333:alias/volumes", "arn:aws:kms:eu-central-1:111122223333:key/*", keys + ", " + keys} {
+		if _, err := stack(t).With(map[string]string{"VolumeKeyArns": no}); err == nil {
+			t.Errorf("%q is taken for a key", no)
+		}
+	}
+}
+
 // TestIsolateMayRewire its own VPC's interfaces and the cluster's own instances' tags,
 // and only where the stack says which VPC that is.
 func TestIsolateMayRewire(t *testing.T) {
