@@ -20,7 +20,7 @@ func TestOneCommandDeletesOneThing(t *testing.T) {
 	for name, text := range manifests(t) {
 		for _, m := range own.FindAllStringSubmatch(text, -1) {
 			folder := strings.SplitN(name, "/", 2)[0]
-			if strings.HasPrefix(name, "knative/components/") {
+			if strings.HasPrefix(name, "knative/components/") || name == "aws/cluster/jobs/rights.yaml" {
 				continue // namespaces in which users write nothing
 			}
 			if kinds[folder] == nil {

@@ -20,18 +20,20 @@ import (
 )
 
 // objects and machines are the namespaces of what is adopted, which cluster/far and OpenShift have.
+// leases is that of cluster/remediation.
 const (
 	objects  = "openshift-workload-availability"
 	machines = "openshift-machine-api"
+	leases   = "medik8s-leases"
 )
 
 // TestAdoptedObjectsAreAnswered: with the stack's parameters and the rights of cluster/far,
-// cluster/machines and cluster/machinehealthcheck, a FenceAgentsRemediation has its node's instance
-// stopped and started, says so, and takes all away with it. A MachineHealthCheck has its FencePolicy
-// and its status.
+// cluster/machines, cluster/machinehealthcheck and cluster/remediation, a FenceAgentsRemediation has its
+// node's instance stopped and started, says so, and takes all away with it. A MachineHealthCheck has its
+// FencePolicy and its status. Without the rights to the Leases no fence would begin.
 func TestAdoptedObjectsAreAnswered(t *testing.T) {
 	w := newStack(t, 3, map[string]string{
-		"AdoptKinds": "far,mhc", "AdoptNamespaces": objects, "HealthCheckNamespaces": machines, "RequestNamespaces": "nodefence-system," + objects,
+		"AdoptKinds": "far,mhc", "AdoptNamespaces": objects, "HealthCheckNamespaces": machines, "RequestNamespaces": "nodefence-system," + objects, "RemediationLeases": leases,
 	})
 	cloud := w.cloud()
 	w.kinds()
@@ -105,13 +107,14 @@ func (w *world) kinds() {
 	w.t.Helper()
 	root, err := rig.Root()
 	must(w.t, err)
-	for _, name := range []string{objects, machines} {
+	for _, name := range []string{objects, machines, leases} {
 		_, err := w.Kube.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		must(w.t, err)
 	}
 	for _, file := range []string{
 		"test/e2e/testdata/far/crds.yaml", "test/e2e/testdata/machine.yaml", "test/e2e/testdata/machinehealthcheck/openshift.yaml",
 		"infra/aws/cluster/far/rights.yaml", "infra/aws/cluster/machines/rights.yaml", "infra/aws/cluster/machinehealthcheck/rights.yaml",
+		"infra/aws/cluster/remediation/rights.yaml",
 	} {
 		must(w.t, w.ApplyFile(w.ctx, filepath.Join(root, file)))
 	}

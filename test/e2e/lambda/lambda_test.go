@@ -23,12 +23,11 @@ import (
 const onceEach = "StopInstances StartInstances"
 
 func TestACrashedInstanceIsFencedFromOutside(t *testing.T) {
-	w := newWorld(t, 3)
-	cloud := w.cloud()
 	received := &spans.Receiver{}
 	collector := httptest.NewServer(received)
 	t.Cleanup(collector.Close)
-	w.aws["OTEL_EXPORTER_OTLP_ENDPOINT"], w.aws["NODEFENCE_METRICS"] = collector.URL, "emf"
+	w := newStack(t, 3, map[string]string{"TracesEndpoint": collector.URL})
+	cloud := w.cloud()
 	w.deploy(1)
 	w.source()
 	w.enrolled(cloud)

@@ -113,8 +113,8 @@ func (w *world) deploy(processes int) {
 		must(w.t, err)
 		must(w.t, json.Unmarshal(raw, &p))
 		env := map[string]string{"AWS_LAMBDA_FUNCTION_NAME": name + "-" + strings.ToLower(id)}
+		maps.Copy(env, w.everywhere())
 		maps.Copy(env, w.aws)
-		maps.Copy(env, w.requests())
 		for k, v := range p.Environment.Variables {
 			env[k] = value(v)
 		}
@@ -130,11 +130,15 @@ func (w *world) deploy(processes int) {
 	w.t.Cleanup(w.end)
 }
 
-// requests are the namespaces whose FenceRequests count, which the stack tells every function.
-func (w *world) requests() map[string]string {
-	const name = "NODEFENCE_REQUEST_NAMESPACES"
-	variables := w.stack.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any)
-	return map[string]string{name: value(variables[name])}
+// everywhere is what the stack tells every function, as far as parameters alone say it.
+func (w *world) everywhere() map[string]string {
+	all := map[string]string{}
+	for name, v := range w.stack.Globals.Function["Environment"].(map[string]any)["Variables"].(map[string]any) {
+		if text, is := v.(string); is {
+			all[name] = text
+		}
+	}
+	return all
 }
 
 // value is a variable as the stack's deployment gives it.
@@ -205,7 +209,9 @@ func (w *world) source() (kill func()) {
 	for k, v := range w.aws {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
-	cmd.Env = append(cmd.Env, "NODEFENCE_REQUEST_NAMESPACES="+w.requests()["NODEFENCE_REQUEST_NAMESPACES"])
+	for _, same := range []string{"NODEFENCE_REQUEST_NAMESPACES", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		cmd.Env = append(cmd.Env, same+"="+w.everywhere()[same])
+	}
 	must(w.t, cmd.Start())
 	var once sync.Once
 	kill = func() {
