@@ -72,7 +72,7 @@ func (r release) all() error {
 
 // manifests are one file for each thing that is applied, and deleted, by itself.
 func (r release) manifests(s manifests.Source) error {
-	for name, folder := range map[string]string{"namespaces": "namespaces", "crd": "crd", "people": "people", "aws-cluster": "aws/cluster"} {
+	for name, folder := range map[string]string{"namespaces": "namespaces", "crd": "crd", "people": "people", "aws-cluster": "aws/cluster", "aws-source": "aws/cluster/source"} {
 		all, err := s.Folder(folder)
 		if err == nil {
 			err = r.yaml(name, all)

@@ -196,8 +196,14 @@ func (w *world) kubeconfig(user string, groups ...string) string {
 	return path
 }
 
-// source runs nodefence-source with its events on the bus, and returns how to kill it.
+// source runs nodefence-source as the role that SourceRoleArn names, with its events on the bus, and
+// returns how to kill it.
 func (w *world) source() (kill func()) {
+	w.t.Helper()
+	return w.sourceAs("nodefence-source", "nodefence-source")
+}
+
+func (w *world) sourceAs(user string, groups ...string) (kill func()) {
 	w.t.Helper()
 	bin, err := rig.Bin("nodefence-source")
 	must(w.t, err)
@@ -205,7 +211,7 @@ func (w *world) source() (kill func()) {
 	must(w.t, err)
 	cmd := exec.Command(bin)
 	cmd.Stdout, cmd.Stderr = w.log, w.log
-	cmd.Env = []string{"LISTEN=" + addr, "POD_NAME=source", "KUBECONFIG=" + w.kubeconfig("nodefence-source", "nodefence-source")}
+	cmd.Env = []string{"LISTEN=" + addr, "POD_NAME=source", "KUBECONFIG=" + w.kubeconfig(user, groups...)}
 	for k, v := range w.aws {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
