@@ -53,7 +53,7 @@ func (d *decision) accessFirst() outcome {
 		return goOn
 	}
 	d.isolationRecords()
-	if !d.uncut() {
+	if !d.Uncut() {
 		return goOn
 	}
 	return d.enter(api.Isolating, api.Admitted, "it is not the Lease alone any more: storage and network first")

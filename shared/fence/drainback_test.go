@@ -1,9 +1,11 @@
 package fence_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -204,6 +206,25 @@ func TestABelievedSourceThatAsksAgainAndAgain(t *testing.T) {
 		})
 		if st.Phase != api.Recovering || st.Outcome != want {
 			t.Errorf("asked for by %q: %s %s", user, st.Phase, st.Outcome)
+		}
+	}
+}
+
+// TestOnlyTheGateWritesWhatItDecided: what any other function saves has decision and number as they were,
+// and no yes that was not there. Anything else is refused whole (infra/crd/requests.yaml), look for look,
+// so that the fence would stand still for ever (S25, S27).
+func TestOnlyTheGateWritesWhatItDecided(t *testing.T) {
+	for _, phase := range api.Phases {
+		var was api.NodeFenceStatus
+		st, _ := alive(phase, func(f *api.NodeFence, s *observed.Look) {
+			withdrawnSkip(f, s)
+			f.Status.Proof, f.Status.Restore = &api.Proof{Type: api.ProofConfirmed}, &api.RestoreRecord{Then: api.Recovering}
+			was = *f.Status.DeepCopy()
+		})
+		diff := cmp.Diff(was.Decision, st.Decision)
+		told := slices.ContainsFunc(st.History, func(h api.HistoryEntry) bool { return h.Reason == api.RequestWithdrawn })
+		if gate := phase == api.Pending; (diff != "") != gate || told != gate || st.FenceNumber != was.FenceNumber || st.DecidedAt != nil {
+			t.Errorf("%s: number %d, yes %v, told of the withdrawal: %v, decision %s", phase, st.FenceNumber, st.DecidedAt, told, diff)
 		}
 	}
 }

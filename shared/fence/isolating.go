@@ -109,16 +109,6 @@ func (d *decision) readNext() outcome {
 	return d.power().next(false, nil, nil)
 }
 
-// uncut: a device of the isolation has still to be spoken with.
-func (d *decision) uncut() bool {
-	for i := range d.Decision.Isolation() {
-		if !d.cutDone(i) {
-			return true
-		}
-	}
-	return false
-}
-
 // nextCut is the next call to a device, if any is left to be cut.
 func (d *decision) nextCut() outcome {
 	d.isolationRecords()
@@ -129,7 +119,7 @@ func (d *decision) nextCut() outcome {
 	}
 	for i := range d.Decision.Isolation() {
 		switch {
-		case d.cutDone(i):
+		case d.CutDone(i):
 		case d.Dispensable(i):
 			d.passOver(i)
 		default:

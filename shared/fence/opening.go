@@ -153,12 +153,18 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 }
 
 // noteWithdrawn forgets that a request wanted no drain which was withdrawn since. The fence goes on
-// for others.
+// for others. Only the gate may write who has asked (infra/crd/requests.yaml): the status of any other
+// function would be refused whole, for ever (S25, S27). The record's annotation stays until the fence is
+// at the gate.
 func (d *decision) noteWithdrawn(uids []string) {
 	for _, uid := range uids {
-		if all := d.Record.Decision.SkipWithdrawn(uid); all != nil {
-			dec := *d.Decision // what was decided is shared
-			dec.AskedBy, d.Record.Decision.AskedBy, d.Decision = all, all, &dec
+		all := d.Decision.SkipWithdrawn(uid)
+		if all == nil {
+			continue
+		}
+		dec := *d.Decision // what was decided is shared
+		if dec.AskedBy, d.Decision = all, &dec; d.Record.Phase == api.Pending {
+			d.Record.Decision.AskedBy = all
 			d.aside(api.RequestWithdrawn, "the FenceRequest is withdrawn that wanted no drain, UID "+uid)
 		}
 	}

@@ -133,16 +133,3 @@ func (d *decision) noteRelease(act Action) {
 		r.Volumes, r.RebootOnly = nil, true
 	}
 }
-
-// cutDone: nothing more is to be done about this device. Where its cut is the proof,
-// that is two reads, a settle apart, of which the last is fresh (S1, S3).
-func (d *decision) cutDone(i int) bool {
-	r := d.CutRecord(i)
-	switch {
-	case r.GaveUp:
-		return true
-	case !facts.CutOnly(d.Decision) || !facts.Proves(d.Decision.Isolation()[i]):
-		return r.SeenCutAt != nil
-	}
-	return d.SeenCutTwice(r)
-}

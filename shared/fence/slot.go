@@ -68,7 +68,7 @@ func (d *decision) holdRefused() outcome {
 	}
 	for i := range d.Decision.Isolation() {
 		b := &d.Decision.Isolation()[i]
-		if until, ok := d.LockedOut(b); ok && b.Must && !(d.CutRecord(i) != nil && d.cutDone(i)) {
+		if until, ok := d.LockedOut(b); ok && b.Must && !(d.CutRecord(i) != nil && d.CutDone(i)) {
 			d.isolationRecords()
 			d.holdLocked(facts.Taken(*b)+": ", until, d.CutRecord(i).LastError)
 			return settled

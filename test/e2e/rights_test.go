@@ -178,6 +178,58 @@ func TestRights(t *testing.T) {
 	o.bindingsArePeoples()
 }
 
+// TestASkipIsWithdrawnOnceItsFenceWasGivenUp: two ask for one fence, one of them without a drain, and the
+// device is dead. That one is withdrawn once the fence was given up, and the other one after it. Each function
+// has its own account, and only the gate's may write who has asked: the others save the record all the same,
+// and the fence ends with nothing left on the node (S22, S25, S27).
+func TestASkipIsWithdrawnOnceItsFenceWasGivenUp(t *testing.T) {
+	w := newWorld(t, 3, `
+unhealthyConditions: [{type: Ready, status: "Unknown", duration: 1h}]
+power: {attempts: 1, retryInterval: 1s, restarts: 0}
+limits: {maxUnhealthy: "50%", maxConcurrent: 1}
+`)
+	root, err := rig.Root()
+	must(t, err)
+	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	must(t, w.ApplyFile(w.ctx, file))
+	w.granted(grants(t, file))
+	o := &office{world: w, used: map[right]bool{}, checks: time.Minute}
+	o.open()
+	const node = "node-1"
+	must(t, w.Lab.Fault(node, "hang"))
+	w.node(node, "crash")
+	skip := w.admin("nodefence-system", node+"-skips", map[string]any{"nodeName": node, "drain": "Skip"})
+	other := w.admin("nodefence-system", node+"-drains", map[string]any{"nodeName": node})
+	var f *api.NodeFence
+	w.until("the fence that both ask for to be given up", func() (bool, error) {
+		f, err = w.Fences.Fence(w.ctx, node)
+		return f != nil && f.Status.Phase == api.Failed && len(f.Status.Decision.AskedBy) == 2, err
+	})
+	if by := f.Status.Decision.AskedBy; by[0].Served || by[1].Served || by[0].Drain == by[1].Drain {
+		t.Fatalf("asked for by %+v", by)
+	}
+	w.deleted(skip)
+	marked, err := w.Fences.Fence(w.ctx, node)
+	must(t, err)
+	if !slices.Contains(marked.SkipsWithdrawn(), string(skip.UID)) {
+		t.Fatalf("the record says of what is withdrawn %v", marked.Annotations)
+	}
+	w.until("the record to be saved after that", func() (bool, error) {
+		f, err = w.Fences.Fence(w.ctx, node)
+		return err == nil && !f.Status.NextLook.Equal(marked.Status.NextLook), err
+	})
+	w.deleted(other)
+	w.until("the fence to be aborted", func() (bool, error) {
+		f, err = w.Fences.Fence(w.ctx, node)
+		if err != nil || f.Status.FenceNumber == 1 {
+			return err == nil && f.Status.Phase == api.Finished && f.Status.Outcome == api.Aborted, err
+		}
+		return f.Status.Past[0].Outcome == api.Aborted, nil // the node's condition has opened another one since, which waits
+	})
+	w.words(node, "")
+	w.unmarked(node)
+}
+
 // listedOnlyWithoutCensus: the functions of a fence list these if the ledger has no census, or if
 // no binding is resolved ahead. Whether that happens here depends on who is faster.
 func listedOnlyWithoutCensus(r right) bool {

@@ -153,6 +153,29 @@ func (d *Facts) NotCut() string {
 	return "; " + strings.Join(names, "; ")
 }
 
+// CutDone: nothing more is to be done about this device. Where its cut is the proof,
+// that is two reads, a settle apart, of which the last is fresh (S1, S3).
+func (d *Facts) CutDone(i int) bool {
+	r := d.CutRecord(i)
+	switch {
+	case r.GaveUp:
+		return true
+	case !CutOnly(d.Decision) || !Proves(d.Decision.Isolation()[i]):
+		return r.SeenCutAt != nil
+	}
+	return d.SeenCutTwice(r)
+}
+
+// Uncut: a device of the isolation has still to be spoken with. Each has a record.
+func (d *Facts) Uncut() bool {
+	for i := range d.Decision.Isolation() {
+		if !d.CutDone(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // CutsBeforePower: storage and network are cut before the power is. Where only its Lease
 // spoke for this fence until now, that has still to be done.
 func (d *Facts) CutsBeforePower() bool {

@@ -166,6 +166,15 @@ var brokenDraining = map[string]walk.Decider{
 	}),
 	"cuts an empty node that somebody has unmarked":   toCut(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),
 	"overlooks a wish for no drain that is withdrawn": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Annotations = nil }),
+	"writes who has asked where it is not the gate": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
+		st, act := fence.Decide(f, s, now)
+		for _, uid := range f.SkipsWithdrawn() {
+			if all := st.Decision.SkipWithdrawn(uid); all != nil {
+				st.Decision.AskedBy = all
+			}
+		}
+		return st, act
+	},
 	"takes a drain that was skipped for one that is over": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		was := f.Status.Drain
 		if was == nil || was.Ended != api.DrainSkipped {

@@ -28,6 +28,7 @@ var near = map[string]func() []walk.State{
 	"takes a drain that was skipped for one that is over":              walk.ToCutAfterDrains,
 	"takes any device for one that never reads off too soon":           walk.CutJustNow,
 	"tries on when its tries are used up":                              walk.AwaitedNow,
+	"writes who has asked where it is not the gate":                    walk.ToCutAfterDrains,
 }
 
 func init() {

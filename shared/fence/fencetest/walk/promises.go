@@ -3,6 +3,7 @@ package walk
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -22,6 +23,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 		}
 	}
 	mine := seen.Node.Exists && seen.Node.UID == f.Status.Decision.NodeUID
+	checkDecided(b, a, say)
 	w.checkRelease(s, sh, f, seen, a, act, now, say)
 	w.checkPower(s, sh, f, seen, a, act, now, say)
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
@@ -58,6 +60,17 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	if a.Phase != api.Finished {
 		say(a.NextLook != nil && !a.NextLook.Time.Before(now.Truncate(time.Microsecond)) || reflect.DeepEqual(a, b), "S19: an open record says when to look next")
 	}
+}
+
+// checkDecided: a status of another function that says otherwise what was decided is refused whole, look
+// for look.
+func checkDecided(b, a *api.NodeFenceStatus, say func(bool, string)) {
+	if b.Phase == "" || b.Phase == api.Pending || b.Phase == api.Finished {
+		return // the gate's
+	}
+	same := a.FenceNumber == b.FenceNumber && slices.Equal(a.Decision.AskedBy, b.Decision.AskedBy) && a.Decision.DeviceCallTimeout == b.Decision.DeviceCallTimeout
+	say(same, "S25, S27: only the gate writes what it decided")
+	say(a.DecidedAt == nil || a.DecidedAt.Equal(b.DecidedAt), "S17: only the gate writes its yes")
 }
 
 func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
