@@ -72,8 +72,14 @@ func TestAccessIsNotCutBeforeADrain(t *testing.T) {
 		"it lives":                            {api.Isolating, api.Pending, undrained},
 		"somebody wants no drain":             {api.Isolating, api.Isolating, both(undrained, skips)},
 		"access was cut":                      {api.Isolating, api.Isolating, both(undrained, accessCut)},
-		"access was cut, and it was given up": {api.Isolating, api.Pending, both(ended(api.DrainGivenUp), accessCut)},
+		"access was cut, and it was given up": {api.Isolating, api.Restoring, both(ended(api.DrainGivenUp), accessCut)},
 		"access was cut, and it waits":        {api.Pending, api.Pending, accessCut},
+		"given up, and it waits":              {api.Pending, api.Restoring, both(ended(api.DrainGivenUp), accessCut)},
+		"given up, and paused":                {api.Pending, api.Restoring, both(both(ended(api.DrainGivenUp), accessCut), paused)},
+		"given up, and nobody approved yet":   {api.Pending, api.Restoring, both(both(ended(api.DrainGivenUp), accessCut), unapproved)},
+		"given up, and cut too often":         {api.Isolating, api.Restoring, both(both(ended(api.DrainGivenUp), accessCut), cutOften)},
+		"given up, cut too often, and waits":  {api.Pending, api.Restoring, both(both(ended(api.DrainGivenUp), accessCut), cutOften)},
+		"given up, and it has failed":         {api.Isolating, api.Isolating, both(both(ended(api.DrainGivenUp), accessCut), silent)},
 	} {
 		var needs bool
 		st, act := alive(c.phase, func(f *api.NodeFence, s *observed.Look) {
@@ -85,7 +91,23 @@ func TestAccessIsNotCutBeforeADrain(t *testing.T) {
 		if st.Phase != c.want || !needs || act == fence.AskDrain {
 			t.Errorf("%s: %s %s (%s), %s, the Lease is looked at: %v", name, st.Phase, st.Reason, st.Message, act, needs)
 		}
+		if back := c.want == api.Restoring; back && (st.Outcome != api.SentBack || st.Restore == nil || st.Restore.Then != api.Recovering || st.DecidedAt != nil || act != fence.None) {
+			t.Errorf("%s: outcome %s, then %+v, yes %v, %s", name, st.Outcome, st.Restore, st.DecidedAt, act)
+		}
 	}
+}
+
+func paused(_ *api.NodeFence, s *observed.Look) { s.Brakes.Paused = true }
+
+// unapproved is a fence that waits for a person's yes.
+func unapproved(f *api.NodeFence, _ *observed.Look) {
+	s := &f.Status.Decision.Settings
+	s.Mode, s.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour
+}
+
+// cutOften is one whose node was cut as often as a day allows.
+func cutOften(f *api.NodeFence, _ *observed.Look) {
+	f.Status.Past = []api.PastFence{{FenceNumber: 0, ClosedAt: *stamp(2 * time.Hour), Cuts: 3}}
 }
 
 // dead is a node that has failed, under a policy that asks for no Ready condition.

@@ -42,7 +42,7 @@ func (d *decision) drainFirst() outcome {
 	return d.askGate(AskDrain)
 }
 
-// givenUp waits with nothing of ours on the node, as long as that stays for which the fence is: ended,
+// givenUp waits with nothing of ours on the node (backUndrained), as long as that stays for which the fence is: ended,
 // it would be opened anew for that, and the node drained again and again. Where only somebody's
 // request is left, the fence ends.
 func (d *decision) givenUp() outcome {
@@ -50,8 +50,8 @@ func (d *decision) givenUp() outcome {
 	if !d.ReasonStays() {
 		return d.undoNow(api.DrainTimedOut, left)
 	}
-	return d.holdUnmarked(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours stays on it. The fence waits until its reason ends, or the node falls silent. "+
-		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+left)
+	return d.stay(api.DrainTimedOut, "the node was not empty in time (drain.onTimeout: GiveUp), and nothing of ours stays on it. The fence waits until its reason ends, or the node falls silent. "+
+		"To go on, ask again: the node is drained once more, or with drain: Skip cut at once; or raise drain.timeout. "+left+d.StillCut(), facts.Resync)
 }
 
 // drainOpensAgain goes on with a drain whose end is void, in the time that is left of it. One that

@@ -45,11 +45,23 @@ func (d *decision) slot() *time.Time {
 
 // drainedFirst goes back to the gate with a node that is to be drained after all (S17).
 func (d *decision) drainedFirst() outcome {
-	if !d.Undrained() {
-		return goOn
+	if o := d.backUndrained(); o.decided || !d.Undrained() {
+		return o
 	}
 	d.dropYes()
 	return d.enter(api.Pending, api.NodeDraining, "the node is drained before its machine is cut")
+}
+
+// backUndrained gives a node back that has not failed, or lives again, and whose drain was given up:
+// nothing of ours stays on it, and nothing stays cut, whatever holds its fence at the gate (S22). If the
+// process dies on the next line, the same is decided again.
+func (d *decision) backUndrained() outcome {
+	if !d.Record.Drain.GivenUp() || !d.Undrained() || !d.Marked() {
+		return goOn
+	}
+	d.dropYes()
+	d.Record.Outcome = api.SentBack
+	return d.leave(api.Recovering, api.DrainTimedOut, d.Record.Drain.Left)
 }
 
 // askGate asks for a slot, or whether a node may be drained, once the devices were resolved anew:

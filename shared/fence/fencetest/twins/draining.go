@@ -164,6 +164,11 @@ var brokenDraining = map[string]walk.Decider{
 			undrains(f)
 		}
 	}),
+	"keeps its marks on a node whose drain was given up": atGate(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		if f.Status.Drain.GivenUp() {
+			s.Node.Taint = false
+		}
+	}),
 	"cuts an empty node that somebody has unmarked":   toCut(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),
 	"overlooks a wish for no drain that is withdrawn": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Annotations = nil }),
 	"writes who has asked where it is not the gate": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {

@@ -16,6 +16,7 @@ var near = map[string]func() []walk.State{
 	"drains anew once the time was over":                               walk.DrainsOver,
 	"forgets that the Lease was fresh":                                 walk.CutJustNow,
 	"holds only what has not begun against the policies":               walk.ReadOnAgain,
+	"keeps its marks on a node whose drain was given up":               walk.GivenUpStillMarked,
 	"lets a restore stop what was begun":                               walk.ReleasesHeld,
 	"overlooks a wish for no drain that is withdrawn":                  walk.ToCutAfterDrains,
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,

@@ -39,11 +39,13 @@ func (sh *shadow) skipped(spec *fencetest.Given, now time.Time) bool {
 }
 
 // checkDrained holds what is promised from the drain's end to the first Off.
-func checkDrained(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkDrained(s *State, sh *shadow, confirmed bool, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	b, lives := &s.st, sh.lives(seen, now)
 	say(b.Phase != api.Draining || !sh.letLate(now) || act == fence.None, "S14, S17: no drain begins on an old yes")
 	begins := b.Phase == api.Pending && a.Phase == api.Isolating
 	say(!begins || !sh.over || seen.Reserved != nil && !seen.Reserved.Before(sh.overAt.Truncate(time.Microsecond)), "S14, S17: no yes of before the end of the drain counts")
+	kept := b.Phase == api.Pending && lives && sh.how == api.DrainGivenUp && seen.Node.Taint && !sh.served && !b.CutOrReleased && !CallElsewhere(&s.spec.Decision, b, seen.Me, now)
+	say(!kept || confirmed || a.Phase == api.Recovering || a.Phase == api.Restoring, "S22: a node that lives is given back once its drain was given up")
 	if act != fence.Off || sh.cut || !lives {
 		return
 	}

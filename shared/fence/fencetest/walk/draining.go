@@ -217,7 +217,7 @@ func checkDrain(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *
 	}
 	gaveUp := a.Outcome == api.DrainTimedOut && b.Outcome != api.DrainTimedOut
 	say(!gaveUp || len(a.Evidence) == 0, "drain: a fence that is given up waits as long as a condition holds")
-	checkDrained(s, sh, seen, a, act, now, say)
+	checkDrained(s, sh, confirmed, seen, a, act, now, say)
 	if act != fence.Evict {
 		return
 	}

@@ -56,3 +56,11 @@ func ToCutAfterDrains() (all []State) {
 	}
 	return all
 }
+
+// GivenUpStillMarked is such a fence at the gate whose drain was given up, and with its marks on the node:
+// it had gone on since, as the node fell silent, and the node lives again.
+func GivenUpStillMarked() []State {
+	s := afterDrain(specs.GivesUp(), api.Pending, api.DrainGivenUp)
+	s.st.Placed = api.Placed{Taint: true, Cordon: true}
+	return []State{s}
+}
