@@ -37,7 +37,7 @@ func TestADrainThatWasGivenUp(t *testing.T) {
 	checkAlive(t, api.Pending, map[string]drainCase{
 		"a condition holds":                    {given(evidence), "Pending DrainTimedOut, , ended GivenUp"},
 		"a problem is reported":                {given(alone, report), "Pending DrainTimedOut, , ended GivenUp"},
-		"a problem was reported long ago":      {given(alone, asks(25*time.Minute, "node problem Hung", problemType, "")), "Recovering RequestExpired, , ended GivenUp"},
+		"a problem was reported long ago":      {given(alone, asks(25*time.Minute, "node problem Hung", problemType, "")), "Recovering DrainTimedOut, , ended GivenUp"},
 		"and a user has asked before":          {given(alone, asks(25*time.Minute, "node problem Hung", problemType, ""), asks(12*time.Minute, "ann", "t", "")), "Recovering DrainTimedOut, , ended GivenUp"},
 		"a problem is reported besides":        {given(evidence, report), "Pending DrainTimedOut, , ended GivenUp"},
 		"a source that is believed asks":       {given(evidence, asks(time.Minute, "", "t", "")), "Pending DrainTimedOut, , ended GivenUp"},
@@ -51,6 +51,23 @@ func TestADrainThatWasGivenUp(t *testing.T) {
 		"more time, and the gate says yes":     {both(given(evidence, yes), longer), "Draining NodeDraining, "},
 		"the policy has it cut all the same":   {both(given(evidence), cuts), "Pending , AskDrain"},
 	})
+}
+
+// TestADrainThatNobodyAsksForAnyMore ends as one that was given up, and says what was left (S28): nobody is
+// told that it was not begun.
+func TestADrainThatNobodyAsksForAnyMore(t *testing.T) {
+	for want, ago := range map[string]time.Duration{
+		"nobody has asked or reported for 15m0s; pod a/p is left": 50 * time.Minute,
+		"asked for at 2026-01-01T02:00:00Z, which is still to come: the API server's clock was set back, and nobody knows how long ago that was; pod a/p is left": -time.Hour,
+	} {
+		st, _ := alive(api.Pending, func(f *api.NodeFence, s *observed.Look) {
+			ended(api.DrainGivenUp)(f, s)
+			f.Status.Decision.AskedBy[0].User, f.Status.Decision.AskedBy[0].JoinedAt = "", *stamp(ago)
+		})
+		if st.Phase != api.Recovering || st.Outcome != api.DrainTimedOut || st.Message != want {
+			t.Errorf("%s %s: %q, want %q", st.Phase, st.Outcome, st.Message, want)
+		}
+	}
 }
 
 // TestWhatWaitsOnceItsDrainIsGivenUp, and what ends: there the reason would open it anew.

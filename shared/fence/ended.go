@@ -3,7 +3,6 @@ package fence
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -52,11 +51,7 @@ func (d *decision) calledOff() outcome {
 	}
 	if !d.Unhealthy() && !d.AskedFor() && !d.StillSinceOpened() {
 		if d.RequestOld() && !d.Record.CutOrReleased {
-			why := "asked for more than " + api.RequestValidity.String() + " ago and not begun since"
-			if at := facts.LastAsked(d.Decision); at.After(d.Now) {
-				why = "asked for at " + at.UTC().Format(time.RFC3339) + ", which is still to come: the API server's clock was set back, and nobody knows how long ago that was"
-			}
-			return d.undoNow(api.RequestExpired, why+d.UncutSoFar())
+			return d.undoNow(d.RequestEnds())
 		}
 		why := "no condition of the policy holds any more"
 		if d.Decision.Trigger.Suspicion() {

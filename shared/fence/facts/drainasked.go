@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -46,6 +47,22 @@ func (d *Facts) DrainAskedAnew() bool {
 // DrainHasTime: the policy's time for the drain, which was given up, has become longer than it took.
 func (d *Facts) DrainHasTime() bool {
 	return d.Record.Drain.GivenUp() && DrainTook(d.Record, d.Now) < d.Decision.Settings.Drain.Timeout.Duration
+}
+
+// RequestEnds says how a fence ends for which nobody has asked lately, and why. One whose drain was given
+// up was carried out as far as its policy lets it.
+func (d *Facts) RequestEnds() (api.Reason, string) {
+	why := "asked for more than " + api.RequestValidity.String() + " ago and not begun since"
+	switch at := LastAsked(d.Decision); {
+	case at.After(d.Now):
+		why = "asked for at " + at.UTC().Format(time.RFC3339) + ", which is still to come: the API server's clock was set back, and nobody knows how long ago that was"
+	case d.Record.Drain.GivenUp():
+		why = "nobody has asked or reported for " + api.RequestValidity.String()
+	}
+	if d.Record.Drain.GivenUp() {
+		return api.DrainTimedOut, why + "; " + d.Record.Drain.Left
+	}
+	return api.RequestExpired, why + d.UncutSoFar()
 }
 
 // GoesOn says how a fence that waits goes on for a request that joins it; empty if that changes
