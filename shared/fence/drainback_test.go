@@ -97,6 +97,35 @@ func TestAccessIsNotCutBeforeADrain(t *testing.T) {
 	}
 }
 
+// TestAnEmptyNodeIsNotMarkedAgainForItsCut: somebody has taken our taint off since, so that pods may have come.
+// Where nothing is cut in Isolating, it is the only thing that is looked at there; of a node that has died too,
+// the fence goes on.
+func TestAnEmptyNodeIsNotMarkedAgainForItsCut(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+		act    fence.Action
+		lease  bool
+	}{
+		"it was unmarked":                       {both(ended(api.DrainEmpty), unmarked), api.Pending, fence.None, true},
+		"it was unmarked, and has died":         {both(both(ended(api.DrainEmpty), unmarked), dead), api.Isolating, fence.Isolate, true},
+		"it was not":                            {ended(api.DrainEmpty), api.Fencing, fence.None, true},
+		"unmarked, and its time was over":       {both(ended(api.DrainTimeIsOver), unmarked), api.Isolating, fence.Isolate, false},
+		"unmarked, and somebody wants no drain": {both(both(ended(api.DrainEmpty), unmarked), skips), api.Isolating, fence.Isolate, true},
+		"it was never drained":                  {undrained, api.Fencing, fence.None, false},
+	} {
+		var lease bool
+		st, act := alive(api.Isolating, func(f *api.NodeFence, s *observed.Look) {
+			slotted(f, s)
+			c.change(f, s)
+			lease = fence.Needs(f, s).Lease
+		})
+		if st.Phase != c.want || act != c.act || lease != c.lease || c.want == api.Pending && st.DecidedAt != nil {
+			t.Errorf("%s: %s %s (%s), %s, yes %v, the Lease is looked at: %v", name, st.Phase, st.Reason, st.Message, act, st.DecidedAt, lease)
+		}
+	}
+}
+
 func paused(_ *api.NodeFence, s *observed.Look) { s.Brakes.Paused = true }
 
 // unapproved is a fence that waits for a person's yes.

@@ -61,7 +61,7 @@ func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 
 func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
 	cut, proves := f.Status.MayCutAccess() || seen.NotMade(), dumpMayRelease(f)
-	drains := f.Status.Decision.Settings.Drain.Timeout.Duration > 0 && len(f.Status.Decision.Isolation()) > 0
+	drains := f.Status.Decision.Settings.Drain.Timeout.Duration > 0 && (len(f.Status.Decision.Isolation()) > 0 || f.Status.Drain.Empty())
 	return Needed{
 		Lease:  seen.HandsOver || proves || drains || f.Status.Awaited != nil || facts.Early(f.Status.Decision.ResolvedPolicy) != nil,
 		Brakes: true, Recount: cut, Anew: cut,

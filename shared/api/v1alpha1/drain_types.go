@@ -136,5 +136,8 @@ type DrainRecord struct {
 	Ended DrainEnd `json:"ended,omitempty"`
 }
 
+// Empty: all pods had left that had to.
+func (r *DrainRecord) Empty() bool { return r != nil && r.EndedAt != nil && r.Ended == DrainEmpty }
+
 // GivenUp: the node could not be drained in time, and nothing was cut.
 func (r *DrainRecord) GivenUp() bool { return r != nil && r.EndedAt != nil && r.Ended == DrainGivenUp }

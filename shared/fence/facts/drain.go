@@ -130,7 +130,7 @@ func (d *Facts) Undrained() bool {
 	switch r := d.Record.Drain; {
 	case !d.ToDrain() || d.WithoutAccess():
 		return false
-	case d.Record.Phase == api.Isolating && len(d.Decision.Isolation()) == 0:
+	case d.Record.Phase == api.Isolating && len(d.Decision.Isolation()) == 0 && !r.Empty():
 		return false // nothing is cut there, and the Lease is not looked at
 	case r == nil:
 		return d.Lives()

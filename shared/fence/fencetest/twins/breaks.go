@@ -30,6 +30,7 @@ var breaks = map[string]string{
 	"cuts what was given up and lives again":                           "S17: a node that lives is not cut once its drain was given up",
 	"cuts an empty node that somebody has unmarked":                    "S17: an empty node that lost its taint is not cut before it is empty again",
 	"overlooks a wish for no drain that is withdrawn":                  "S17: a node that lives is not cut before it was drained",
+	"marks an empty node for its cut that somebody has unmarked":       "S17: an empty node that lost its taint is drained again before it is marked for its cut",
 	"keeps its marks on a node whose drain was given up":               "S22: a node that lives is given back once its drain was given up",
 	"writes who has asked where it is not the gate":                    "S25, S27: only the gate writes what it decided",
 	"takes a drain that was skipped for one that is over":              "S17: a wish for no drain that counts no more has nothing cut",

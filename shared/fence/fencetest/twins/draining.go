@@ -164,6 +164,11 @@ var brokenDraining = map[string]walk.Decider{
 			undrains(f)
 		}
 	}),
+	"marks an empty node for its cut that somebody has unmarked": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Status.Phase == api.Isolating {
+			undrains(f)
+		}
+	}),
 	"keeps its marks on a node whose drain was given up": atGate(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if f.Status.Drain.GivenUp() {
 			s.Node.Taint = false

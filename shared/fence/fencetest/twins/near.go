@@ -18,6 +18,7 @@ var near = map[string]func() []walk.State{
 	"holds only what has not begun against the policies":               walk.ReadOnAgain,
 	"keeps its marks on a node whose drain was given up":               walk.GivenUpStillMarked,
 	"lets a restore stop what was begun":                               walk.ReleasesHeld,
+	"marks an empty node for its cut that somebody has unmarked":       walk.EmptiedToMark,
 	"overlooks a wish for no drain that is withdrawn":                  walk.ToCutAfterDrains,
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,
 	"serves a request again and again":                                 walk.ReadOnServed,

@@ -64,3 +64,10 @@ func GivenUpStillMarked() []State {
 	s.st.Placed = api.Placed{Taint: true, Cordon: true}
 	return []State{s}
 }
+
+// EmptiedToMark is such a fence that has just its slot, and whose node is empty.
+func EmptiedToMark() []State {
+	s := afterDrain(specs.Draining(), api.Isolating, api.DrainEmpty)
+	s.st.Power, s.sh.reads = api.PowerRecord{}, nil
+	return []State{s}
+}
