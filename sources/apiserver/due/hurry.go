@@ -37,7 +37,9 @@ func (d *dueList) hurryAll(may func(*api.NodeFence) bool, now time.Time) {
 		if again := x.hurried.Add(gap); at.Before(again) {
 			at = again
 		}
-		if x.hurry.IsZero() || at.Before(x.hurry) {
+		if x.hurry.IsZero() {
+			x.hurry, x.counted = at, nil
+		} else if at.Before(x.hurry) {
 			x.hurry = at
 		}
 	}
@@ -83,8 +85,8 @@ func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
 		return
 	}
 	counted := woken.counted
-	if !waits[0].hurry.IsZero() {
-		counted = nil // it waits for a newer census, or for none
+	if !waits[0].hurry.IsZero() && waits[0].counted != nil {
+		counted = nil // it waits for a newer census
 	}
 	waits[0].wake(counted, now)
 }

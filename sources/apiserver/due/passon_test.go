@@ -67,6 +67,29 @@ func TestAWakeUpThatIsNotUsedIsPassedOn(t *testing.T) {
 // holdsIt: no slot is asked for until its device may be read.
 func holdsIt(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.DeviceBeingRead }
 
+// TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus: also to one that is to be looked at soon for another
+// reason.
+func TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus(t *testing.T) {
+	d := newDueList(time.Hour)
+	for i, node := range []string{"first", "second", "third"} {
+		d.note(waitsSince(node, float64(i)), sec(0))
+	}
+	freed := fenceOf("1")
+	freed.Status.Phase = api.Releasing
+	counted := make(chan struct{})
+	d.hurryNext(freed, counted, sec(10))
+	d.take(sec(10))
+	d.hurryAll(func(f *api.NodeFence) bool { return f.Spec.NodeName == "third" }, sec(10.1))
+	failed := waitsSince("first", 0)
+	failed.ResourceVersion, failed.Status.Phase = "2", api.Failed
+	d.note(failed, sec(10.2))
+	for _, w := range d.take(sec(10.2)) {
+		if w.fence.Spec.NodeName != "third" || w.counted != counted {
+			t.Errorf("%s is woken, and waits for its census: %v", w.fence.Spec.NodeName, w.counted == counted)
+		}
+	}
+}
+
 // waitsSince is a fence that waits for a slot.
 func waitsSince(node string, opened float64) *api.NodeFence {
 	f := fenceOf("1", check(3000), pending)
