@@ -184,8 +184,9 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	return api.DeviceFailed, call.Words(err)
 }
 
-// summarise describes the whole node by its devices: the first device that is not in order
-// gives the reason, also if another level could take its place.
+// summarise describes the whole node by its devices: the first device that can't be used
+// gives the reason, also if another level could take its place. A person as a device is in
+// order if that is meant, and gives the reason only where each other device can be used.
 func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	st := &t.Status
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
@@ -196,21 +197,41 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	}
 	c.Status, c.Reason = metav1.ConditionTrue, string(api.DeviceAnswers)
 	c.Message = "each of its devices answers, and for this machine as far as it can tell"
+	worst := inOrder
 	for i, d := range st.Devices {
-		status := metav1.ConditionFalse
-		switch d.Reason {
-		case api.DeviceAnswers:
-			continue
-		case api.NotCheckedYet:
-			status, d.Message = metav1.ConditionUnknown, "it was not read yet"
-		}
-		if c.Status == metav1.ConditionFalse || c.Status == status {
+		is := weightOf(d.Reason)
+		if is <= worst {
 			continue
 		}
-		c.Status, c.Reason = status, string(d.Reason)
+		worst, c.Status, c.Reason = is, metav1.ConditionFalse, string(d.Reason)
+		if is == unread {
+			c.Status, d.Message = metav1.ConditionUnknown, "it was not read yet"
+		}
 		c.Message = fmt.Sprintf("%s, %s %s: %s", place(st.Devices, i), d.Driver, d.Address, d.Message)
 	}
 	meta.SetStatusCondition(&st.Conditions, c)
+}
+
+// weight is what a device says against its node; the heaviest speaks for the node.
+type weight int
+
+const (
+	inOrder weight = iota
+	unread
+	aPerson
+	unusable
+)
+
+func weightOf(r api.Reason) weight {
+	switch r {
+	case api.DeviceAnswers:
+		return inOrder
+	case api.NotCheckedYet:
+		return unread
+	case api.ManualOnly:
+		return aPerson
+	}
+	return unusable
 }
 
 // place says which of the node's devices a device is. The levels come first, and then the

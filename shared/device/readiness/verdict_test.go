@@ -67,6 +67,35 @@ func TestNamelessVerdict(t *testing.T) {
 	}
 }
 
+// TestWhatIsSaidOfANode: the first device that can't be used speaks for its node. Where there is none, a person
+// does, who is in order if that is meant, and then one that was not read.
+func TestWhatIsSaidOfANode(t *testing.T) {
+	well, unread, person, silent, denied := api.DeviceAnswers, api.NotCheckedYet, api.ManualOnly, api.DeviceUnreachable, api.DeviceDenied
+	for _, tc := range []struct {
+		devices []api.Reason
+		want    string
+	}{
+		{[]api.Reason{well, well}, "True DeviceAnswers: each of its devices answers, and for this machine as far as it can tell"},
+		{[]api.Reason{well, unread}, "Unknown NotCheckedYet: level 2 of 2, d 1: it was not read yet"},
+		{[]api.Reason{unread, silent}, "False DeviceUnreachable: level 2 of 2, d 1: m1"},
+		{[]api.Reason{silent, denied}, "False DeviceUnreachable: level 1 of 2, d 0: m0"},
+		{[]api.Reason{well, person}, "False ManualOnly: level 2 of 2, d 1: m1"},
+		{[]api.Reason{person, unread}, "False ManualOnly: level 1 of 2, d 0: m0"},
+		{[]api.Reason{person, silent}, "False DeviceUnreachable: level 2 of 2, d 1: m1"},
+		{[]api.Reason{person, person}, "False ManualOnly: level 1 of 2, d 0: m0"},
+	} {
+		ft := &api.FenceTarget{}
+		for i, r := range tc.devices {
+			ft.Status.Devices = append(ft.Status.Devices, api.TargetDevice{Role: api.RolePower, Driver: "d", Address: fmt.Sprint(i), Reason: r, Message: fmt.Sprint("m", i)})
+		}
+		summarise(ft, nil, metav1.NowMicro())
+		c := ft.Status.Conditions[0]
+		if got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); got != tc.want {
+			t.Errorf("%q: %s, want %s", tc.devices, got, tc.want)
+		}
+	}
+}
+
 // TestADeviceThatRefusedUsRests: a check of a healthy node is not to lock the account.
 func TestADeviceThatRefusedUsRests(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
