@@ -64,9 +64,22 @@ func (h Host) managed() (on, can bool) {
 			return p.Name == lim.Policy && len(p.Spec.PauseRequests) > 0
 		})
 	}
-	on = ok && !h.Stopped && r.Settings.Mode != api.ModeDryRun && !slices.ContainsFunc(r.Limits, paused) && policy.NotUnderstood(h.Policies, h.Labels, r.Limits) == nil &&
-		!r.Spares(h.ControlPlane)
+	on = ok && !h.Stopped && h.acts(r) && !slices.ContainsFunc(r.Limits, paused) && policy.NotUnderstood(h.Policies, h.Labels, r.Limits) == nil
 	return on, r.Settings.Conflict == "" && r.LeftAlone(h.Excluded) == ""
+}
+
+// acts is whether such a policy acts on the node, and does not only say what it would do.
+func (h Host) acts(r api.ResolvedPolicy) bool {
+	return r.Settings.Mode != api.ModeDryRun && !r.Spares(h.ControlPlane)
+}
+
+// ToBeFenced tells whether the policies would have the node fenced if it failed: one that acts
+// selects it, and nobody leaves it alone. What holds fences for a time, as a stop, a pause, or
+// a conflict that somebody has to end, makes no difference: its devices are to work after that.
+// Nobody decides by it.
+func ToBeFenced(h Host) bool {
+	r, ok := policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
+	return h.Here && ok && h.acts(r) && r.LeftAlone(h.Excluded) == ""
 }
 
 // pendingState depends on the activity checks.

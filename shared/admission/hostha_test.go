@@ -85,6 +85,41 @@ func TestHostHA(t *testing.T) {
 	}
 }
 
+// TestToBeFenced: the policies of now say whether a node would be fenced, and no brake that is for a time.
+func TestToBeFenced(t *testing.T) {
+	quorum := api.WithQuorum
+	spec := func(change func(*api.FencePolicySpec)) func(*admission.Host) {
+		return func(h *admission.Host) { change(&h.Policies[0].Spec) }
+	}
+	for name, c := range map[string]struct {
+		want   bool
+		change func(*admission.Host)
+	}{
+		"healthy":                            {true, func(*admission.Host) {}},
+		"its device does not answer":         {true, func(h *admission.Host) { h.Fenceable = metav1.ConditionFalse }},
+		"a person approves":                  {true, spec(func(s *api.FencePolicySpec) { s.Mode = api.ModeRequireApproval })},
+		"stopped":                            {true, func(h *admission.Host) { h.Stopped = true }},
+		"paused":                             {true, spec(func(s *api.FencePolicySpec) { s.PauseRequests = []string{"us"} })},
+		"two policies have the same say":     {true, func(h *admission.Host) { h.Policies = append(h.Policies, policyNamed("q")) }},
+		"of a newer nodefence":               {true, func(h *admission.Host) { h.Policies[0].NotUnderstood.Unknown = []string{"spec.brake"} }},
+		"of the control plane, under quorum": {true, func(h *admission.Host) { h.ControlPlane, h.Policies[0].Spec.ControlPlane.Fence = true, &quorum }},
+		"of the control plane":               {false, func(h *admission.Host) { h.ControlPlane = true }},
+		"no policy":                          {false, func(h *admission.Host) { h.Policies = nil }},
+		"a policy for other nodes": {false, spec(func(s *api.FencePolicySpec) {
+			s.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "x"}}
+		})},
+		"DryRun":                     {false, spec(func(s *api.FencePolicySpec) { s.Mode = api.ModeDryRun })},
+		"it is left alone":           {false, func(h *admission.Host) { h.Excluded = "label x" }},
+		"its policy leaves it alone": {false, spec(func(s *api.FencePolicySpec) { s.Exclude = &api.ExcludedNodes{NodeNames: []string{"a"}} })},
+		"its Node is gone":           {false, func(h *admission.Host) { h.Here = false }},
+	} {
+		h := admission.Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}
+		if c.change(&h); admission.ToBeFenced(h) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+}
+
 func policyNamed(name string) api.FencePolicy {
 	return api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Mode: api.ModeEnforce}}
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // The state of each node in Host HA follows from what the source watches anyway. So the
-// source writes this state when it changes.
+// source writes this state when it changes. Whether a node that could not be fenced is to be
+// fenced at all follows from the same, and is counted by.
 
 const (
 	// hostHAEvery is the interval that joins changes which come together into one write.
@@ -144,18 +145,24 @@ func (s *Source) hostHANews() map[string]api.HostHA {
 	for node, t := range d.targets {
 		if len(news) == hostHAAtOnce {
 			s.targets.changed(node)
-		} else if is := s.stateOf(node, t, d); is != t.hostHA {
+			continue
+		}
+		h := s.hostOf(node, t, d)
+		if is := admission.HostHA(h); is != t.hostHA {
 			news[node] = is
+		}
+		if t.unfit != "" {
+			s.targets.judged(node, admission.ToBeFenced(h))
 		}
 	}
 	return news
 }
 
-// stateOf returns a node's state in Host HA.
-func (s *Source) stateOf(node string, t targetView, d doubts) api.HostHA {
+// hostOf has all that a node's state in Host HA follows from.
+func (s *Source) hostOf(node string, t targetView, d doubts) admission.Host {
 	h := admission.Host{Name: node, Policies: d.policies, Stopped: d.stopped, Fenceable: t.fenceable, Fence: s.due.Fence(node)}
 	if v, here := s.nodes.get(node); here {
 		h.Here, h.Labels, h.Excluded, h.ControlPlane = true, v.labels, v.excluded, v.role != kube.WorkerRole
 	}
-	return admission.HostHA(h)
+	return h
 }

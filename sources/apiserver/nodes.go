@@ -187,6 +187,7 @@ func (s *Source) nodeGone(name string) {
 	s.nodes.gone(name)
 	s.counting.Changed()
 	s.problems.left(name)
+	s.targets.judged(name, false)
 	now := s.now()
 	s.due.Send(name, now, now)
 }

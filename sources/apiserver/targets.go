@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strconv"
 	"sync"
 	"time"
 
@@ -33,7 +34,10 @@ type targetView struct {
 	hostHA    api.HostHA
 	fenceable metav1.ConditionStatus
 	// unfit is the reason why the node could not be fenced; empty if there is none.
-	unfit          string
+	unfit string
+	// toBeFenced says of a node that could not be fenced whether the policies would have it
+	// fenced, in the words of the metric's label; empty until that is known.
+	toBeFenced     string
 	devices        int
 	oldest, latest time.Time
 	// asked says that a person asks to have the node's devices read now.
@@ -137,8 +141,8 @@ type targetStore struct {
 
 func newTargetStore() *targetStore {
 	t := &targetStore{unfenceable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, according to their FenceTargets, by reason.",
-	}, []string{"reason"})}
+		Name: "nodefence_nodes_unfenceable", Help: "Nodes that could not be fenced now, according to their FenceTargets, by reason, and by whether the policies would have them fenced.",
+	}, []string{"reason", "to_be_fenced"})}
 	t.begin(0, nil)
 	return t
 }
@@ -163,18 +167,38 @@ func (t *targetStore) known() {
 func (t *targetStore) saw(name string, now *targetView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if was := t.byNode[name]; was != nil && was.unfit != "" {
-		t.unfenceable.WithLabelValues(was.unfit).Dec()
-	}
+	was := t.byNode[name]
+	t.countLocked(was, -1)
 	if now == nil {
 		delete(t.byNode, name)
 		return
 	}
+	if was != nil && was.unfit != "" && now.unfit != "" {
+		now.toBeFenced = was.toBeFenced
+	}
 	t.byNode[name] = now
 	t.hostHA.doubtful[name] = true
 	t.pace.Answered(name, now.latest)
-	if now.unfit != "" {
-		t.unfenceable.WithLabelValues(now.unfit).Inc()
+	t.countLocked(now, 1)
+}
+
+// judged notes whether the policies would have a node fenced that could not be, and updates
+// the metric.
+func (t *targetStore) judged(name string, toBeFenced bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v := t.byNode[name]; v != nil && v.unfit != "" {
+		t.countLocked(v, -1)
+		v.toBeFenced = strconv.FormatBool(toBeFenced)
+		t.countLocked(v, 1)
+	}
+}
+
+// countLocked adds n to the metric for a node that could not be fenced, once it is known
+// whether it would be.
+func (t *targetStore) countLocked(v *targetView, n float64) {
+	if v != nil && v.unfit != "" && v.toBeFenced != "" {
+		t.unfenceable.WithLabelValues(v.unfit, v.toBeFenced).Add(n)
 	}
 }
 

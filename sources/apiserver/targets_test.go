@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -126,30 +128,86 @@ func TestUnfenceableNodesAreCountedAndForgotten(t *testing.T) {
 	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.NodeName = "fenced", "fenced" }))
 	reg := prometheus.NewRegistry()
 	startWith(t, f, Options{Resync: 50 * time.Millisecond, CheckEvery: time.Hour, Registerer: reg})
-	count := func(r api.Reason) (n float64) {
-		families, err := reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, family := range families {
-			for _, m := range family.GetMetric() {
-				if family.GetName() == "nodefence_nodes_unfenceable" && m.GetLabel()[0].GetValue() == string(r) {
-					n = m.GetGauge().GetValue()
-				}
-			}
-		}
-		return n
+	becomes := func(want map[string]float64) {
+		t.Helper()
+		eventually(t, func() bool { return maps.Equal(unfenceable(t, reg), want) })
 	}
-	eventually(t, func() bool { return count(api.DeviceUnreachable) == 2 && count(api.NoBinding) == 1 })
+	becomes(map[string]float64{"DeviceUnreachable false": 2, "NoBinding false": 1})
 	f.set(targetsURL, targetIn("a", string(api.DeviceAnswers), 1))
-	eventually(t, func() bool { return count(api.DeviceUnreachable) == 1 })
+	becomes(map[string]float64{"DeviceUnreachable false": 1, "NoBinding false": 1})
 	f.remove(fencesURL, "fenced")
-	eventually(t, func() bool { return count(api.NoBinding) == 0 })
+	becomes(map[string]float64{"DeviceUnreachable false": 1})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := len(f.objects[targetsURL]); n != 3 {
 		t.Errorf("%d FenceTargets are left, of 3 nodes", n)
 	}
+}
+
+// unfenceable is how many nodes could not be fenced, by reason and whether they are to be fenced.
+func unfenceable(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if n := m.GetGauge().GetValue(); family.GetName() == "nodefence_nodes_unfenceable" && n != 0 {
+				all[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = n
+			}
+		}
+	}
+	return all
+}
+
+// TestUnfenceableNodesAreToldApart: those that the policies would have fenced, and those that they leave
+// alone. That follows the policies, the nodes' labels, and the nodes themselves.
+func TestUnfenceableNodesAreToldApart(t *testing.T) {
+	f := newFakeAPI(t)
+	worker, plane, spared := nodeIn("worker", "True", 0), nodeIn("plane", "True", 0), nodeIn("spared", "True", 0)
+	plane.Labels = map[string]string{"node-role.kubernetes.io/control-plane": ""}
+	spared.Labels = map[string]string{"remediation.medik8s.io/exclude-from-remediation": "true"}
+	for _, n := range []*corev1.Node{worker, plane, spared} {
+		f.set(nodesURL, n)
+		f.set(targetsURL, targetIn(n.Name, string(api.NoBinding), 0))
+	}
+	reg := prometheus.NewRegistry()
+	s, _ := startWith(t, f, Options{Resync: 50 * time.Millisecond, CheckEvery: time.Hour, Registerer: reg})
+	becomes := func(toBe, not float64) {
+		t.Helper()
+		want := map[string]float64{"NoBinding true": toBe, "NoBinding false": not}
+		maps.DeleteFunc(want, func(_ string, n float64) bool { return n == 0 })
+		eventually(t, func() bool { return maps.Equal(unfenceable(t, reg), want) })
+	}
+	becomes(0, 3)
+	quorum := api.WithQuorum
+	policy := api.FencePolicy{Spec: api.FencePolicySpec{Mode: api.ModeEnforce, Action: api.ActionOff, Selector: &api.LabelSelector{}}}
+	for _, step := range []struct {
+		change    func()
+		toBe, not float64
+	}{
+		{func() { policy.Name = "p" }, 1, 2},
+		{func() { policy.Spec.ControlPlane.Fence = &quorum }, 2, 1},
+		{func() { policy.Spec.Mode = api.ModeDryRun }, 0, 3},
+		{func() { policy.Spec.Mode = api.ModeRequireApproval }, 2, 1},
+		{func() { spared.Labels = nil; f.set(nodesURL, spared) }, 3, 0},
+		{func() { f.set(targetsURL, targetIn("plane", string(api.DeviceAnswers), 1)) }, 2, 0},
+	} {
+		step.change()
+		policy.Generation++
+		f.set(policiesURL, &policy)
+		becomes(step.toBe, step.not)
+	}
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Name, f.Spec.NodeName = "worker", "worker" }))
+	eventually(t, func() bool { // nothing else is to be judged anew
+		s.targets.mu.Lock()
+		defer s.targets.mu.Unlock()
+		return s.targets.byNode["worker"].hostHA == api.HostHAFencing && len(s.targets.hostHA.doubtful) == 0
+	})
+	f.remove(nodesURL, "worker") // its FenceTarget stays while its fence is open
+	becomes(1, 1)
 }
 
 // TestAnotherSourcesTurnStays: two sources that both believe to lead give turns at once. A

@@ -157,7 +157,7 @@ func (w *world) unfenceable(p *rig.InProcess, want map[api.Reason]int) {
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
 				if n := int(m.GetGauge().GetValue()); f.GetName() == "nodefence_nodes_unfenceable" && n != 0 {
-					got[api.Reason(m.GetLabel()[0].GetValue())] = n
+					got[api.Reason(m.GetLabel()[0].GetValue())] += n // of its two labels the first is reason
 				}
 			}
 		}
