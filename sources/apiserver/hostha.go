@@ -97,8 +97,19 @@ func (t *targetStore) doubted() doubts {
 		}
 	}
 	t.hostHA.doubtful = map[string]bool{}
-	d.policies = slices.Collect(maps.Values(t.hostHA.policies))
+	d.policies = t.policiesLocked()
 	return d
+}
+
+func (t *targetStore) policiesLocked() []api.FencePolicy {
+	return slices.Collect(maps.Values(t.hostHA.policies))
+}
+
+// policies returns all policies as they are now.
+func (t *targetStore) policies() []api.FencePolicy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.policiesLocked()
 }
 
 // hostHAs writes changed states until ctx ends. It first waits for the policies: without
@@ -165,4 +176,11 @@ func (s *Source) hostOf(node string, t targetView, d doubts) admission.Host {
 		h.Here, h.Labels, h.Excluded, h.ControlPlane = true, v.labels, v.excluded, v.role != kube.WorkerRole
 	}
 	return h
+}
+
+// spared tells whether the policies of now would not have a node fenced. Of a node that is gone
+// they say nothing, and its fence says all.
+func (s *Source) spared(node string) bool {
+	h := s.hostOf(node, targetView{}, doubts{policies: s.targets.policies()})
+	return h.Here && !admission.ToBeFenced(h)
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -88,4 +90,41 @@ func TestHostHAIsWrittenWhenItChanges(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d writes of two states", n)
 	}
+}
+
+// TestAFenceThatMayNotBeginIsToldApart by the policies as they are. They say nothing of a node that is gone.
+func TestAFenceThatMayNotBeginIsToldApart(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set(nodesURL, nodeIn("a", "True", 0))
+	f.set(fencesURL, fenceOf("", func(f *api.NodeFence) { f.Status.Phase = api.Pending }))
+	reg := prometheus.NewRegistry()
+	startWith(t, f, Options{Resync: time.Hour, Registerer: reg})
+	becomes := func(want string) {
+		t.Helper()
+		eventually(t, func() bool {
+			families, err := reg.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, family := range families {
+				if family.GetName() == "nodefence_fences_open" {
+					return family.GetMetric()[0].GetLabel()[2].GetValue() == want
+				}
+			}
+			return false
+		})
+	}
+	policy := api.FencePolicy{Spec: api.FencePolicySpec{Action: api.ActionOff, Selector: &api.LabelSelector{}}}
+	policy.Name = "p"
+	for _, step := range []struct {
+		mode api.Mode
+		want string
+	}{{api.ModeEnforce, "true"}, {api.ModeDryRun, "false"}, {api.ModeRequireApproval, "true"}, {api.ModeDryRun, "false"}} {
+		policy.Generation++
+		policy.Spec.Mode = step.mode
+		f.set(policiesURL, &policy)
+		becomes(step.want)
+	}
+	f.remove(nodesURL, "a")
+	becomes("true")
 }

@@ -95,7 +95,7 @@ func New(o Options) (*Source, error) {
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
 	}
-	s.gauges = gauges.New(s.due.Open, now)
+	s.gauges = gauges.New(s.due.Open, s.spared, now)
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable, s.gauges)...)
 	}

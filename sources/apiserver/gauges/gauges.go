@@ -2,6 +2,7 @@ package gauges
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 
 var (
 	leads = prometheus.NewDesc("nodefence_source_leads", "1 where this replica of the source watches and sends, 0 where it stands by.", nil, nil)
-	open  = prometheus.NewDesc("nodefence_fences_open", "Fences that are open, by deciding policy and phase.", []string{"policy", "phase"}, nil)
+	open  = prometheus.NewDesc("nodefence_fences_open", "Fences that are open, by deciding policy, phase, and whether the policies would have their nodes fenced.", []string{"policy", "phase", "to_be_fenced"}, nil)
 	held  = prometheus.NewDesc("nodefence_fences_held", "Open fences that wait with the gate, by deciding policy and what holds them.", []string{"policy", "reason"}, nil)
 	begun = prometheus.NewDesc("nodefence_fences_begun", "Open fences that have cut power or begun to release, by deciding policy: they run to their end.", []string{"policy"}, nil)
-	wait  = prometheus.NewDesc("nodefence_oldest_wait_seconds", "How long the oldest fence that waits with the gate has been open, by deciding policy.", []string{"policy"}, nil)
+	wait  = prometheus.NewDesc("nodefence_oldest_wait_seconds", "How long the oldest fence that waits with the gate has been open, by deciding policy, and whether the policies would have its node fenced. One that waits for a time that its policy sets does not count.", []string{"policy", "to_be_fenced"}, nil)
 	stays = prometheus.NewDesc("nodefence_oldest_phase_seconds", "How long an open fence has been in its phase at most, by deciding policy and phase.", []string{"policy", "phase"}, nil)
 	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
 	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
@@ -28,7 +29,9 @@ var (
 type Gauges struct {
 	// open has the open fences by node, which are not changed.
 	open func() map[string]*api.NodeFence
-	now  func() time.Time
+	// spared says of a node whether the policies would not have it fenced.
+	spared func(node string) bool
+	now    func() time.Time
 
 	mu     sync.Mutex
 	leads  bool
@@ -36,8 +39,8 @@ type Gauges struct {
 }
 
 // New returns the gauges of a source that does not lead yet.
-func New(open func() map[string]*api.NodeFence, now func() time.Time) *Gauges {
-	return &Gauges{open: open, now: now}
+func New(open func() map[string]*api.NodeFence, spared func(node string) bool, now func() time.Time) *Gauges {
+	return &Gauges{open: open, spared: spared, now: now}
 }
 
 // Leads notes whether this source leads. A standby shows nothing else.
@@ -88,18 +91,36 @@ func (g *Gauges) fences(send sender) {
 	now := g.now()
 	all := sums{}
 	for _, f := range g.open() {
-		p, phase := policyOf(f), string(f.CurrentPhase())
-		all.add(open, 1, p, phase)
+		p, phase, why, wanted := policyOf(f), string(f.CurrentPhase()), f.Status.Reason, strconv.FormatBool(g.toBeFenced(f))
+		all.add(open, 1, p, phase, wanted)
 		all.most(stays, age(f.Status.PhaseSince, now), p, phase)
 		if f.Status.Begun() {
 			all.add(begun, 1, p)
 		}
-		if f.CurrentPhase() == api.Pending {
-			all.add(held, 1, p, string(f.Status.Reason))
-			all.most(wait, age(f.Status.OpenedAt, now), p)
+		if f.CurrentPhase() != api.Pending {
+			continue
+		}
+		all.add(held, 1, p, string(why))
+		if !slices.Contains(timed, why) {
+			all.most(wait, age(f.Status.OpenedAt, now), p, wanted)
 		}
 	}
 	all.send(send)
+}
+
+// timed are the waits with the gate that end at a time which the policy sets.
+var timed = []api.Reason{api.WaitingForTime, api.WaitingBeforePower}
+
+// toBeFenced tells whether the policies would have the node of an open fence fenced. What was cut is for
+// somebody to see to, whatever they say since. Of some nodes the gate alone knows that they are left alone.
+func (g *Gauges) toBeFenced(f *api.NodeFence) bool {
+	st := &f.Status
+	access := func(r api.IsolationRecord) bool { return r.OffAt != nil }
+	if st.Begun() || st.CutOrReleased || slices.ContainsFunc(st.Isolation, access) {
+		return true
+	}
+	leftAlone := f.CurrentPhase() == api.Pending && (st.Reason == api.Excluded || st.Reason == api.ControlPlaneNode)
+	return !leftAlone && !g.spared(f.Spec.NodeName)
 }
 
 // ofLedger are the gauges of what holds many fences.
@@ -143,12 +164,12 @@ func number(is bool) float64 {
 	return 0
 }
 
-// sums are values by metric and labels, of which there are two at most.
+// sums are values by metric and labels, of which there are three at most.
 type sums map[series]float64
 
 type series struct {
 	desc   *prometheus.Desc
-	labels [2]string
+	labels [3]string
 	n      int
 }
 

@@ -2,6 +2,9 @@ package gauges_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +25,7 @@ func ago(d time.Duration) *api.Time {
 
 // fence is an open one of policy p.
 func fence(phase api.Phase, reason api.Reason, opened, since time.Duration) *api.NodeFence {
-	f := &api.NodeFence{}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}}
 	f.Status.FenceNumber, f.Status.Phase, f.Status.Reason = 1, phase, reason
 	f.Status.OpenedAt, f.Status.PhaseSince = ago(opened), ago(since)
 	f.Status.Decision.Policy.Name = "p"
@@ -39,23 +42,23 @@ func TestWhatALeaderShows(t *testing.T) {
 	}
 	open["c"].Status.Power.SwitchedByUs = true
 	open["d"].Status.Decision.Policy.Name = ""
-	g := gauges.New(func() map[string]*api.NodeFence { return open }, func() time.Time { return now })
+	g := showing(open)
 	got := func() map[string]float64 { return values(t, g) }
 	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
 	g.Leads(true)
 	check(t, got(), map[string]float64{
-		"nodefence_source_leads":                                        1,
-		`nodefence_fences_open{phase="Pending",policy="p"}`:             2,
-		`nodefence_fences_open{phase="Pending",policy="none"}`:          1,
-		`nodefence_fences_open{phase="Fencing",policy="p"}`:             1,
-		`nodefence_fences_held{policy="p",reason="TooManyUnhealthy"}`:   2,
-		`nodefence_fences_held{policy="none",reason="PolicyConflict"}`:  1,
-		`nodefence_fences_begun{policy="p"}`:                            1,
-		`nodefence_oldest_wait_seconds{policy="p"}`:                     3600,
-		`nodefence_oldest_wait_seconds{policy="none"}`:                  120,
-		`nodefence_oldest_phase_seconds{phase="Pending",policy="p"}`:    60,
-		`nodefence_oldest_phase_seconds{phase="Pending",policy="none"}`: 1,
-		`nodefence_oldest_phase_seconds{phase="Fencing",policy="p"}`:    30,
+		"nodefence_source_leads": 1,
+		`nodefence_fences_open{phase="Pending",policy="p",to_be_fenced="true"}`:    2,
+		`nodefence_fences_open{phase="Pending",policy="none",to_be_fenced="true"}`: 1,
+		`nodefence_fences_open{phase="Fencing",policy="p",to_be_fenced="true"}`:    1,
+		`nodefence_fences_held{policy="p",reason="TooManyUnhealthy"}`:              2,
+		`nodefence_fences_held{policy="none",reason="PolicyConflict"}`:             1,
+		`nodefence_fences_begun{policy="p"}`:                                       1,
+		`nodefence_oldest_wait_seconds{policy="p",to_be_fenced="true"}`:            3600,
+		`nodefence_oldest_wait_seconds{policy="none",to_be_fenced="true"}`:         120,
+		`nodefence_oldest_phase_seconds{phase="Pending",policy="p"}`:               60,
+		`nodefence_oldest_phase_seconds{phase="Pending",policy="none"}`:            1,
+		`nodefence_oldest_phase_seconds{phase="Fencing",policy="p"}`:               30,
 	})
 	clear(open)
 	l := &api.FenceLedger{}
@@ -75,6 +78,67 @@ func TestWhatALeaderShows(t *testing.T) {
 	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 0})
 	g.Leads(false)
 	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
+}
+
+// TestWhatIsLeftAloneIsToldApart: a fence that may not begin under the policies, or that the gate leaves alone,
+// waits for nothing that anybody has to do. What was cut is for somebody to see to.
+func TestWhatIsLeftAloneIsToldApart(t *testing.T) {
+	in := func(node string, phase api.Phase, why api.Reason, opened time.Duration) *api.NodeFence {
+		f := fence(phase, why, opened, time.Second)
+		f.Spec.NodeName = node
+		return f
+	}
+	open := map[string]*api.NodeFence{
+		"a": in("spared", api.Pending, api.DryRun, time.Hour),
+		"b": in("spared", api.Failed, api.BindingInvalid, time.Hour),
+		"c": in("n", api.Pending, api.Excluded, 2*time.Hour),
+		"d": in("n", api.Pending, api.ControlPlaneNode, 3*time.Hour),
+		"e": in("n", api.Pending, api.Paused, time.Minute),
+		"f": in("n", api.Failed, api.BindingInvalid, time.Minute),
+		"g": in("spared", api.Fencing, api.WaitingForDevice, time.Minute),
+		"h": in("spared", api.Failed, api.IsolationFailed, time.Minute),
+	}
+	open["g"].Status.Power.SwitchedByUs = true
+	open["h"].Status.Isolation = make([]api.IsolationRecord, 1)
+	open["h"].Status.Isolation[0].OffAt = ago(time.Minute)
+	g := showing(open)
+	g.Leads(true)
+	check(t, only(values(t, g), "nodefence_fences_open", "nodefence_oldest_wait_seconds"), map[string]float64{
+		`nodefence_fences_open{phase="Pending",policy="p",to_be_fenced="false"}`: 3,
+		`nodefence_fences_open{phase="Failed",policy="p",to_be_fenced="false"}`:  1,
+		`nodefence_fences_open{phase="Pending",policy="p",to_be_fenced="true"}`:  1,
+		`nodefence_fences_open{phase="Failed",policy="p",to_be_fenced="true"}`:   2,
+		`nodefence_fences_open{phase="Fencing",policy="p",to_be_fenced="true"}`:  1,
+		`nodefence_oldest_wait_seconds{policy="p",to_be_fenced="false"}`:         3 * 3600,
+		`nodefence_oldest_wait_seconds{policy="p",to_be_fenced="true"}`:          60,
+	})
+}
+
+// TestATimeThatThePolicySetsIsNoWait: such a fence goes on by itself, at a time that somebody has chosen.
+func TestATimeThatThePolicySetsIsNoWait(t *testing.T) {
+	g := showing(map[string]*api.NodeFence{
+		"a": fence(api.Pending, api.WaitingForTime, time.Hour, time.Hour),
+		"b": fence(api.Pending, api.WaitingBeforePower, time.Hour, time.Hour),
+	})
+	g.Leads(true)
+	check(t, only(values(t, g), "nodefence_fences_held", "nodefence_oldest_wait_seconds"), map[string]float64{
+		`nodefence_fences_held{policy="p",reason="WaitingForTime"}`:     1,
+		`nodefence_fences_held{policy="p",reason="WaitingBeforePower"}`: 1,
+	})
+}
+
+// showing are the gauges of these fences, of which those of node spared are not to begin.
+func showing(open map[string]*api.NodeFence) *gauges.Gauges {
+	return gauges.New(func() map[string]*api.NodeFence { return open }, func(node string) bool { return node == "spared" }, func() time.Time { return now })
+}
+
+// only are the series of these metrics.
+func only(all map[string]float64, metrics ...string) map[string]float64 {
+	maps.DeleteFunc(all, func(series string, _ float64) bool {
+		name, _, _ := strings.Cut(series, "{")
+		return !slices.Contains(metrics, name)
+	})
+	return all
 }
 
 func check(t *testing.T, got, want map[string]float64) {
