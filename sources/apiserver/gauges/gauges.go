@@ -1,6 +1,7 @@
 package gauges
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,7 +19,8 @@ var (
 	held  = prometheus.NewDesc("nodefence_fences_held", "Open fences that wait with the gate, by deciding policy and what holds them.", []string{"policy", "reason"}, nil)
 	begun = prometheus.NewDesc("nodefence_fences_begun", "Open fences that have cut power or begun to release, by deciding policy: they run to their end.", []string{"policy"}, nil)
 	wait  = prometheus.NewDesc("nodefence_oldest_wait_seconds", "How long the oldest fence that waits with the gate has been open, by deciding policy, and whether the policies would have its node fenced. One that waits for a time that its policy sets does not count.", []string{"policy", "to_be_fenced"}, nil)
-	stays = prometheus.NewDesc("nodefence_oldest_phase_seconds", "How long an open fence has been in its phase at most, by deciding policy and phase.", []string{"policy", "phase"}, nil)
+	stays = prometheus.NewDesc("nodefence_oldest_phase_seconds", "How long an open fence has been in its phase at most, by deciding policy and phase. One that only waits for a person, or for as long as its policy lets a machine boot and be healthy, does not count.", []string{"policy", "phase"}, nil)
+	given = prometheus.NewDesc("nodefence_oldest_person_wait_seconds", "How long a fence has waited at most for a person to give its node back, by deciding policy and what is waited for: WaitingForUncordon or WaitingForReboot.", []string{"policy", "reason"}, nil)
 	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
 	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
 	back  = prometheus.NewDesc("nodefence_restore_unconfirmed", "1 while the API server's state is known to have gone back in time and no person has confirmed it: nothing new starts.", nil, nil)
@@ -61,7 +63,7 @@ func (g *Gauges) Ledger(l *api.FenceLedger) {
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, storm, stop, back} {
+	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, back} {
 		ch <- d
 	}
 }
@@ -93,7 +95,11 @@ func (g *Gauges) fences(send sender) {
 	for _, f := range g.open() {
 		p, phase, why, wanted := policyOf(f), string(f.CurrentPhase()), f.Status.Reason, strconv.FormatBool(g.toBeFenced(f))
 		all.add(open, 1, p, phase, wanted)
-		all.most(stays, age(f.Status.PhaseSince, now), p, phase)
+		if since := forPerson(f); since != nil {
+			all.most(given, age(since, now), p, string(why))
+		} else if !inItsTime(f, now) {
+			all.most(stays, age(f.Status.PhaseSince, now), p, phase)
+		}
 		if f.Status.Begun() {
 			all.add(begun, 1, p)
 		}
@@ -121,6 +127,31 @@ func (g *Gauges) toBeFenced(f *api.NodeFence) bool {
 	}
 	leftAlone := f.CurrentPhase() == api.Pending && (st.Reason == api.Excluded || st.Reason == api.ControlPlaneNode)
 	return !leftAlone && !g.spared(f.Spec.NodeName)
+}
+
+// forPerson is since when a fence has waited only for a person, as its policy or what it has cut off
+// wants it; nil if it does not.
+func forPerson(f *api.NodeFence) *api.Time {
+	switch st := &f.Status; {
+	case f.CurrentPhase() == api.Recovering && st.Reason == api.WaitingForUncordon:
+		return cmp.Or(st.KeptSince, st.ReadySince) // neither, while it is ill again
+	case f.CurrentPhase() == api.Restoring && st.Reason == api.WaitingForReboot:
+		return st.PhaseSince
+	}
+	return nil
+}
+
+// inItsTime tells whether a node that recovers has as much time left as its policy gives it: to boot, and
+// then to stay healthy. Both may be a day.
+func inItsTime(f *api.NodeFence, now time.Time) bool {
+	st, r := &f.Status, f.Status.Decision.Settings.Recovery
+	switch {
+	case f.CurrentPhase() != api.Recovering || st.Outcome != "" || st.PhaseSince == nil:
+		return false
+	case st.ReadySince != nil:
+		return now.Before(st.ReadySince.Add(r.ReadyDuration.Duration))
+	}
+	return now.Before(st.PhaseSince.Add(r.BootTimeout.Duration))
 }
 
 // ofLedger are the gauges of what holds many fences.

@@ -127,6 +127,64 @@ func TestATimeThatThePolicySetsIsNoWait(t *testing.T) {
 	})
 }
 
+// TestWhoWaitsForAPersonIsNotStuck: a node that its policy keeps isolated, and one that gets its access back
+// once it was rebooted. Since when is what is waited for since; a kept node that falls ill waits for its health.
+func TestWhoWaitsForAPersonIsNotStuck(t *testing.T) {
+	kept := fence(api.Recovering, api.WaitingForUncordon, 9*time.Hour, 8*time.Hour)
+	kept.Status.ReadySince, kept.Status.KeptSince = ago(3*time.Hour), ago(2*time.Hour)
+	uncordoned := fence(api.Recovering, api.WaitingForUncordon, 9*time.Hour, 8*time.Hour)
+	uncordoned.Status.Decision.Policy.Name, uncordoned.Status.ReadySince = "q", ago(time.Hour)
+	ill := fence(api.Recovering, api.WaitingForUncordon, 9*time.Hour, 5*time.Minute)
+	ill.Status.Decision.Policy.Name = "r"
+	g := showing(map[string]*api.NodeFence{
+		"a": kept, "b": uncordoned, "c": ill,
+		"d": fence(api.Recovering, api.NodeHealthy, time.Hour, time.Minute),
+		"e": fence(api.Restoring, api.WaitingForReboot, 9*time.Hour, 4*time.Hour),
+		"f": fence(api.Restoring, api.RestoreFailed, 9*time.Hour, 2*time.Minute),
+	})
+	g.Leads(true)
+	check(t, only(values(t, g), "nodefence_oldest_phase_seconds", "nodefence_oldest_person_wait_seconds"), map[string]float64{
+		`nodefence_oldest_person_wait_seconds{policy="p",reason="WaitingForUncordon"}`: 2 * 3600,
+		`nodefence_oldest_person_wait_seconds{policy="q",reason="WaitingForUncordon"}`: 3600,
+		`nodefence_oldest_person_wait_seconds{policy="p",reason="WaitingForReboot"}`:   4 * 3600,
+		`nodefence_oldest_phase_seconds{phase="Recovering",policy="r"}`:                300,
+		`nodefence_oldest_phase_seconds{phase="Recovering",policy="p"}`:                60,
+		`nodefence_oldest_phase_seconds{phase="Restoring",policy="p"}`:                 120,
+	})
+}
+
+// TestATimeThatThePolicyGivesIsNoStay: a machine may boot for as long as its policy says, and a node must be
+// healthy for as long. What takes longer than that counts from when the phase began.
+func TestATimeThatThePolicyGivesIsNoStay(t *testing.T) {
+	in := func(since, ready time.Duration, change ...func(*api.NodeFenceStatus)) *api.NodeFence {
+		f := fence(api.Recovering, api.NodeHealthy, 9*time.Hour, since)
+		f.Status.Decision.Settings.Recovery.BootTimeout.Duration, f.Status.Decision.Settings.Recovery.ReadyDuration.Duration = time.Hour, 2*time.Hour
+		if ready > 0 {
+			f.Status.ReadySince = ago(ready)
+		}
+		for _, c := range change {
+			c(&f.Status)
+		}
+		return f
+	}
+	for name, c := range map[string]struct {
+		fence *api.NodeFence
+		want  map[string]float64
+	}{
+		"it boots":                    {in(50*time.Minute, 0), map[string]float64{}},
+		"it has not booted":           {in(61*time.Minute, 0), map[string]float64{`nodefence_oldest_phase_seconds{phase="Recovering",policy="p"}`: 3660}},
+		"it is healthy":               {in(150*time.Minute, 110*time.Minute), map[string]float64{}},
+		"it is healthy for long":      {in(180*time.Minute, 121*time.Minute), map[string]float64{`nodefence_oldest_phase_seconds{phase="Recovering",policy="p"}`: 10800}},
+		"its marks are not taken off": {in(50*time.Minute, 0, func(st *api.NodeFenceStatus) { st.Outcome = api.Aborted }), map[string]float64{`nodefence_oldest_phase_seconds{phase="Recovering",policy="p"}`: 3000}},
+	} {
+		g := showing(map[string]*api.NodeFence{"n": c.fence})
+		g.Leads(true)
+		if d := cmp.Diff(c.want, only(values(t, g), "nodefence_oldest_phase_seconds")); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // showing are the gauges of these fences, of which those of node spared are not to begin.
 func showing(open map[string]*api.NodeFence) *gauges.Gauges {
 	return gauges.New(func() map[string]*api.NodeFence { return open }, func(node string) bool { return node == "spared" }, func() time.Time { return now })
