@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // series are how many a metric has, and what they count together.
@@ -66,6 +69,30 @@ func TestWhatAnAlertIsAboutBeginsAtZero(t *testing.T) {
 		if n, sum := series(t, reg, name); n != was || sum == 0 {
 			t.Errorf("%s has %d series after the events, and %d before", name, n, was)
 		}
+	}
+}
+
+// TestWhatSomebodyElseWroteFirstIsNoFailure: it is looked at again, and no alert is about it.
+func TestWhatSomebodyElseWroteFirstIsNoFailure(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	p := New(slog.New(slog.DiscardHandler), &heard{}, reg)
+	for _, err := range []error{nil, errors.New("no"), fmt.Errorf("taint node: %w", kube.ErrConflict)} {
+		p.Decided(context.Background(), Decision{Function: "isolate", Cause: event.New(), Fence: &api.NodeFence{}, Action: fence.Isolate, Err: err})
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "nodefence_actions_total" {
+				got[m.GetLabel()[2].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	if d := cmp.Diff(map[string]float64{"ok": 1, "error": 1, "conflict": 1}, got); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -45,7 +46,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding 
 			Name: "nodefence_transitions_total", Help: "Changes of phase by function.",
 		}, []string{"function", "from", "to", "reason"}),
 		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodefence_actions_total", Help: "Actions by function and outcome.",
+			Name: "nodefence_actions_total", Help: "Actions by function and outcome: ok, error, or conflict where somebody else wrote first and it is looked at again.",
 		}, []string{"function", "action", "outcome"}),
 		phase: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
@@ -103,11 +104,7 @@ func (p *Publisher) count(d Decision) {
 	st := d.Fence.Status
 	p.metrics.decisions.WithLabelValues(d.Function, string(st.Phase), string(st.Reason)).Inc()
 	if d.Action != fence.None {
-		outcome := "ok"
-		if d.Err != nil {
-			outcome = "error"
-		}
-		p.metrics.actions.WithLabelValues(d.Function, string(d.Action), outcome).Inc()
+		p.metrics.actions.WithLabelValues(d.Function, string(d.Action), outcomeOf(d.Err)).Inc()
 	}
 	if d.Before.Phase == st.Phase {
 		return
@@ -116,6 +113,18 @@ func (p *Publisher) count(d Decision) {
 	if d.Before.PhaseSince != nil && st.PhaseSince != nil {
 		p.metrics.phase.WithLabelValues(string(d.Before.Phase)).Observe(st.PhaseSince.Sub(d.Before.PhaseSince.Time).Seconds())
 	}
+}
+
+// outcomeOf is what became of an action. Where somebody else wrote first, nothing is broken: it is looked
+// at again, and hundreds of fences at once do that often.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, kube.ErrConflict):
+		return "conflict"
+	}
+	return "error"
 }
 
 // say posts an Event for people who don't read the NodeFence. The record has the whole
