@@ -38,7 +38,7 @@ device. "kubectl fence plan --read NODE" has them read now.`,
 			return nil
 		}
 		if len(targets) == 0 {
-			fmt.Fprintln(p.ErrOut, "there is no FenceTarget: no policy selects a node, or nodefence's source does not run")
+			fmt.Fprintln(p.ErrOut, "there is no FenceTarget: nodefence's source does not run, or reads no devices (NODEFENCE_CHECK_INTERVAL=0)")
 			return nil
 		}
 		return o.table(p.Out, view.DevicesTable(targets, c.Now()))
