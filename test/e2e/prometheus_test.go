@@ -34,8 +34,8 @@ import (
 var observability = filepath.Join("..", "..", "infra", "observability")
 
 // TestADashboardShowsIncidents: a real Prometheus scrapes nodefence, which fences a node, hears of
-// problems, refuses a request and is held by a storm: two nodes of five are unhealthy, where one may
-// be. Then each panel of the dashboard has data, each alert is understood, and the storm's is on its
+// problems, refuses a request, waits for a person and is held by a storm: two nodes of five are unhealthy,
+// where one may be. Then each panel of the dashboard has data, each alert is understood, and the storm's is on its
 // way.
 func TestADashboardShowsIncidents(t *testing.T) {
 	for _, program := range []string{"prometheus", "promtool"} {
@@ -45,6 +45,8 @@ func TestADashboardShowsIncidents(t *testing.T) {
 	}
 	w := newWorld(t, 5, strings.Replace(quick, "50%", "20%", 1))
 	must(t, w.Apply(w.ctx, problems))
+	must(t, w.Apply(w.ctx, rig.Policy("by-hand", "precedence: 1\nselector: {matchLabels: {kubernetes.io/hostname: node-4}}\n"+
+		strings.Replace(quick, "recovery: {", "recovery: {uncordon: Manual, ", 1))))
 	collector := httptest.NewServer(&spans.Receiver{})
 	t.Cleanup(collector.Close)
 	must(t, w.Lab.Fault("node-3", "wrong-password"))
@@ -71,6 +73,11 @@ func TestADashboardShowsIncidents(t *testing.T) {
 	must(t, err)
 	w.ended("node-1", api.Recovered)
 	must(t, w.Ready(w.ctx, "node-1", corev1.ConditionTrue))
+	w.node("node-4", "crash") // which a person is to give back
+	w.until("node-4 to wait for a person", func() (bool, error) {
+		f, err := w.Fences.Fence(w.ctx, "node-4")
+		return f != nil && f.Status.Reason == api.WaitingForUncordon, err
+	})
 	w.node("node-3", "crash") // whose BMC lets nobody in, so that it stays unhealthy
 	w.unready("node-3")
 	w.node("node-1", "crash")
