@@ -28,9 +28,9 @@ const mostMetrics = 10
 // which a function's log has it. One on another metric never goes off.
 func TestAlarmsAreOnMetricsThatAreWritten(t *testing.T) {
 	wrote := written(t,
-		decision("gate", api.Pending, api.Pending, api.LeasePictureOld), decision("isolate", api.Isolating, api.Isolating, api.LeasePictureOld),
-		decision("power", api.Fencing, api.Fencing, api.LeasePictureOld), decision("cleanup", api.Releasing, api.Releasing, api.LeasePictureOld),
-		decision("gate", api.Pending, api.Failed, api.BindingInvalid),
+		decision(t, "gate", api.Pending, api.Pending, api.LeasePictureOld), decision(t, "isolate", api.Isolating, api.Isolating, api.LeasePictureOld),
+		decision(t, "power", api.Fencing, api.Fencing, api.LeasePictureOld), decision(t, "cleanup", api.Releasing, api.Releasing, api.LeasePictureOld),
+		decision(t, "gate", api.Pending, api.Failed, api.BindingInvalid),
 	)
 	var on []string
 	for id, r := range stack(t).Resources {
@@ -64,9 +64,10 @@ func TestAlarmsAreOnMetricsThatAreWritten(t *testing.T) {
 }
 
 // decision is one of a function that owns the phase before it.
-func decision(function string, before, after api.Phase, why api.Reason) report.Decision {
+func decision(t *testing.T, function string, before, after api.Phase, why api.Reason) report.Decision {
+	t.Helper()
 	if !functions.Takes(function, "io.nodefence.fence."+strings.ToLower(string(before))+".v1") {
-		panic(function + " does not own " + string(before))
+		t.Fatalf("%s does not own %s", function, before)
 	}
 	return report.Decision{Function: function, Before: api.NodeFenceStatus{Phase: before, Reason: why}, Fence: &api.NodeFence{Status: api.NodeFenceStatus{Phase: after, Reason: why}}}
 }

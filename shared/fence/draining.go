@@ -42,9 +42,9 @@ func (d *decision) drainFirst() outcome {
 	return d.askGate(AskDrain)
 }
 
-// givenUp waits with nothing of ours on the node (backUndrained), as long as that stays for which the fence is: ended,
-// it would be opened anew for that, and the node drained again and again. Where only somebody's
-// request is left, the fence ends.
+// givenUp waits with nothing of ours on the node (backUndrained), as long as that stays for which the
+// fence is: ended, it would be opened anew for that, and the node drained again and again. Where only
+// somebody's request is left, the fence ends.
 func (d *decision) givenUp() outcome {
 	left := d.Record.Drain.Left
 	if !d.ReasonStays() {

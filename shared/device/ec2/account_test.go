@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/devicetest"
 	"github.com/nodefence/nodefence/shared/device/ec2"
 	"github.com/nodefence/nodefence/shared/device/ec2/ec2test"
+	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
 )
 
 const token = "FwoGZXIvYXdzEXAMPLETOKEN"
@@ -202,5 +204,22 @@ func TestKeepsNoConnection(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatal("the connection is kept")
 		}
+	}
+}
+
+// TestNothingIsSentAfterACall: the connection of a call that is ended is reset (S8).
+func TestNothingIsSentAfterACall(t *testing.T) {
+	addr, ended := trusttest.Silent(t)
+	d, err := ec2.Kind().Open(map[string]string{"instance": id, "region": region, "access_key": "A", "secret_key": "s", "endpoint": "http://" + addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := d.State(ctx); err == nil {
+		t.Fatal("it was answered")
+	}
+	if err := ended(); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the cloud reads %v, want a reset", err)
 	}
 }

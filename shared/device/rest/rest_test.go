@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,5 +115,29 @@ func TestOneRequest(t *testing.T) {
 				t.Errorf("%d requests", n)
 			}
 		})
+	}
+}
+
+// TestNothingIsSentLate: the claim runs out while the connection is made, while this machine was
+// suspended (S8).
+func TestNothingIsSentLate(t *testing.T) {
+	var whole atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err == nil {
+			whole.Add(1)
+		}
+	}))
+	defer s.Close()
+	talk := &rest.Talk{About: "it", Said: func([]byte) (string, string) { return "", "" }}
+	talk.Open(&tls.Config{})
+	defer talk.End()
+	asked := 0
+	ctx := device.Timely(t.Context(), func() time.Duration { asked++; return time.Duration(2-asked) * time.Second })
+	if _, err := talk.Do(ctx, rest.Request{What: "off", Method: http.MethodPost, URL: s.URL, Body: "off"}, nil); err == nil {
+		t.Error("no error")
+	}
+	s.Close()
+	if whole.Load() > 0 {
+		t.Error("the whole command was sent")
 	}
 }

@@ -1,13 +1,15 @@
 package trust_test
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
-	"io"
 	"maps"
-	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nodefence/nodefence/shared/device/trust"
 	"github.com/nodefence/nodefence/shared/device/trust/trusttest"
@@ -64,27 +66,20 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAfterACall: a connection that is closed is reset. What the device has not
+// TestNothingIsSentAfterACall: the connection of a call that is ended is reset. What the device has not
 // acknowledged is dropped, and not sent again for minutes (S8).
 func TestNothingIsSentAfterACall(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, ended := trusttest.Silent(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr, strings.NewReader("off"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	c, err := trust.Dial(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	if _, err := trust.Transport(&tls.Config{}).RoundTrip(r); err == nil {
+		t.Fatal("it was answered")
 	}
-	device, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = device.Close() }()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(device); !errors.Is(err, syscall.ECONNRESET) {
+	if err := ended(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the device reads %v, want a reset", err)
 	}
 }
