@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -72,6 +73,8 @@ func TestQuantiles(t *testing.T) {
 		"n 0":                                   quantiles(nil),
 		"p50 2.5, p95 4.8, max 5.0 round trips": roundTrips(d, 4*time.Millisecond),
 		"no round trip was measured":            roundTrips(d, 0),
+		"14 of 20":                              under(d, 15*time.Millisecond),
+		"0 of 0":                                under(nil, time.Second),
 		"10ms 19ms 20ms 1ms 0s":                 fmt.Sprint(quantile(d, .5), quantile(d, .95), quantile(d, 1), quantile(d, 0), quantile(nil, .5)),
 	} {
 		if got != want {
@@ -80,6 +83,18 @@ func TestQuantiles(t *testing.T) {
 	}
 	if d[0] != 20*time.Millisecond {
 		t.Error("they were sorted in place")
+	}
+}
+
+// TestOfEarly: the fences whose Lease moved after Ready=True, and no later than a time.
+func TestOfEarly(t *testing.T) {
+	zero := time.Now()
+	took := func(ms int, early bool, apart time.Duration) speedFence {
+		return speedFence{ready: zero, closed: zero.Add(time.Duration(ms) * time.Millisecond), early: early, apart: apart}
+	}
+	all := []speedFence{took(1, false, 0), took(2, true, leaseSoon), took(3, true, leaseSoon+1), took(4, true, 0)}
+	if got := fmt.Sprint(ofEarly(all, leaseSoon), ofEarly(all, math.MaxInt64)); got != "[2ms 4ms] [2ms 3ms 4ms]" {
+		t.Error(got)
 	}
 }
 

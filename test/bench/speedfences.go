@@ -23,9 +23,10 @@ type speedFence struct {
 	// begun is when Ready=Unknown was sent: a watch may be quicker than the answer.
 	begun time.Time
 	told  []mark
-	// early: Ready=True was written before the Lease was renewed. ready is when the API server
-	// had both.
+	// early: Ready=True was written before the Lease was renewed, and apart is how much earlier the
+	// API server had it. ready is when it had both.
 	early bool
+	apart time.Duration
 }
 
 // together is how many nodes of each device are silent at once: never most of the Leases.
@@ -132,20 +133,27 @@ func (m *speed) fence(ctx context.Context, f *speedFence) (err error) {
 	})
 }
 
-// back has the node be healthy again: its Lease is renewed and then its Ready written, or up to
-// 100 ms after it, so that nobody may rely on which comes first.
+// leaseAfter is how long a Lease may be renewed after Ready=True was written. With its own request it
+// has moved within leaseSoon.
+const leaseAfter = leaseSoon - 15*time.Millisecond
+
+// back has the node be healthy again: its Lease is renewed and then its Ready written, or a while
+// after it, so that nobody may rely on which comes first.
 func (m *speed) back(ctx context.Context, f *speedFence) (time.Time, error) {
 	if !f.early {
 		return markReady(ctx, m.Cluster, f.node)
 	}
-	if _, err := writeReady(ctx, m.Cluster, f.node); err != nil {
+	at, err := writeReady(ctx, m.Cluster, f.node)
+	if err != nil {
 		return time.Time{}, err
 	}
-	if err := pause(ctx, rand.N(100*time.Millisecond)); err != nil {
+	if err := pause(ctx, rand.N(leaseAfter)); err != nil {
 		return time.Time{}, err
 	}
-	err := renewLease(ctx, m.Cluster, f.node)
-	return time.Now(), err
+	err = renewLease(ctx, m.Cluster, f.node)
+	both := time.Now()
+	f.apart = both.Sub(at)
+	return both, err
 }
 
 // since waits for a phase of the fence that was opened for this silence.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -25,7 +26,9 @@ func (m *speed) print(nodes int) error {
 		}
 		fmt.Printf("%s: Ready=Unknown → device is told Off: %s; %s\n", device, quantiles(off), roundTrips(off, one))
 		fmt.Printf("%s: healthy → fence closed: %s; %s\n", device, quantiles(closed), roundTrips(closed, one))
-		fmt.Printf("%s: the same where Ready=True came before the Lease: %s\n", device, quantiles(ofEarly(all)))
+		fmt.Printf("%s: the same where Ready=True came before the Lease: %s\n", device, quantiles(ofEarly(all, math.MaxInt64)))
+		fmt.Printf("%s: closed in under %s: %s; where the Lease moved within %s after Ready=True: %s\n", device,
+			closedSoon, under(closed, closedSoon), leaseSoon, under(ofEarly(all, leaseSoon), closedSoon))
 		err := errors.Join(functionTable(os.Stdout, device+": requests before the Off, for each fence", before, len(all)),
 			functionTable(os.Stdout, device+": requests of a fence and its recovery", whole, len(all)))
 		fmt.Printf("%s: what took longest before the Off, for each fence\n", device)
@@ -40,10 +43,15 @@ func (m *speed) print(nodes int) error {
 	return m.timeLines()
 }
 
-// ofEarly is how long the fences took to close where Ready=True came before the Lease.
-func ofEarly(all []speedFence) (closed []time.Duration) {
+// closedSoon is how soon after its node was healthy a fence should be closed, and leaseSoon how soon a
+// Lease moves after Ready=True where nothing but nodefence could hold the fence.
+const closedSoon, leaseSoon = 500 * time.Millisecond, 100 * time.Millisecond
+
+// ofEarly is how long the fences took to close where Ready=True came before the Lease, and the Lease
+// moved no later than that.
+func ofEarly(all []speedFence, within time.Duration) (closed []time.Duration) {
 	for _, f := range all {
-		if f.early {
+		if f.early && f.apart <= within {
 			closed = append(closed, f.closed.Sub(f.ready))
 		}
 	}

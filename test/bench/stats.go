@@ -29,7 +29,18 @@ func quantiles(d []time.Duration) string {
 	return fmt.Sprintf("n %d, p50 %s ms, p95 %s ms, max %s ms", len(d), ms(quantile(d, .5)), ms(quantile(d, .95)), ms(slices.Max(d)))
 }
 
-// roundTrips is the same in multiples of one round trip.
+// under is how many of them were shorter than a time.
+func under(d []time.Duration, limit time.Duration) string {
+	n := 0
+	for _, one := range d {
+		if one < limit {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d", n, len(d))
+}
+
+// roundTrips are the quantiles in multiples of one round trip.
 func roundTrips(d []time.Duration, one time.Duration) string {
 	if one <= 0 || len(d) == 0 {
 		return "no round trip was measured"
