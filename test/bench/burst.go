@@ -97,8 +97,9 @@ func burst(ctx context.Context, b wave) (err error) {
 	if err := all.print(b.nodes); err != nil {
 		return err
 	}
-	if err := errors.Join(all.printSlots(ctx, b.most), all.printTrace(ctx, writes)); err != nil {
-		return err
+	beyond := all.printSlots(ctx, b.most)
+	if err := all.printTrace(ctx, writes); err != nil {
+		return errors.Join(beyond, err)
 	}
 	fmt.Printf("until then: %d writes of the ledger, %d of them conflicts; %d deliveries failed and came again\n", written, conflicts, lost)
 	for _, verb := range []string{"GET", "LIST", "POST", "PUT", "PATCH", "DELETE"} {
@@ -106,7 +107,7 @@ func burst(ctx context.Context, b wave) (err error) {
 		fmt.Printf("API requests per Off, %-6s %.1f\n", verb, float64(sum(n, is))/float64(b.failed))
 	}
 	table(n)
-	return nil
+	return beyond
 }
 
 // off are the machines that fail, and are to be off.
