@@ -96,21 +96,26 @@ func newSweep(t *testing.T, ctx context.Context) *sweep {
 		_, err := c.PodRunning(ctx, fmt.Sprintf("db-%d", i), "")
 		check(t, err)
 	}
-	s.source()
+	s.source(s.Config)
 	return s
 }
 
-// source runs the real one; its events go to the runner of their node.
-func (s *sweep) source() {
+// source runs the real one until the test ends, or until it is ended; its events go to the runner
+// of their node.
+func (s *sweep) source(cfg *rest.Config) (end func()) {
+	client, err := kube.New(cfg)
+	check(s.t, err)
 	src, err := apiserver.New(apiserver.Options{
-		Config: s.Config, Client: s.Fences, Sender: s, Logger: quiet(), Source: events.SourceOf("sweep"),
+		Config: cfg, Client: client, Sender: s, Logger: quiet(), Source: events.SourceOf("sweep"),
 		Namespace: rig.Settings().Namespace, Resync: 5e9, Identity: "sweep",
 	})
 	check(s.t, err)
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = src.Run(ctx) }()
-	s.t.Cleanup(func() { cancel(); <-done })
+	end = func() { cancel(); <-done }
+	s.t.Cleanup(end)
+	return end
 }
 
 // Send hands an event to the node's runner, as a broker would.
