@@ -99,7 +99,7 @@ var remedies = map[api.Reason]Remedy{
 	api.LeftCutOff:           {"give the machine its storage and network back by hand", "kubectl fence history NODE"},
 	api.PowerOffNotSeen:      {"look at the machine and its device; if the machine is off, say so", "kubectl fence confirm-off NODE"},
 	api.PowerOnNotSeen:       {"look at the device, and switch the machine on", "kubectl fence retry NODE"},
-	api.BindingInvalid:       {"correct the object, key and line in the message; then start the fence once more, if it was given up", "kubectl fence plan NODE"},
+	api.BindingInvalid:       {"correct the object, key and line in the message", "kubectl fence plan NODE"},
 	api.NotApproved:          {"start the fence once more, if it is still wanted: it asks for approval again", "kubectl fence retry NODE"},
 	api.BootTimedOut:         {"look at the machine's console: it is on, and its node did not come back", ""},
 	api.ReleaseTimedOut:      {"look at what the message names, and free it", "kubectl get volumeattachments"},
@@ -124,4 +124,32 @@ func RemedyFor(r api.Reason) Remedy {
 		return out
 	}
 	return Remedy{Do: "look " + string(r) + " up in infra/crd/REASONS.md: this kubectl-fence does not know it"}
+}
+
+// Commands that a person runs about an open fence, or better not.
+const (
+	again   = "kubectl fence retry NODE"
+	confirm = "kubectl fence confirm-off NODE"
+	read    = "kubectl fence plan --read NODE"
+)
+
+// resume is the advice r about a fence that is open. Meanwhile its devices are read for it alone. One that was given
+// up begins once more by a retry, and one that leaves a device alone, which has refused the account, asks it at once.
+func resume(r Remedy, f *api.NodeFence) Remedy {
+	switch {
+	case f.Status.Reason == api.DeviceDenied:
+		r.Run = again
+	case f.CurrentPhase() != api.Failed:
+		if r.Run == read {
+			r.Run = goesOn.Run
+		}
+	case r.Run == again:
+	case r.Run == confirm:
+		r.Do += "; if it is on, start the fence once more (" + again + ")"
+	case r == goesOn:
+		r = Remedy{"see that nodefence's functions run, and that the device answers; then start the fence once more", again}
+	default:
+		r = Remedy{r.Do + "; then start the fence once more", again}
+	}
+	return r
 }

@@ -178,6 +178,35 @@ func TestWhoHolds(t *testing.T) {
 	}
 }
 
+// TestWhatGoesOnByARetry: nobody reads the device of an open fence but the fence itself.
+func TestWhatGoesOnByARetry(t *testing.T) {
+	const retry, then = "kubectl fence retry a4", "; then start the fence once more"
+	for _, tc := range []struct {
+		phase   api.Phase
+		reason  api.Reason
+		do, run string
+	}{
+		{api.Failed, api.DeviceFailed, "mend what the message says of the device" + then, retry},
+		{api.Failed, api.WrongMachine, "correct the cable, or the ConfigMap in the message: the device answers for another machine" + then, retry},
+		{api.Failed, api.SecretNotForThisHost, "correct the Secret's list of hosts, or the address" + then, retry},
+		{api.Failed, api.BindingInvalid, "correct the object, key and line in the message" + then, retry},
+		{api.Failed, api.BootTimedOut, "look at the machine's console: it is on, and its node did not come back" + then, retry},
+		{api.Failed, api.CallLost, "see that nodefence's functions run, and that the device answers" + then, retry},
+		{api.Failed, api.NotApproved, "start the fence once more, if it is still wanted: it asks for approval again", retry},
+		{api.Failed, api.PowerOffNotSeen, "look at the machine and its device; if the machine is off, say so; if it is on, start the fence once more (kubectl fence retry a4)", "kubectl fence confirm-off a4"},
+		{api.Pending, api.DeviceDenied, "correct the Secret in the message, or what the user may do on the device; then have it read again", retry},
+		{api.Fencing, api.DeviceFailed, "mend what the message says of the device", "kubectl fence status -w"},
+		{api.Restoring, api.RestoreFailed, "mend the device in the message: nodefence keeps trying", "kubectl fence plan a4"},
+		{api.Fencing, api.CallLost, Nothing, "kubectl fence status -w"},
+	} {
+		s := seen()
+		s.Fences[0].Status.Phase, s.Fences[0].Status.Reason = tc.phase, tc.reason
+		if a, err := s.Why("a4"); err != nil || a.Do != tc.do || a.Run != tc.run {
+			t.Errorf("%s, %s: %v: %s: %s\nwant %s: %s", tc.phase, tc.reason, err, a.Do, a.Run, tc.do, tc.run)
+		}
+	}
+}
+
 // TestWhatOpensNoOtherFence is a person's abort, and no other end.
 func TestWhatOpensNoOtherFence(t *testing.T) {
 	const never, waits = `kubectl fence ask a6 --reason "…"`, "kubectl fence plan a6"

@@ -45,6 +45,9 @@ func (s *Seen) Why(node string) (Answer, error) {
 	if x != nil && x.Held != "" && a.Reason == api.NodeMissing {
 		r = RemedyFor(api.Excluded)
 	}
+	if f != nil && f.Open() {
+		r = resume(r, f)
+	}
 	if r == goesOn && s.Blind() {
 		r = RemedyFor(api.LeasePictureOld) // it may not go on
 	}
