@@ -142,10 +142,12 @@ func (s *transcript) ledgerWords() {
 		until := metav1.NewMicroTime(l.Status.Leases.ObservedAt.Add(time.Hour))
 		l.Status.Storms = []api.Storm{{Policy: "default", Since: *l.Status.Leases.ObservedAt, CoolDownUntil: &until, Message: "3 of 4 nodes are unhealthy, and 2 may be"}}
 	})
+	s.types(0, "status")
 	s.types(1, "end-cool-down", "--reason", "the switch is replaced")
 	s.types(0, "end-cool-down", "--reason", "the switch is replaced", "--dry-run", "server")
 	s.types(0, "end-cool-down", "--reason", "the switch is replaced", "--yes")
 	s.types(1, "end-cool-down", "--reason", "the switch is replaced", "--yes")
+	s.ledger(func(l *api.FenceLedger) { l.Status.Storms = nil }) // the next fence would
 	s.restored()
 	s.types(1, "confirm-restore")
 	s.types(0, "confirm-restore", "--yes")

@@ -95,13 +95,13 @@ func (s *Seen) stand(r *Row, f *api.NodeFence) {
 	}
 }
 
-// Notes say what holds all fences.
+// Notes say what holds all fences, and which storms there are.
 func (s *Seen) Notes() []string {
 	out := s.Brakes()
 	if words := s.Blindness(); words != "" {
 		out = append(out, words)
 	}
-	return out
+	return append(out, s.Storms(stamp)...)
 }
 
 // Brakes say what holds all fences by what the ledger says.

@@ -1,13 +1,11 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
@@ -106,22 +104,7 @@ func (l *Look) Notes() []string {
 	if l.blind() {
 		out = append(out, l.Blindness())
 	}
-	for _, s := range l.Ledger.Status.Storms {
-		where := "policy " + s.Policy
-		if s.TopologyKey != "" {
-			where += ", " + s.TopologyKey + " " + cmp.Or(s.Domain, "without a value")
-		}
-		switch {
-		case s.CoolDownUntil == nil:
-			out = append(out, "Storm over "+where+": "+s.Message+". No fence begins there.")
-		case admission.Waived(l.Ledger, &s):
-			e := l.Ledger.Spec.CoolDownEnded
-			out = append(out, "The storm over "+where+" has ended, and "+e.By+" has ended its cool-down: "+e.Reason+".")
-		case s.CoolDownUntil.After(l.Now):
-			out = append(out, "The storm over "+where+" has ended; no fence begins there before "+l.At(s.CoolDownUntil).Text+".")
-		}
-	}
-	return out
+	return append(out, l.Storms(func(t time.Time) string { return l.At(t).Text })...)
 }
 
 // unnamed says which policies hold or miss more nodes than their status names.
