@@ -18,9 +18,10 @@ func (p *program) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show every node under a policy, one line each",
 		Long: `Show every node under a policy, one line each. STATE is the phase of its open fence; or Held, if
-something is wrong with the node and it is not fenced; or Unfenced, if it is not Ready and its fence
-has ended, or has not begun yet; or NotFenceable, if its devices could not fence it; or Missing, if its
-policy expects it and it has no Node object; or Watched. REASON is explained by "kubectl fence why NODE".`,
+something is wrong with the node and it is not fenced; or LeftAlone, if nothing is wrong with it and
+its policy never has it fenced; or Unfenced, if it is not Ready and its fence has ended, or has not
+begun yet; or NotFenceable, if its devices could not fence it; or Missing, if its policy expects it and
+it has no Node object; or Watched. REASON is explained by "kubectl fence why NODE".`,
 		Example: `  kubectl fence status
   kubectl fence status -w
   kubectl fence status -o wide`,

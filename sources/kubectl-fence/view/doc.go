@@ -3,5 +3,6 @@
 // comes in as Seen.
 //
 // What a reader must not get wrong: it decides nothing. Every reason and number is one that
-// nodefence itself has written. Only the advice is from here (remedies.go).
+// nodefence itself has written, or follows by its own rules from a node and its policies (spared.go).
+// Only the advice is from here (remedies.go).
 package view

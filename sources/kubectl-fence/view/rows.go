@@ -19,6 +19,8 @@ const (
 	Watched = "Watched"
 	// Held is a node that is not fenced although something is wrong with it.
 	Held = "Held"
+	// LeftAlone is a node that its policy never has fenced, and that nothing is wrong with.
+	LeftAlone = "LeftAlone"
 	// Unfenced is a node that is not Ready, has no open fence, and of which nothing says what holds it: its
 	// last fence has ended, or nodefence has not looked at it yet.
 	Unfenced = "Unfenced"
@@ -34,7 +36,7 @@ type Row struct {
 	// Ready is the status of its Ready condition: True, False, Unknown; or NoNode.
 	Ready  string `json:"ready"`
 	Policy string `json:"policy,omitempty"`
-	// State is the phase of its open fence, or Held, Unfenced, NotFenceable, Missing or Watched.
+	// State is the phase of its open fence, or Held, LeftAlone, Unfenced, NotFenceable, Missing or Watched.
 	State   string     `json:"state"`
 	Reason  api.Reason `json:"reason,omitempty"`
 	Message string     `json:"message,omitempty"`
@@ -48,7 +50,7 @@ func (s *Seen) Rows() []Row {
 	var out []Row
 	for _, name := range s.Names() {
 		f := s.Fence(name)
-		p, _ := s.Deciding(name)
+		p, resolved := s.Deciding(name)
 		if p == nil && (f == nil || !f.Open()) {
 			continue
 		}
@@ -56,7 +58,7 @@ func (s *Seen) Rows() []Row {
 		if p != nil {
 			r.Policy = p.Name
 		}
-		s.stand(&r, f)
+		s.stand(&r, f, p, resolved)
 		out = append(out, r)
 	}
 	for _, x := range s.missing() {
@@ -66,8 +68,8 @@ func (s *Seen) Rows() []Row {
 	return out
 }
 
-// stand says how the node stands.
-func (s *Seen) stand(r *Row, f *api.NodeFence) {
+// stand says how the node stands. p and resolved are what Deciding says of it.
+func (s *Seen) stand(r *Row, f *api.NodeFence, p *api.FencePolicy, resolved *api.ResolvedPolicy) {
 	if f != nil && f.Open() {
 		st := &f.Status
 		r.State, r.Reason, r.Message, r.FenceNumber = string(f.CurrentPhase()), st.Reason, st.Message, st.FenceNumber
@@ -79,11 +81,15 @@ func (s *Seen) stand(r *Row, f *api.NodeFence) {
 		}
 		return
 	}
-	if h := s.held(r.Node); h != nil {
+	n := s.Node(r.Node)
+	if h := s.held(r.Node, p, resolved); h != nil {
 		r.State, r.Reason, r.Message = Held, h.Reason, h.Message
+		if wanted(h.Reason, n, p, resolved) {
+			r.State = LeftAlone
+		}
 		return
 	}
-	if n := s.Node(r.Node); n != nil && r.Ready != string(corev1.ConditionTrue) {
+	if n != nil && r.Ready != string(corev1.ConditionTrue) {
 		r.State = Unfenced
 		if f != nil && f.Status.FenceNumber > 0 {
 			r.Reason, r.Message = f.Status.Outcome, f.Status.Message

@@ -114,9 +114,17 @@ func (s *Seen) Deciding(node string) (*api.FencePolicy, *api.ResolvedPolicy) {
 	return s.policy(r.Policy.Name), &r
 }
 
-// held is what a policy's status says of a node that is not fenced. A status is written now and then:
+// held says why a node is not fenced; nil if nothing holds it. p and r are what Deciding says of it.
+func (s *Seen) held(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
+	if h := s.listed(node); h != nil && !slices.Contains(sparing, h.Reason) {
+		return h
+	}
+	return s.spared(node, p, r)
+}
+
+// listed is what a policy's status says of a node that is not fenced. A status is written now and then:
 // one that is older than the end of the node's last fence may be about that fence.
-func (s *Seen) held(node string) *api.HeldNode {
+func (s *Seen) listed(node string) *api.HeldNode {
 	var ended *api.Time
 	if f := s.Fence(node); f != nil {
 		ended = f.LastEnd()

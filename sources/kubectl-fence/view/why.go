@@ -36,7 +36,7 @@ func (s *Seen) Why(node string) (Answer, error) {
 	}
 	p, resolved := s.Deciding(node)
 	a := Answer{Node: node, Rule: s.rule(p, resolved)}
-	message := s.what(&a, f, p, x)
+	message := s.what(&a, f, s.held(node, p, resolved), p, x)
 	a.Next = s.next(f)
 	if a.Reason == "" { // nothing holds it, and what says so has the advice
 		return a, nil
@@ -76,9 +76,9 @@ func (s *Seen) holding(message string, decides *api.FencePolicy) *api.FencePolic
 }
 
 // what says where the node stands, and returns what nodefence says of its reason.
-func (s *Seen) what(a *Answer, f *api.NodeFence, p *api.FencePolicy, x *expected) (message string) {
+func (s *Seen) what(a *Answer, f *api.NodeFence, h *api.HeldNode, p *api.FencePolicy, x *expected) (message string) {
 	n := s.Node(a.Node)
-	switch h := s.held(a.Node); {
+	switch {
 	case f != nil && f.Open():
 		st := &f.Status
 		a.Reason, message = st.Reason, st.Message

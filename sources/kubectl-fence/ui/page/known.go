@@ -108,10 +108,10 @@ func (l *Look) Notes() []string {
 }
 
 // unnamed says which policies hold or miss more nodes than their status names.
-func unnamed(all []api.FencePolicy) (out []string) {
+func unnamed(all []api.FencePolicy, lines []Line) (out []string) {
 	for i := range all {
 		st := &all[i].Status
-		if more := int(st.HeldCount) - len(st.Held); more > 0 {
+		if more := int(st.HeldCount) - len(st.Held) - heldByRule(&all[i], lines); more > 0 {
 			out = append(out, fmt.Sprintf("Policy %s holds %d nodes: %s.", all[i].Name, st.HeldCount,
 				view.Count(more, "more is not named, and stands here as if it were not held", "more are not named, and stand here as if they were not held")))
 		}
@@ -121,4 +121,18 @@ func unnamed(all []api.FencePolicy) (out []string) {
 		}
 	}
 	return out
+}
+
+// heldByRule is how many nodes stand here as held, or as left alone, that the policy's status does not name.
+func heldByRule(p *api.FencePolicy, lines []Line) (n int) {
+	named := map[string]bool{}
+	for _, h := range p.Status.Held {
+		named[h.NodeName] = true
+	}
+	for _, x := range lines {
+		if is := x.Row.State; x.Policy == p.Name && !named[x.Node] && (is == view.Held || is == view.LeftAlone) {
+			n++
+		}
+	}
+	return n
 }

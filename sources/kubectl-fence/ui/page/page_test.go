@@ -86,6 +86,28 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestWhoIsLeftAlone needs no look, unless it falls silent; and stands here although its policy's status has no
+// room for it.
+func TestWhoIsLeftAlone(t *testing.T) {
+	l := cluster()
+	for _, i := range []int{0, 2, 8} { // a1, a3 whose Lease stands still, b5
+		l.Nodes[i].Labels[api.ControlPlaneLabel] = ""
+	}
+	l.Policies[0].Status.HeldCount = 5 // a2 is named
+	c := NewCluster(l, "", false)
+	for _, x := range c.Attention {
+		if x.Node == "a1" || x.Node == "b5" || x.Node == "a3" && (x.State.Word != silent || x.Reason != "") {
+			t.Errorf("%s needs a look: %s %s", x.Node, x.State.Word, x.Reason)
+		}
+	}
+	if got := said(c.Counts); !strings.HasSuffix(got, ", 2 Left alone") {
+		t.Error(got)
+	}
+	if d := cmp.Diff([]string{"Policy workers holds 5 nodes: 1 more is not named, and stands here as if it were not held."}, c.Unnamed); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestLinks: every node has a page, also one that is missing.
 func TestLinks(t *testing.T) {
 	l := cluster()

@@ -94,7 +94,7 @@ func (l *Look) line(r view.Row, still *api.StillLease) Line {
 			out.Message += "; its last fence ended: " + r.Message
 		}
 	case still != nil && still.Stale: // one renewal may be late
-		out.State, out.Message, out.Since = State{silent, "silent"}, "its Lease has missed two renewals", &still.Since.Time
+		out.State, out.Reason, out.Message, out.Since = State{silent, "silent"}, "", "its Lease has missed two renewals", &still.Since.Time
 	case len(l.unread(fences, policies)) > 0:
 		out.State = State{"Not known", "unwatched"}
 	}
@@ -111,6 +111,8 @@ func stateOf(r view.Row) State {
 		return State{"Ready", "ready"}
 	case view.Held:
 		return State{"Held", "held"}
+	case view.LeftAlone:
+		return State{"Left alone", "unwatched"}
 	case view.Unfenced:
 		return State{silent, "silent"}
 	case view.NotFenceable:
