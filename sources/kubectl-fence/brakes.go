@@ -132,7 +132,7 @@ func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(contex
 		return p.brake(cmd.Context(), c, a, func(ctx context.Context) (act.Change, error) {
 			l, err := c.Ledger(ctx)
 			if err != nil {
-				return act.Change{}, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
+				return act.Change{}, cluster.NoSuch(err, "FenceLedger", api.LedgerName, cluster.LedgerRemedy)
 			}
 			return build(ctx, c, l)
 		})

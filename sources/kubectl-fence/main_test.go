@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -216,16 +218,24 @@ func TestWhatIsWrong(t *testing.T) {
 		return in
 	}
 	const second = "spec.requests.approve.at is in the same second as that of an approval which is answered already"
-	older := calm()
-	older["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"NodeFence in version \"v1alpha1\" cannot be handled as a NodeFence: strict decoding error: unknown field \"spec.requests.approve.reason\""}`
+	older := func(field string) served {
+		in := calm()
+		in["PATCH"] = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"NodeFence in version \"v1alpha1\" cannot be handled as a NodeFence: strict decoding error: unknown field \"` + field + `\""}`
+		return in
+	}
+	stopping := older("spec.stopReason")
+	stopping[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
+	const forms = "or jsonpath=TEMPLATE or go-template=TEMPLATE of what json prints\n"
 	for name, tc := range map[string]struct {
 		in   served
 		args []string
 		want string
 	}{
-		"no kinds":         {none, []string{"status"}, "nodefence's kinds are not installed in this cluster: kubectl apply --server-side -k infra/crd"},
-		"older kinds":      {older, []string{"approve", "a", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply --server-side -k infra/crd (NodeFence in version"},
-		"no such value":    {unsupported, []string{"approve", "a", "--yes"}, `the API server refuses this: spec.x: Unsupported value: "y"; if nodefence's kinds are older in this cluster than kubectl-fence: kubectl apply`},
+		"no kinds":         {none, []string{"status"}, "nodefence's kinds are not installed in this cluster: install nodefence as https://github.com/nodefence/nodefence/blob/main/infra/INSTALL.md says, or choose another --context\n"},
+		"older kinds":      {older("spec.requests.approve.at"), []string{"approve", "a", "--yes"}, "nodefence's kinds are older in this cluster than kubectl-fence: use the kubectl-fence of nodefence's version there (NodeFence in version"},
+		"an older reason":  {older("spec.requests.approve.reason"), []string{"approve", "a", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: leave out --reason, or use the kubectl-fence of nodefence's version there (NodeFence in version"},
+		"an older stop":    {stopping, []string{"stop", "--yes", "--reason", "r"}, "nodefence's kinds are older in this cluster than kubectl-fence: leave out --reason, or use"},
+		"no such value":    {unsupported, []string{"approve", "a", "--yes"}, `the API server refuses this: spec.x: Unsupported value: "y"; if nodefence's kinds are older in this cluster than kubectl-fence, use the kubectl-fence of nodefence's version there` + "\n"},
 		"another fence":    {denied("this is fence 4 of a"), []string{"approve", "a", "--yes"}, "the API server refuses this: this is fence 4 of a\n"},
 		"the same second":  {denied(second), []string{"approve", "a", "--yes"}, "the API server refuses this: " + second + "; repeat the command\n"},
 		"a blank reason":   {calm(), []string{"ask", "a", "--reason", " ", "--yes"}, "say why, for those who read it later: --reason"},
@@ -250,7 +260,7 @@ func TestWhatIsWrong(t *testing.T) {
 			if got.code != 1 || got.out != "" || !strings.HasPrefix(last, "error: "+tc.want) {
 				t.Errorf("exit code %d: %s%s\nwant %s", got.code, got.out, got.errors, tc.want)
 			}
-			if len(got.patches) > 0 && name != "older kinds" && name != "no such value" && name != "another fence" && name != "the same second" {
+			if _, sends := tc.in["PATCH"]; len(got.patches) > 0 && !sends {
 				t.Errorf("written: %s", got.patches)
 			}
 		})
@@ -318,6 +328,29 @@ func TestNoCluster(t *testing.T) {
 	code, _, problems := program{}.runWith(t, "", "status", "--server", "http://127.0.0.1:1")
 	if code != 1 || !strings.HasPrefix(problems, "error: the API server does not answer at 127.0.0.1:1: check --context") {
 		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestWhyThereIsNoAnswer: an API server that is not asked, or not believed, is no dead one.
+func TestWhyThereIsNoAnswer(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of the client that does not believe it
+	srv.StartTLS()
+	defer srv.Close()
+	at := strings.TrimPrefix(srv.URL, "https://")
+	for _, tc := range []struct{ cluster, user, want string }{
+		{"", "{}", "the certificate of the API server at " + at + " is not trusted here: check --context, and the kubeconfig's certificate-authority: tls: failed to verify certificate: x509: "},
+		{"insecure-skip-tls-verify: true, ", "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-login, interactiveMode: Never}}", "the kubeconfig gives no credentials for " + at + ": log in again, or choose another --context: getting credentials: exec: executable no-such-login not found"},
+	} {
+		file := filepath.Join(t.TempDir(), "kubeconfig")
+		text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {%sserver: %q}}]\nusers: [{name: u, user: %s}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n", tc.cluster, srv.URL, tc.user)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("KUBECONFIG", file)
+		if code, _, problems := (program{}).runWith(t, "", "status"); code != 1 || !strings.HasPrefix(problems, "error: "+tc.want) {
+			t.Errorf("exit code %d: %s\nwant %s", code, problems, tc.want)
+		}
 	}
 }
 

@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,7 +31,18 @@ func NoCluster(files []string) error {
 	return errors.New("no cluster is named: set --kubeconfig, --context or KUBECONFIG")
 }
 
-const install = "kubectl apply --server-side -k infra/crd"
+// What a person does about kinds that are not there, or are older than this program: to upgrade them alone,
+// while nodefence runs, is wrong.
+const (
+	install = "install nodefence as https://github.com/nodefence/nodefence/blob/main/infra/INSTALL.md says, or choose another --context"
+	older   = "use the kubectl-fence of nodefence's version there"
+)
+
+// LedgerRemedy says what a person does where there is no FenceLedger.
+const LedgerRemedy = "nodefence makes it once it runs; to stop everything before that, apply nodefence-ledger.yaml of its release"
+
+// reasonAlone is a field that the API server does not know, and that a command writes for --reason alone.
+var reasonAlone = regexp.MustCompile(`unknown field "spec\.(?:stopReason|requests\.\w+\.reason)"`)
 
 // Explain says in one sentence what is wrong, and what to do about it.
 func Explain(err error) error {
@@ -45,9 +58,21 @@ func Explain(err error) error {
 	case errors.As(err, &refused):
 		return answered(refused, err)
 	case errors.As(err, &unreached):
-		return fmt.Errorf("the API server does not answer at %s: check --context, and that the cluster runs: %w", host(unreached.URL), unreached.Err)
+		return unanswered(unreached)
 	}
 	return err
+}
+
+// unanswered says why a request got no answer.
+func unanswered(e *url.Error) error {
+	at, untrusted := host(e.URL), &tls.CertificateVerificationError{}
+	switch {
+	case errors.As(e.Err, &untrusted):
+		return fmt.Errorf("the certificate of the API server at %s is not trusted here: check --context, and the kubeconfig's certificate-authority: %w", at, e.Err)
+	case strings.HasPrefix(e.Err.Error(), "getting credentials: "): // client-go has no type for it
+		return fmt.Errorf("the kubeconfig gives no credentials for %s: log in again, or choose another --context: %w", at, e.Err)
+	}
+	return fmt.Errorf("the API server does not answer at %s: check --context, and that the cluster runs: %w", at, e.Err)
 }
 
 // answered says what the API server's refusal means.
@@ -61,9 +86,11 @@ func answered(refused apierrors.APIStatus, err error) error {
 	case apierrors.IsForbidden(err):
 		return forbidden(st.Message)
 	case strings.Contains(st.Message, "Unsupported value"):
-		return fmt.Errorf("the API server refuses this: %s; if nodefence's kinds are older in this cluster than kubectl-fence: %s", oneLine(st.Message), install)
+		return fmt.Errorf("the API server refuses this: %s; if nodefence's kinds are older in this cluster than kubectl-fence, %s", oneLine(st.Message), older)
+	case reasonAlone.MatchString(st.Message):
+		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: leave out --reason, or %s (%s)", older, oneLine(st.Message))
 	case strings.Contains(st.Message, "unknown field"):
-		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", install, oneLine(st.Message))
+		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", older, oneLine(st.Message))
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return fmt.Errorf("the API server refuses this: %s", refusal(st.Message))
 	}

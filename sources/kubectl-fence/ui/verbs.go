@@ -155,7 +155,7 @@ func onLedger(build func(*api.FenceLedger, act.Person) (act.Change, error)) read
 
 func ledgerOf(ctx context.Context, s *Server, _ string) (*api.FenceLedger, error) {
 	l, err := s.Client.Ledger(ctx)
-	return l, cluster.NoSuch(err, "FenceLedger", api.LedgerName, "kubectl apply -f infra/crd/ledger")
+	return l, cluster.NoSuch(err, "FenceLedger", api.LedgerName, cluster.LedgerRemedy)
 }
 
 // askFor prepares a FenceRequest, from what the API server has now: what the pages show may be older.
