@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 )
@@ -15,7 +18,9 @@ import (
 type output struct {
 	form      string
 	noHeaders bool
-	allowed   []string
+	// allowed are the forms that stand alone, and template is one that has a template of the person's.
+	allowed  []string
+	template printers.ResourcePrinter
 	// columns remembers the widths of the columns between two tables.
 	columns interface {
 		io.Writer
@@ -23,10 +28,10 @@ type output struct {
 	}
 }
 
-// outputFlag adds -o with these forms besides the default one.
+// outputFlag adds -o with these forms besides the default one, and with kubectl's templates for what json prints.
 func outputFlag(cmd *cobra.Command, forms ...string) *output {
 	o := &output{allowed: forms}
-	cmd.Flags().StringVarP(&o.form, "output", "o", "", fmt.Sprintf("Output format, one of %v", forms))
+	cmd.Flags().StringVarP(&o.form, "output", "o", "", "Output format, "+o.forms())
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return o
 }
@@ -37,24 +42,36 @@ func (o *output) headersFlag(cmd *cobra.Command) *output {
 	return o
 }
 
-// check refuses a form that the command does not have.
-func (o *output) check() error {
-	for _, f := range o.allowed {
-		if o.form == f || o.form == "" {
-			return nil
-		}
-	}
-	return fmt.Errorf("-o %s: it takes one of %v", o.form, o.allowed)
+func (o *output) forms() string {
+	return fmt.Sprintf("one of %v, or jsonpath=TEMPLATE or go-template=TEMPLATE of what json prints", o.allowed)
 }
 
-// items prints all as a list under -o json and yaml, and reports whether it did. Where there is none, the list
-// is empty.
+// check refuses a form that the command does not have, and a template that can't be read.
+func (o *output) check() (err error) {
+	if o.form == "" || slices.Contains(o.allowed, o.form) {
+		return nil
+	}
+	o.template, err = genericclioptions.NewKubeTemplatePrintFlags().ToPrinter(o.form)
+	switch {
+	case genericclioptions.IsNoCompatiblePrinterError(err):
+		return fmt.Errorf("-o %s: it takes %s", o.form, o.forms())
+	case err != nil:
+		return fmt.Errorf("-o %s: %w", o.form, err)
+	}
+	return nil
+}
+
+// items prints all as a list under -o json, yaml and templates, and reports whether it did. Where there is none,
+// the list is empty.
 func items[T any](o *output, out io.Writer, all []T) (bool, error) {
 	return o.value(out, map[string]any{"items": append([]T{}, all...)})
 }
 
-// value prints one value under -o json and yaml, and reports whether it did.
+// value prints one value under -o json, yaml and templates, and reports whether it did.
 func (o *output) value(out io.Writer, what any) (bool, error) {
+	if o.template != nil {
+		return true, o.templated(out, what)
+	}
 	switch o.form {
 	case "json":
 		enc := json.NewEncoder(out)
@@ -68,6 +85,19 @@ func (o *output) value(out io.Writer, what any) (bool, error) {
 		return true, err
 	}
 	return false, nil
+}
+
+// templated prints one value by the person's template.
+func (o *output) templated(out io.Writer, what any) error {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	var object unstructured.Unstructured
+	if err := json.Unmarshal(text, &object.Object); err != nil {
+		return err
+	}
+	return o.template.PrintObj(&object, out)
 }
 
 // table prints a table as kubectl does.

@@ -97,7 +97,19 @@ func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all 
 	if err != nil {
 		return nil, err
 	}
-	return reports, plan.Show(p.Out, out.form, all, append([]plan.Report{}, reports...)) // no node is an empty list
+	return reports, p.showPlans(out, all, reports)
+}
+
+// showPlans prints one report, or many with a line each.
+func (p *program) showPlans(out *output, many bool, all []plan.Report) error {
+	if many {
+		if did, err := items(out, p.Out, all); did {
+			return err
+		}
+	} else if did, err := out.value(p.Out, all[0]); did {
+		return err
+	}
+	return plan.Show(p.Out, out.form, many, all)
 }
 
 // planned are the reports, made of what the API server has now.
