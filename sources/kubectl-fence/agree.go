@@ -75,7 +75,7 @@ func (a *acting) agree(says, typed string) error {
 	}
 	fmt.Fprint(a.ErrOut, says)
 	switch {
-	case a.yes || typed != "" && a.again == typed:
+	case a.yes || typed != "" && nodeNamed(a.again) == typed:
 		return nil
 	case a.again != "":
 		return fmt.Errorf("--confirm %s is not the node's name, %s: nothing was done", a.again, typed)

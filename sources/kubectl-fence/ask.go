@@ -34,7 +34,7 @@ before power is cut withdraws it.`,
 		if err != nil {
 			return err
 		}
-		build := func() (prepared, error) { return a.fenceRequest(cmd.Context(), c, args[0], *drain) }
+		build := func() (prepared, error) { return a.fenceRequest(cmd.Context(), c, nodeNamed(args[0]), *drain) }
 		q, err := a.agreed("", build, func() error { return nil })
 		if err != nil {
 			return err

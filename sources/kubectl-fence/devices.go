@@ -16,7 +16,7 @@ func (p *program) devicesCommand() *cobra.Command {
 device. "kubectl fence plan --read NODE" has them read now.`,
 		Example: `  kubectl fence devices
   kubectl fence devices -o wide`,
-		Args: cobra.NoArgs,
+		Args: noNode("kubectl fence plan"),
 	}
 	o := outputFlag(cmd, "wide", "json", "yaml", "name").headersFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

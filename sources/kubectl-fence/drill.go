@@ -41,8 +41,9 @@ refused, and so is a drill that something would hold (kubectl fence plan NODE).`
 		if err != nil {
 			return err
 		}
-		build := func() (prepared, error) { return a.drillRequest(cmd.Context(), c, args[0]) }
-		q, err := a.agreed(args[0], build, func() error { return a.wouldBegin(cmd.Context(), args[0], o) })
+		node := nodeNamed(args[0])
+		build := func() (prepared, error) { return a.drillRequest(cmd.Context(), c, node) }
+		q, err := a.agreed(node, build, func() error { return a.wouldBegin(cmd.Context(), node, o) })
 		if err != nil {
 			return err
 		}

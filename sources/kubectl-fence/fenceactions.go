@@ -90,8 +90,9 @@ func (p *program) typedCommand(cmd *cobra.Command, typed bool, build building) *
 		if err != nil {
 			return err
 		}
+		node := nodeNamed(args[0])
 		anew := func(ctx context.Context) (act.Change, error) {
-			f, err := fenceOf(ctx, c, args[0])
+			f, err := fenceOf(ctx, c, node)
 			if err != nil {
 				return act.Change{}, err
 			}
@@ -103,7 +104,7 @@ func (p *program) typedCommand(cmd *cobra.Command, typed bool, build building) *
 		}
 		name := ""
 		if typed {
-			name = args[0]
+			name = node
 		}
 		return a.change(cmd.Context(), c, ch, name, anew)
 	}

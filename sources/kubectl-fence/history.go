@@ -34,7 +34,7 @@ told step by step.`,
 		}
 		node := ""
 		if len(args) == 1 {
-			node = args[0]
+			node = nodeNamed(args[0])
 			names, err := c.NodeNames(cmd.Context())
 			if err != nil {
 				return err

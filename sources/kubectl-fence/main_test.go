@@ -244,6 +244,8 @@ func TestWhatIsWrong(t *testing.T) {
 		"not that node":    {calm(), []string{"abort", "b", "--yes"}, "node b does not exist; there are a"},
 		"no node":          {calm(), []string{"why"}, "name one node: kubectl fence why NODE"},
 		"two nodes":        {calm(), []string{"approve", "a", "b"}, "name one node: kubectl fence approve NODE"},
+		"status of a node": {calm(), []string{"status", "a"}, "kubectl fence status is about all nodes; of one: kubectl fence why a\n"},
+		"device of a node": {calm(), []string{"devices", "a"}, "kubectl fence devices is about all nodes; of one: kubectl fence plan a\n"},
 		"no such form":     {calm(), []string{"status", "-o", "xml"}, "-o xml: it takes one of [wide json yaml name], " + forms},
 		"columns":          {calm(), []string{"status", "-o", "custom-columns=N:.node"}, "-o custom-columns=N:.node: it takes one of [wide json yaml name], " + forms},
 		"no template":      {calm(), []string{"status", "-o", "jsonpath"}, "-o jsonpath: template format specified but no template given\n"},

@@ -88,7 +88,7 @@ func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all 
 	case all && o.Read:
 		return nil, errors.New("--read takes one node, and not --all")
 	case !all:
-		o.Node = args[0]
+		o.Node = nodeNamed(args[0])
 	}
 	if err := out.check(); err != nil {
 		return nil, err

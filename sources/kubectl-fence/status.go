@@ -25,7 +25,7 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		Example: `  kubectl fence status
   kubectl fence status -w
   kubectl fence status -o wide`,
-		Args: cobra.NoArgs,
+		Args: noNode("kubectl fence why"),
 	}
 	o := outputFlag(cmd, "wide", "json", "yaml", "name").headersFlag(cmd)
 	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes")
