@@ -462,8 +462,12 @@ func TestCompletion(t *testing.T) {
 		"workers\n":                             {"pause", "w"},
 		"":                                      {"pause", "x"},
 		"cattle\ncloud\ncontrol-plane\nmetal\n": {"init", "--for", ""},
+		"x\n":                                   {"status", "--context", ""},
+		"kube-system\nnodefence-system\n":       {"why", "a", "-n", ""},
 	} {
-		got := calm().run(t, "", append([]string{"__complete"}, args...)...)
+		s := calm()
+		s["/api/v1/namespaces"] = json.RawMessage(`{"apiVersion":"v1","kind":"NamespaceList","items":[{"metadata":{"name":"kube-system"}},{"metadata":{"name":"nodefence-system"}}]}`)
+		got := s.run(t, "", append([]string{"__complete"}, args...)...)
 		if names, _, _ := strings.Cut(got.out, ":"); names != want {
 			t.Errorf("%v: %q, want %q", args, got.out, want)
 		}

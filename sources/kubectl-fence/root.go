@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,6 +43,8 @@ credentials. What changes anything says first what it will do, and asks.`,
 	p.config = genericclioptions.NewConfigFlags(true)
 	p.config.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentFlags().Lookup("namespace").Usage = "The namespace of nodefence, of its ConfigMaps and of FenceRequests (" + ownNamespace + ")"
+	_ = cmd.RegisterFlagCompletionFunc("context", p.contexts)
+	_ = cmd.RegisterFlagCompletionFunc("namespace", p.namespaces)
 	cmd.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act on a fence:"},
 		&cobra.Group{ID: "brake", Title: "Stop and start:"}, &cobra.Group{ID: "prepare", Title: "Prepare:"})
 	for group, commands := range map[string][]*cobra.Command{
@@ -96,19 +100,40 @@ func (p *program) complete(list func(context.Context, *cluster.Client) ([]string
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := p.client()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var out []string
-		all, err := list(cmd.Context(), c)
-		for _, name := range all {
-			if err == nil && strings.HasPrefix(name, word) {
-				out = append(out, name)
-			}
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		return p.offer(cmd.Context(), word, list)
 	}
+}
+
+// offer are the names that list returns and that begin as the word does.
+func (p *program) offer(ctx context.Context, word string, list func(context.Context, *cluster.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	c, err := p.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := list(ctx, c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return begin(all, word), cobra.ShellCompDirectiveNoFileComp
+}
+
+// begin are the names that begin as the word does.
+func begin(all []string, word string) []string {
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, word) })
+}
+
+// contexts completes --context.
+func (p *program) contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	raw, err := p.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return begin(slices.Sorted(maps.Keys(raw.Contexts)), word), cobra.ShellCompDirectiveNoFileComp
+}
+
+// namespaces completes -n.
+func (p *program) namespaces(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return p.offer(cmd.Context(), word, func(ctx context.Context, c *cluster.Client) ([]string, error) { return c.NamespaceNames(ctx) })
 }
 
 // nodes completes the name of a node.

@@ -72,3 +72,16 @@ func (c *Client) NodeNames(ctx context.Context) ([]string, error) {
 	}
 	return out, nil
 }
+
+// NamespaceNames are the names of all namespaces.
+func (c *Client) NamespaceNames(ctx context.Context) ([]string, error) {
+	l, err := c.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range l.Items {
+		out = append(out, l.Items[i].Name)
+	}
+	return out, nil
+}
