@@ -108,3 +108,17 @@ func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *observed.V
 func rated(f *api.NodeFence, policy string) bool {
 	return slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.Policy == policy && lim.MaxRate != nil })
 }
+
+// unnamedInRate says which fence that a rate may count has a node that the census does not
+// name: by which policies it counts is known by the node's labels alone.
+func unnamedInRate(l *api.FenceLedger, f *api.NodeFence) string {
+	if !slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.MaxRate != nil }) {
+		return ""
+	}
+	for _, a := range l.Status.Admitted {
+		if a.NodeName != f.Spec.NodeName && !slices.ContainsFunc(l.Status.Census.Nodes, func(n api.CountedNode) bool { return n.NodeName == a.NodeName }) {
+			return "it does not name node " + a.NodeName + ", whose fence a rate may count"
+		}
+	}
+	return ""
+}

@@ -20,6 +20,9 @@ import (
 //   - a slot is free again only by a look at its fence that is later than the slot, and never
 //     because its fence is not listed (S14);
 //   - a fence that the ledger has under way is over only if it was seen to end (S13, S14);
+//   - if the node that was read is not Ready, and the census has it as healthy, others may have failed
+//     with it: nothing is decided by that census. Nor is it while a fence has been opened since, on
+//     a node that the census does not name (S14, S15);
 //   - what the ledger lacks beside the census is put back by listing, never by the census.
 
 // CensusLag is how long the source's watches may be silent before it writes no census:
@@ -54,28 +57,6 @@ func CensusLacks(l *api.FenceLedger, now time.Time) string {
 	return ""
 }
 
-// ReadAnew is what was read of etcd's members, after the ledger, for one fence that is decided on
-// by the census. For a node that is no member and not of the control plane Etcd is enough.
-type ReadAnew struct {
-	Etcd EtcdObserved
-	// Nodes has, by name, the nodes of the members and of the control plane; nil for one that
-	// has no Node object.
-	Nodes map[string]*Node
-	// Fences are those of these nodes.
-	Fences []*api.NodeFence
-}
-
-// with are the nodes that were read, with that of the fence itself; nil for one that is not there.
-func (r *ReadAnew) with(name string, n observed.Node) map[string]*Node {
-	read := map[string]*Node{}
-	maps.Copy(read, r.Nodes)
-	read[name] = nil
-	if n.Exists {
-		read[name] = &Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting}
-	}
-	return read
-}
-
 // ByCensus is what was observed of the cluster, by the ledger's census and by what was just
 // read: the fence that asks, its node, the policies and budgets that the census names, and
 // the fences that ask beside it. For a policy that asks for a quorum, what counts for that was
@@ -97,20 +78,37 @@ func ByCensus(l *api.FenceLedger, f *api.NodeFence, n observed.Node, beside []*a
 		return o, lacks
 	}
 	if o.Nodes, lacks = nodesBy(c, anew.with(f.Spec.NodeName, n)); lacks == "" {
-		lacks = unnamedInRate(l, f)
+		lacks = cmp.Or(behind(c, f.Spec.NodeName, n), unnamedOpen(c, o), unnamedInRate(l, f))
 	}
 	return o, lacks
 }
 
-// unnamedInRate says which fence that a rate may count has a node that the census does not
-// name: by which policies it counts is known by the node's labels alone.
-func unnamedInRate(l *api.FenceLedger, f *api.NodeFence) string {
-	if !slices.ContainsFunc(f.Status.Decision.Limits, func(lim api.ScopedLimits) bool { return lim.MaxRate != nil }) {
+// behind says that the census has a node as healthy that was just read as not Ready. A node that is
+// fenced while it is Ready, as a person has asked for, says nothing about the census.
+func behind(c *api.Census, name string, n observed.Node) string {
+	knows := slices.ContainsFunc(c.Nodes, func(is api.CountedNode) bool { return is.NodeName == name && is.Unhealthy })
+	if knows || !n.Exists || n.Ready() {
 		return ""
 	}
-	for _, a := range l.Status.Admitted {
-		if a.NodeName != f.Spec.NodeName && !slices.ContainsFunc(l.Status.Census.Nodes, func(n api.CountedNode) bool { return n.NodeName == a.NodeName }) {
-			return "it does not name node " + a.NodeName + ", whose fence a rate may count"
+	return "it has node " + name + " as healthy, which is not Ready"
+}
+
+// unnamedOpen says which fence has been opened since the census, on a node that the census does not
+// name. That node counts as unhealthy, and its labels alone say for whom (S14). If the census shows the
+// fence as open, and no node of its name, there was none.
+func unnamedOpen(c *api.Census, o Observed) string {
+	named := map[string]bool{}
+	for _, n := range NewPicture(o).Nodes {
+		named[n.Name] = true
+	}
+	for i := range c.Fences {
+		if f := fenceOf(&c.Fences[i]); f.Open() {
+			named[f.Spec.NodeName] = true
+		}
+	}
+	for i := range o.Fences {
+		if f := &o.Fences[i]; f.Open() && !named[f.Spec.NodeName] {
+			return "it does not name node " + f.Spec.NodeName + ", whose fence is open"
 		}
 	}
 	return ""

@@ -166,6 +166,15 @@ func TestWhatACensusLacks(t *testing.T) {
 		"what became of the slot of node n1": func(s *snapshot, _ *observed.Node) {
 			s.ledger.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "u", FenceNumber: 1, FenceVersion: "5", CountedBy: []api.CountedBy{{}}, At: *ago(now, facts.ReservationKept+time.Second)}}
 		},
+		"it has node n0 as healthy": func(s *snapshot, _ *observed.Node) {
+			for i := range s.ledger.Status.Census.Nodes {
+				s.ledger.Status.Census.Nodes[i].Unhealthy = false
+			}
+		},
+		"it does not name node n1, whose fence is open": func(s *snapshot, _ *observed.Node) {
+			s.ledger.Status.Reservations = []api.Reservation{{NodeName: "n1", FenceUID: "u", FenceNumber: 1, FenceVersion: "5", CountedBy: []api.CountedBy{{}}, At: *ago(now, time.Second)}}
+			s.ledger.Status.UnderWay = []api.UnderWay{{NodeName: "n1", FenceUID: "u", FenceNumber: 1}}
+		},
 		"etcd's members were not read": func(s *snapshot, _ *observed.Node) {
 			s.fence.Status.Decision.Settings.ControlPlane.Fence = api.WithQuorum
 		},
@@ -183,6 +192,17 @@ func TestWhatACensusLacks(t *testing.T) {
 		if !strings.Contains(lacks, want) || (want == "") != (lacks == "") {
 			t.Errorf("%q: %q", want, lacks)
 		}
+	}
+}
+
+// TestAFenceOfANodeThatLives is decided by the census, which has no such node by its name until its
+// source has seen the fence.
+func TestAFenceOfANodeThatLives(t *testing.T) {
+	f, c, l := fencetest.World(fencetest.Start)
+	l.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Leases: l.Status.Leases}, fencetest.Start)
+	f.Name, f.Spec.NodeName, f.UID = "n5", "n5", "f5"
+	if _, lacks := admission.ByCensus(l, f, nodeOf(c, "n5"), nil, nil, nil, nil, fencetest.Start); lacks != "" {
+		t.Error(lacks)
 	}
 }
 

@@ -256,7 +256,7 @@ func TestACensusFromBeforeADrain(t *testing.T) {
 		fencetest.Limits(f).MaxConcurrent = 9
 		picture.Nodes[0].Unhealthy = false
 		p, b := fencetest.LivePolicy(), api.FenceBudget{Spec: api.FenceBudgetSpec{Selector: &api.LabelSelector{}, MaxUnavailable: fencetest.Number(1)}}
-		w := admission.Watched{Nodes: picture.Nodes, Fences: []*api.NodeFence{f}, Policies: []api.FencePolicy{p}, Budgets: []api.FenceBudget{b}, Leases: l.Status.Leases}
+		w := admission.Watched{Nodes: picture.Nodes, Fences: []*api.NodeFence{f}, Policies: []api.FencePolicy{p}, Budgets: []api.FenceBudget{b}, Leases: l.Status.Leases, Admitted: []api.Reservation{{NodeName: "n3"}}}
 		l.Status.Census = admission.TakeCensus(w, fencetest.Start)
 		l.Status.Draining = []api.Reservation{let("n3", c.ago)}
 		l.Status.UnderWay = []api.UnderWay{{NodeName: "n3", FenceUID: "f3", FenceNumber: 1, Budgets: []string{""}}}

@@ -57,7 +57,7 @@ func TestALateCensusEndsNoFence(t *testing.T) {
 // later look counts (S13).
 func TestWhatWasReadLastCounts(t *testing.T) {
 	f, c, l := fencetest.World(fencetest.Start)
-	l.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Fences: []*api.NodeFence{f}, Leases: l.Status.Leases}, fencetest.Start)
+	l.Status.Census = admission.TakeCensus(admission.Watched{Nodes: c.Nodes, Fences: []*api.NodeFence{f}, Leases: l.Status.Leases, Admitted: []api.Reservation{{NodeName: "n1"}}}, fencetest.Start)
 	asks := f.DeepCopy()
 	asks.Name, asks.Spec.NodeName, asks.UID = "n1", "n1", "f1"
 	later := asks.DeepCopy()

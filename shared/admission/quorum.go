@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -125,4 +126,26 @@ func namesOf(nodes []string) string {
 		return "none"
 	}
 	return strings.Join(slices.Sorted(slices.Values(nodes)), ", ")
+}
+
+// ReadAnew is what was read of etcd's members, after the ledger, for one fence that is decided on
+// by the census. For a node that is no member and not of the control plane Etcd is enough.
+type ReadAnew struct {
+	Etcd EtcdObserved
+	// Nodes has, by name, the nodes of the members and of the control plane; nil for one that
+	// has no Node object.
+	Nodes map[string]*Node
+	// Fences are those of these nodes.
+	Fences []*api.NodeFence
+}
+
+// with are the nodes that were read, with that of the fence itself; nil for one that is not there.
+func (r *ReadAnew) with(name string, n observed.Node) map[string]*Node {
+	read := map[string]*Node{}
+	maps.Copy(read, r.Nodes)
+	read[name] = nil
+	if n.Exists {
+		read[name] = &Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting}
+	}
+	return read
 }
