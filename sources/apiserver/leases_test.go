@@ -135,7 +135,7 @@ func TestEachMoveWakesAnew(t *testing.T) {
 // writes must not hold the fences of all other nodes (S14, S15). It is warned of, once.
 func TestALeaseThatClaimsHalfALife(t *testing.T) {
 	var log bytes.Buffer
-	s := &Source{now: time.Now, leases: leases.New("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: due.New("c", nil, time.Hour)}
+	s := &Source{now: time.Now, leases: leases.New("c", nil, slog.New(slog.NewTextHandler(&log, nil))), due: due.New("c", nil, time.Hour, nil)}
 	h := s.leaseHandler()
 	one, two := leaseIn("a", 1, math.MaxInt32), leaseIn("a", 2, math.MaxInt32)
 	h.OnAdd(one, true)

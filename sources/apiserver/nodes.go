@@ -138,6 +138,12 @@ func (n *nodeStore) get(name string) (nodeView, bool) {
 	return v, ok
 }
 
+// labels are those of a node; nil if it is not known. They are not changed.
+func (n *nodeStore) labels(name string) map[string]string {
+	v, _ := n.get(name)
+	return v.labels
+}
+
 func (n *nodeStore) all() map[string]nodeView {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -50,8 +50,8 @@ type Options struct {
 
 // Source watches and sends. It has no state of its own: each of its parts has a lock. While
 // a part holds its lock it calls only the outbox and the enrolment, which call no other
-// part while they hold theirs. A question that needs several parts asks one after the
-// other.
+// part while they hold theirs; the due fences ask the nodes for their labels, too. A question
+// that needs several parts asks one after the other.
 type Source struct {
 	o        Options
 	now      func() time.Time
@@ -89,9 +89,10 @@ func New(o Options) (*Source, error) {
 	sends := o.Traces.Sender("source", o.Sender, func(node string) (tracing.Fence, bool) { return s.fenceOf(node) })
 	now, out := o.Client.Clock().Now, outbox.New(sends, o.Logger)
 	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
+	known := newNodeStore(enrol)
 	s = &Source{
 		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
-		nodes: newNodeStore(enrol), leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync), asks: asks.New(o.Source, out),
+		nodes: known, leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync, known.labels), asks: asks.New(o.Source, out),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
 	}

@@ -10,13 +10,14 @@ import (
 )
 
 // Store has the open fences, and when each is due to be looked at. It puts wake-ups into
-// the outbox while it holds its lock. Lock order: Store, then outbox. The outbox sends
+// the outbox while it holds its lock. Lock order: Store, then outbox or nodes. The outbox sends
 // only the wake-up of a fence that was put last, so the order of puts must be the order of
 // changes.
 type Store struct {
 	source events.Source
 	outbox *outbox.Outbox
 	resync time.Duration
+	labels func(node string) map[string]string
 	// wake is what Wake returns.
 	wake chan struct{}
 
@@ -27,9 +28,9 @@ type Store struct {
 }
 
 // New returns a store without fences, as it is before the first lead. A fence that does not
-// change is sent again after resync.
-func New(source events.Source, out *outbox.Outbox, resync time.Duration) *Store {
-	d := &Store{source: source, outbox: out, resync: resync, wake: make(chan struct{}, 1)}
+// change is sent again after resync. labels has those of a node, and is called while the store is locked.
+func New(source events.Source, out *outbox.Outbox, resync time.Duration, labels func(node string) map[string]string) *Store {
+	d := &Store{source: source, outbox: out, resync: resync, labels: labels, wake: make(chan struct{}, 1)}
 	d.Begin()
 	return d
 }
@@ -38,7 +39,7 @@ func New(source events.Source, out *outbox.Outbox, resync time.Duration) *Store 
 func (d *Store) Begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.list, d.ledger = newDueList(d.resync), ""
+	d.list, d.ledger = newDueList(d.resync, d.labels), ""
 }
 
 // Put notes a NodeFence as it is now: f must not be changed afterwards. A closed one is forgotten.

@@ -11,6 +11,8 @@ import (
 // dueList keeps when each open NodeFence is due to be looked at.
 type dueList struct {
 	resync time.Duration
+	// labels has those of a node.
+	labels func(node string) map[string]string
 	byNode map[string]*due
 }
 
@@ -24,8 +26,8 @@ type due struct {
 	counted <-chan struct{}
 }
 
-func newDueList(resync time.Duration) *dueList {
-	return &dueList{resync: resync, byNode: map[string]*due{}}
+func newDueList(resync time.Duration, labels func(node string) map[string]string) *dueList {
+	return &dueList{resync: resync, labels: labels, byNode: map[string]*due{}}
 }
 
 // note notes a NodeFence as it is now. It is due at once if it has no nextLook (S19: none

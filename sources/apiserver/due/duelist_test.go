@@ -74,7 +74,7 @@ func TestDue(t *testing.T) {
 		"another record of the node is another fence":              {[]dueLook{{0, fenceOf("1", check(50))}, {1, fenceOf("1", again)}}, [][]float64{nil, {1}}, 31},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDueList(resync)
+			d := newDueList(resync, unlabelled)
 			var got [][]float64
 			for _, l := range c.looks {
 				if l.put != nil {
@@ -101,7 +101,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestTheFirstOfSeveralIsNext(t *testing.T) {
-	d := newDueList(resync)
+	d := newDueList(resync, unlabelled)
 	for node, at := range map[string]float64{"a": 9, "b": 3, "c": 6} {
 		f := fenceOf("1", check(at))
 		f.Spec.NodeName = node
@@ -115,3 +115,6 @@ func TestTheFirstOfSeveralIsNext(t *testing.T) {
 		t.Errorf("after b is gone: next at %v", d.next())
 	}
 }
+
+// unlabelled: no node has a label.
+func unlabelled(string) map[string]string { return nil }

@@ -17,7 +17,7 @@ func pending(f *api.NodeFence) { f.Status.Phase = api.Pending }
 // TestWhatHeldThemHasEnded: fences that wait are looked at soon, one after the other and
 // each with a due time of its own, however often the change is reported (S19).
 func TestWhatHeldThemHasEnded(t *testing.T) {
-	d := newDueList(resync)
+	d := newDueList(resync, unlabelled)
 	for i := range 3 {
 		f := fenceOf("1", check(20), pending)
 		f.Spec.NodeName = fmt.Sprint("n", i)
@@ -56,7 +56,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 
 // TestAThousandHeldFencesAreNoStorm: the fences that one change wakes are woken one by one.
 func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
-	d := newDueList(time.Hour)
+	d := newDueList(time.Hour, unlabelled)
 	for i := range 1000 {
 		f := fenceOf("1", check(3000), pending)
 		f.Spec.NodeName = fmt.Sprint(i)
@@ -81,7 +81,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 // One that only another policy counts comes after those that the same one does. The end of a fence whose
 // slot was free before wakes only who waits for a budget.
 func TestAFreeSlotWakesTheNext(t *testing.T) {
-	d := newDueList(time.Hour)
+	d := newDueList(time.Hour, unlabelled)
 	under := func(f *api.NodeFence, policies ...string) *api.NodeFence {
 		for _, p := range policies {
 			f.Status.Decision.Limits = append(f.Status.Decision.Limits, api.ScopedLimits{Policy: p})
@@ -143,9 +143,42 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 	taken(17.1, "first")
 }
 
+// TestAFreeSlotWakesItsOwnDomainFirst: where a policy limits domains, those that have waited longest may
+// be in a full one, and the slot would stand free until another looks by itself. Who has waited longer in
+// another domain is woken besides: the policy's slots are for all domains.
+func TestAFreeSlotWakesItsOwnDomainFirst(t *testing.T) {
+	in := func(f *api.NodeFence, node string) *api.NodeFence {
+		f.Spec.NodeName = node
+		f.Status.Decision.Limits = []api.ScopedLimits{{Policy: "p", PerDomain: &api.ResolvedDomain{TopologyKey: "zone"}}, {Policy: "all"}}
+		return f
+	}
+	for name, c := range map[string]struct{ waits, want []string }{
+		"the oldest are in another domain": {[]string{"a1", "a2", "a3", "b1"}, []string{"a1", "b1"}},
+		"several are in its domain":        {[]string{"a1", "a2", "b1", "b2", "b3"}, []string{"a1", "b1", "b2"}},
+		"its domain has waited longest":    {[]string{"b1", "b2", "a1", "b3"}, []string{"b1", "b2"}},
+		"nobody is in its domain":          {[]string{"a1", "a2", "a3"}, []string{"a1", "a2"}},
+	} {
+		d := newDueList(time.Hour, func(node string) map[string]string { return map[string]string{"zone": node[:1]} })
+		for i, node := range c.waits {
+			d.note(in(waitsSince(node, float64(i)), node), sec(0))
+		}
+		freed := in(fenceOf("1"), "b0")
+		freed.Status.Phase = api.Releasing
+		d.hurryNext(freed, make(chan struct{}), sec(10))
+		var got []string
+		for _, w := range d.take(sec(10)) {
+			got = append(got, w.fence.Spec.NodeName)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // TestAHealthyNodeWakesNobodyWhoWaitsForASlot: it frees none. All others who wait are woken.
 func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
-	d := newDueList(time.Hour)
+	d := newDueList(time.Hour, unlabelled)
 	for node, why := range map[string]api.Reason{
 		"slot": api.TooManyConcurrent, "budget": api.BudgetExhausted, "storm": api.TooManyUnhealthy, "approval": api.WaitingForApproval,
 	} {

@@ -53,8 +53,7 @@ func whichever(*api.NodeFence) bool { return true }
 // came back would otherwise have ninety fences ask in vain.
 func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooManyConcurrent }
 
-// nextOnes is how many fences one free slot wakes. The one that has waited longest may be held by
-// another limit too, such as that of its zone.
+// nextOnes is how many fences one free slot wakes. The first may be held by another limit too.
 const nextOnes = 2
 
 // hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
@@ -64,8 +63,12 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 	waits := d.waiting(freed, now, func(f *api.NodeFence) bool {
 		return f.Status.Reason == api.BudgetExhausted || !gaveBack(freed)
 	})
-	for _, x := range waits[:min(nextOnes, len(waits))] {
-		x.wake(counted, now)
+	// Another domain may have room too, and then the turn is its own.
+	other := slices.IndexFunc(waits, func(x *due) bool { return d.apart(freed, x.fence) == otherDomain })
+	for i, x := range waits {
+		if i < nextOnes || i == other && openedAt(x.fence).Before(openedAt(waits[0].fence)) {
+			x.wake(counted, now)
+		}
 	}
 }
 
@@ -92,18 +95,20 @@ func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
 }
 
 // waiting are the fences that wait for others and may go on now, those first that are to be woken first:
-// who has waited longest. Those that one policy counts together with freed come before: the slots of
-// another policy are not free now. One that was just woken comes last.
+// who has waited longest. Those come before that policies count together with freed in one domain: where
+// the policies limit domains, a slot of zone B is free, and one of zone A may not be. Those come last that
+// only another policy counts: its slots are not free now. One that was just woken comes after all others.
 func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.NodeFence) bool) (all []*due) {
+	far := map[*due]int{}
 	for _, x := range d.byNode {
 		if waitsForOthers(x.fence) && may(x.fence) {
-			all = append(all, x)
+			all, far[x] = append(all, x), d.apart(freed, x.fence)
 		}
 	}
 	slices.SortFunc(all, func(a, b *due) int {
 		return cmp.Or(
 			cmp.Compare(a.justWoken(now), b.justWoken(now)),
-			cmp.Compare(apart(freed, a.fence), apart(freed, b.fence)),
+			cmp.Compare(far[a], far[b]),
 			openedAt(a.fence).Compare(openedAt(b.fence)),
 			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
 	})
@@ -139,21 +144,36 @@ func (x *due) justWoken(now time.Time) int {
 // that alone is not woken, and looks by itself within twenty seconds.
 func gaveBack(f *api.NodeFence) bool { return f.Status.Release.DoneAt != nil && !f.HoldsSlot() }
 
-// apart is 0 where a policy's limits count both fences, and 1 where none does. A budget may count any
-// two.
-func apart(a, b *api.NodeFence) int {
-	for _, x := range a.Status.Decision.Limits {
-		for _, y := range b.Status.Decision.Limits {
-			if x.Policy == y.Policy {
-				return 0
+// How far apart two fences are: the policies that count both count them in one domain, or in two, or
+// there is none.
+const (
+	together = iota
+	otherDomain
+	otherPolicy
+)
+
+// apart says that of a fence and one that waits. A budget may count any two.
+func (d *dueList) apart(freed, waits *api.NodeFence) int {
+	if waits.Status.Reason == api.BudgetExhausted {
+		return together
+	}
+	all := otherPolicy
+	for _, x := range freed.Status.Decision.Limits {
+		for _, y := range waits.Status.Decision.Limits {
+			switch {
+			case x.Policy != y.Policy:
+			case y.PerDomain != nil && !d.inOneDomain(y.PerDomain.TopologyKey, freed.Spec.NodeName, waits.Spec.NodeName):
+				return otherDomain
+			default:
+				all = together
 			}
 		}
 	}
-	if b.Status.Reason == api.BudgetExhausted {
-		return 0
-	}
-	return 1
+	return all
 }
+
+// inOneDomain tells whether two nodes have the same value of a label, or neither has it.
+func (d *dueList) inOneDomain(key, a, b string) bool { return d.labels(a)[key] == d.labels(b)[key] }
 
 // waitsForOthers: the fence waits until another one is done.
 func waitsForOthers(f *api.NodeFence) bool {

@@ -34,7 +34,7 @@ func TestAWakeUpThatIsNotUsedIsPassedOn(t *testing.T) {
 		"something else holds it":          {holdsIt, 10.5, true, []string{"third"}},
 		"it is over":                       {finished, 10.5, true, nil},
 	} {
-		d := newDueList(time.Hour)
+		d := newDueList(time.Hour, unlabelled)
 		first := waitsSince("first", 1)
 		for _, f := range []*api.NodeFence{first, waitsSince("second", 2), waitsSince("third", 3), waitsSince("fourth", 4)} {
 			d.note(f, sec(0))
@@ -70,7 +70,7 @@ func holdsIt(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, 
 // TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus: also to one that is to be looked at soon for another
 // reason.
 func TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus(t *testing.T) {
-	d := newDueList(time.Hour)
+	d := newDueList(time.Hour, unlabelled)
 	for i, node := range []string{"first", "second", "third"} {
 		d.note(waitsSince(node, float64(i)), sec(0))
 	}
@@ -101,7 +101,7 @@ func waitsSince(node string, opened float64) *api.NodeFence {
 // TestAWakeUpThatIsPassedOnHastensNoOther: one that waits for the census that has another free slot still
 // does.
 func TestAWakeUpThatIsPassedOnHastensNoOther(t *testing.T) {
-	d := newDueList(time.Hour)
+	d := newDueList(time.Hour, unlabelled)
 	for i, node := range []string{"first", "second", "third", "fourth"} {
 		d.note(waitsSince(node, float64(i)), sec(0))
 	}
