@@ -70,7 +70,7 @@ func (s *Source) draw(ctx context.Context) (tried bool) {
 	}
 	s.counting.There(change)
 	if s.leases.Kept(d.LeasePicture) {
-		s.due.Calmer(s.now())
+		s.due.Calmer(nil, s.now())
 	}
 	s.configs.keep(d.configs)
 	s.targets.written(l.Status.Checks)

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,5 +60,31 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 				t.Errorf("woken: %t", woken)
 			}
 		})
+	}
+}
+
+// TestAHealthyNodeWakesOnceItIsCounted: who waits because too many nodes are unhealthy is not told before
+// the ledger's census has this one as healthy.
+func TestAHealthyNodeWakesOnceItIsCounted(t *testing.T) {
+	now := sec(30)
+	s := asleepWith(t, &taker{}, now)
+	s.now = func() time.Time { return now }
+	s.enrol.begin()
+	later := metav1.NewMicroTime(sec(300))
+	s.fence(fenceOf("1", func(f *api.NodeFence) {
+		f.Name, f.Spec.NodeName, f.Status.Phase, f.Status.Reason, f.Status.NextLook = "w", "w", api.Pending, api.TooManyUnhealthy, &later
+	}))
+	s.node(nodeIn("b", "False", 0))
+	s.node(nodeIn("b", "True", 1))
+	now = sec(31)
+	s.due.SendDue(now)
+	woken := false
+	for _, l := range s.outbox.Waiting() {
+		if woken = woken || l.Event.Subject() == "w"; l.Event.Subject() == "w" && l.Counted == nil {
+			t.Error("it does not wait for the census")
+		}
+	}
+	if !woken {
+		t.Error("it is not woken")
 	}
 }

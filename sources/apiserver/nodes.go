@@ -181,7 +181,7 @@ func (s *Source) node(n *corev1.Node) {
 			s.due.Send(n.Name, now, now)
 		}
 		if !old.ready() && v.ready() {
-			s.due.Calmer(now) // this node may have been the one too many for a limit
+			s.due.Calmer(counted, now) // this node may have been the one too many for a limit
 		}
 	}
 	if seen || old.role != v.role {

@@ -124,15 +124,15 @@ func (d *Store) sendLocked(w wakeUp, now time.Time) {
 }
 
 // Unhold makes all fences that wait with the gate due soon: somebody has changed what holds them.
-func (d *Store) Unhold(now time.Time) { d.hurry(whichever, now) }
+func (d *Store) Unhold(now time.Time) { d.hurry(whichever, nil, now) }
 
 // Calmer makes the fences due soon that wait with the gate for anything but a slot: fewer nodes are
-// unhealthy, or silent.
-func (d *Store) Calmer(now time.Time) { d.hurry(waitsForNoSlot, now) }
+// unhealthy, or silent. counted is closed once the ledger's census has that; nil if it has it.
+func (d *Store) Calmer(counted <-chan struct{}, now time.Time) { d.hurry(waitsForNoSlot, counted, now) }
 
-func (d *Store) hurry(may func(*api.NodeFence) bool, now time.Time) {
+func (d *Store) hurry(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryAll(may, now)
+	d.list.hurryAll(may, counted, now)
 	d.mu.Unlock()
 	d.look()
 }

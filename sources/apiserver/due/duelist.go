@@ -22,8 +22,10 @@ type due struct {
 	// hurry is an earlier due time, set because the hold on the fence may have ended; zero
 	// if there is none. hurried is when the fence was last sent for this reason.
 	hurry, hurried time.Time
-	// counted, if set, is closed once the ledger's census has what ended the hold.
+	// counted, if set, is closed once the ledger's census has what ended the hold, and asked is when
+	// that was asked for.
 	counted <-chan struct{}
+	asked   time.Time
 }
 
 func newDueList(resync time.Duration, labels func(node string) map[string]string) *dueList {
@@ -57,7 +59,7 @@ func (d *dueList) note(f *api.NodeFence, now time.Time) {
 	if known && old.fence.UID == f.UID {
 		x.hurried = old.hurried
 		if f.CurrentPhase() == api.Pending {
-			x.hurry, x.counted = old.hurry, old.counted // else it goes on, and nothing holds it
+			x.hurry, x.counted, x.asked = old.hurry, old.counted, old.asked // else it goes on, and nothing holds it
 		}
 	}
 	d.byNode[f.Spec.NodeName] = x

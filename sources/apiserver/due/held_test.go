@@ -32,8 +32,8 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 			sent[w.fence.Spec.NodeName] = append(sent[w.fence.Spec.NodeName], w.at.Sub(t0).String())
 		}
 	}
-	d.hurryAll(whichever, sec(1))
-	d.hurryAll(whichever, sec(1.1)) // the same, over again
+	d.hurryAll(whichever, nil, sec(1))
+	d.hurryAll(whichever, nil, sec(1.1)) // the same, over again
 	if at := d.next(); !at.Equal(sec(1.3)) {
 		t.Errorf("the first is due at %s", at.Sub(t0))
 	}
@@ -42,7 +42,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	d.note(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
 	take(1.39)
 	take(1.4)
-	d.hurryAll(whichever, sec(1.5)) // another change: each waits for its gap
+	d.hurryAll(whichever, nil, sec(1.5)) // another change: each waits for its gap
 	take(3.2)
 	take(3.5)
 	take(20)
@@ -64,7 +64,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	}
 	sent := 0
 	for now := range 60 {
-		d.hurryAll(whichever, sec(float64(now))) // a change each second
+		d.hurryAll(whichever, nil, sec(float64(now))) // a change each second
 		n := len(d.take(sec(float64(now) + 0.9)))
 		if n > 21 {
 			t.Errorf("%d were woken in second %d", n, now)
@@ -186,18 +186,22 @@ func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
 		f.Spec.NodeName, f.Status.Reason = node, why
 		d.note(f, sec(0))
 	}
+	counted := make(chan struct{})
 	woken := func(at float64) (got []string) {
 		for _, w := range d.take(sec(at)) {
+			if (w.counted == counted) != (at < 20) {
+				t.Errorf("at %v %s waits for the census of the healthy node: %t", at, w.fence.Spec.NodeName, w.counted == counted)
+			}
 			got = append(got, w.fence.Spec.NodeName)
 		}
 		slices.Sort(got)
 		return got
 	}
-	d.hurryAll(waitsForNoSlot, sec(10))
+	d.hurryAll(waitsForNoSlot, counted, sec(10))
 	if diff := cmp.Diff([]string{"approval", "budget", "storm"}, woken(12)); diff != "" {
 		t.Errorf("a node is healthy again: %s", diff)
 	}
-	d.hurryAll(whichever, sec(20))
+	d.hurryAll(whichever, nil, sec(20))
 	if diff := cmp.Diff([]string{"approval", "budget", "slot", "storm"}, woken(22)); diff != "" {
 		t.Errorf("somebody has changed a policy: %s", diff)
 	}

@@ -22,8 +22,8 @@ const (
 )
 
 // hurryAll makes each fence that waits with the gate, and that may go on now, due soon, unless it is
-// due sooner.
-func (d *dueList) hurryAll(may func(*api.NodeFence) bool, now time.Time) {
+// due sooner. It is sent once counted is closed, if that is set.
+func (d *dueList) hurryAll(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
 		if x.fence.CurrentPhase() == api.Pending && may(x.fence) {
@@ -42,6 +42,15 @@ func (d *dueList) hurryAll(may func(*api.NodeFence) bool, now time.Time) {
 		} else if at.Before(x.hurry) {
 			x.hurry = at
 		}
+		x.await(counted, now)
+	}
+}
+
+// await has the fence sent no sooner than counted is closed. asked is when that was asked for: of two
+// censuses, the one that was asked for later has more.
+func (x *due) await(counted <-chan struct{}, asked time.Time) {
+	if counted != nil && (x.counted == nil || !asked.Before(x.asked)) {
+		x.counted, x.asked = counted, asked
 	}
 }
 
@@ -67,7 +76,7 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 	other := slices.IndexFunc(waits, func(x *due) bool { return d.apart(freed, x.fence) == otherDomain })
 	for i, x := range waits {
 		if i < nextOnes || i == other && openedAt(x.fence).Before(openedAt(waits[0].fence)) {
-			x.wake(counted, now)
+			x.wake(counted, now, now)
 		}
 	}
 }
@@ -83,15 +92,9 @@ func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
 	if woken.hurry.IsZero() && now.Sub(woken.hurried) >= hurryGap {
 		return
 	}
-	waits := d.waiting(woken.fence, now, whichever)
-	if len(waits) == 0 {
-		return
+	if waits := d.waiting(woken.fence, now, whichever); len(waits) > 0 {
+		waits[0].wake(woken.counted, woken.asked, now)
 	}
-	counted := woken.counted
-	if !waits[0].hurry.IsZero() && waits[0].counted != nil {
-		counted = nil // it waits for a newer census
-	}
-	waits[0].wake(counted, now)
 }
 
 // waiting are the fences that wait for others and may go on now, those first that are to be woken first:
@@ -117,14 +120,12 @@ func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.Nod
 
 // wake makes the fence due now, or, where it was just woken, as late as two wake-ups lie apart: it may
 // have asked before the slot was free.
-func (x *due) wake(counted <-chan struct{}, now time.Time) {
+func (x *due) wake(counted <-chan struct{}, asked, now time.Time) {
 	at := now
 	if again := x.hurried.Add(hurryGap); at.Before(again) {
 		at = again
 	}
-	if counted != nil {
-		x.counted = counted
-	}
+	x.await(counted, asked)
 	if x.hurry.IsZero() || at.Before(x.hurry) {
 		x.hurry = at
 	}

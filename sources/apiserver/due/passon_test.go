@@ -79,7 +79,7 @@ func TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus(t *testing.T) {
 	counted := make(chan struct{})
 	d.hurryNext(freed, counted, sec(10))
 	d.take(sec(10))
-	d.hurryAll(func(f *api.NodeFence) bool { return f.Spec.NodeName == "third" }, sec(10.1))
+	d.hurryAll(func(f *api.NodeFence) bool { return f.Spec.NodeName == "third" }, nil, sec(10.1))
 	failed := waitsSince("first", 0)
 	failed.ResourceVersion, failed.Status.Phase = "2", api.Failed
 	d.note(failed, sec(10.2))
