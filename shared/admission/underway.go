@@ -43,8 +43,9 @@ func onlyDrains(f *api.NodeFence, l *api.FenceLedger) bool {
 	return f.CurrentPhase() == api.Draining || waits && (let || drained(&f.Status))
 }
 
-// emptied: its node drains, or has drained and waits for its first slot.
-func emptied(f *api.NodeFence) bool {
+// Emptied tells whether a fence takes room to drain: its node drains, or has drained and waits for its
+// first slot.
+func Emptied(f *api.NodeFence) bool {
 	p := f.CurrentPhase()
 	return p == api.Draining || p == api.Pending && drained(&f.Status) && !f.Status.Begun()
 }
@@ -63,7 +64,7 @@ func rebuildDraining(l *api.FenceLedger, c Picture, now time.Time) {
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		r, found := reservationOf(old, f)
-		drains := emptied(f)
+		drains := Emptied(f)
 		if drains && !found {
 			r, found = reservation(f, c, now), true
 		}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
@@ -20,8 +21,9 @@ func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
 	s.due.Put(f, now)
 	s.counting.Fence(f)
-	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot() // it is free
-	if slot || old != nil && !f.Open() {
+	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot()                                 // it is free
+	room := old != nil && admission.Emptied(old) && !admission.Emptied(f) && !f.HoldsSlot() // to drain is free
+	if slot || room || old != nil && !f.Open() {
 		s.due.Freed(old, s.counting.Changed(), now)
 	}
 	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {

@@ -10,9 +10,9 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, and when it ends. Nothing else that
-// changes in a fence wakes another one. The wake-up waits for the census: a gate that counts by an older
-// one refuses.
+// TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, or its room to drain without having
+// taken a slot, and when it ends. Nothing else that changes in a fence wakes another one. The wake-up waits
+// for the census: a gate that counts by an older one refuses.
 func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	later := metav1.NewMicroTime(sec(300))
 	in := func(rv, node string, p api.Phase, why api.Reason) *api.NodeFence {
@@ -23,23 +23,34 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		was, is api.Phase
+		drain   *api.DrainRecord
 		wakes   bool
 	}{
-		"its work is released": {api.Releasing, api.PoweringOn, true},
-		"it is sent back":      {api.Isolating, api.Pending, true},
-		"it ends":              {api.Recovering, api.Finished, true},
-		"it goes on":           {api.Isolating, api.Fencing, false},
-		"it comes back":        {api.PoweringOn, api.Recovering, false},
+		"its work is released":        {api.Releasing, api.PoweringOn, nil, true},
+		"it is sent back":             {api.Isolating, api.Pending, nil, true},
+		"it ends":                     {api.Recovering, api.Finished, nil, true},
+		"it goes on":                  {api.Isolating, api.Fencing, nil, false},
+		"it comes back":               {api.PoweringOn, api.Recovering, nil, false},
+		"its drain has failed":        {api.Draining, api.Failed, &api.DrainRecord{}, true},
+		"its drain is given up":       {api.Draining, api.Recovering, &api.DrainRecord{Ended: api.DrainGivenUp}, true},
+		"it has drained, and waits":   {api.Draining, api.Pending, &api.DrainRecord{Ended: api.DrainEmpty}, false},
+		"it has drained, and fails":   {api.Pending, api.Failed, &api.DrainRecord{Ended: api.DrainEmpty}, true},
+		"it has drained, and goes on": {api.Pending, api.Isolating, &api.DrainRecord{Ended: api.DrainEmpty}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := asleepWith(t, &taker{}, sec(30))
 			s.fence(in("1", "w", api.Pending, api.TooManyConcurrent))
-			s.fence(in("1", "a", c.was, api.Admitted))
+			of := func(rv string, p api.Phase, why api.Reason) *api.NodeFence {
+				f := in(rv, "a", p, why)
+				f.Status.Drain = c.drain
+				return f
+			}
+			s.fence(of("1", c.was, api.Admitted))
 			s.due.SendDue(sec(30))
 			if n := len(s.outbox.Waiting()); n > 0 {
 				t.Fatalf("%d wake-ups before anything has changed", n)
 			}
-			s.fence(in("2", "a", c.is, api.Paused))
+			s.fence(of("2", c.is, api.Paused))
 			s.due.SendDue(sec(30))
 			woken := false
 			for _, l := range s.outbox.Waiting() {
