@@ -123,7 +123,7 @@ func unknownKey(c *api.Census, f *api.NodeFence, policies []api.FencePolicy, bud
 			asked[d.TopologyKey] = true
 		}
 	}
-	for _, key := range labelKeys(Watched{Policies: policies, Budgets: budgets}) {
+	for _, key := range labelKeys(policies, budgets) {
 		asked[key] = true
 	}
 	delete(asked, "")

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,13 +32,35 @@ type Watched struct {
 // TakeCensus counts what is watched, and names whatever decisions must know by name. It is
 // nil where a census does not hold it all: then the cluster is listed for each decision.
 func TakeCensus(w Watched, now time.Time) *api.Census {
-	keys := labelKeys(w)
-	if len(keys) > api.MaxCensusKeys || len(w.Policies) > api.MaxCensusObjects || len(w.Budgets) > api.MaxCensusObjects {
+	c := w.census(now)
+	if beyond(c) != "" {
 		return nil
 	}
-	c := &api.Census{
-		ObservedAt: observed.StampOf(now), Source: w.Source, LabelKeys: keys,
+	return c
+}
+
+// Beyond says of what there is more than a census holds; empty if of nothing.
+func (w Watched) Beyond() string { return beyond(w.census(time.Time{})) }
+
+func beyond(c *api.Census) string {
+	for _, x := range []struct {
+		are, may int
+		what     string
+	}{
+		{len(c.Policies), api.MaxCensusObjects, "FencePolicies"}, {len(c.Budgets), api.MaxCensusObjects, "FenceBudgets"},
+		{len(c.LabelKeys), api.MaxCensusKeys, "labels that these ask for"}, {len(c.Alike), api.MaxCensusAlike, "kinds of healthy nodes, by these labels"},
+		{len(c.Nodes), api.MaxCensusNodes, "nodes by name, most of them unhealthy"}, {len(c.Fences), api.MaxCensusFences, "fences"},
+	} {
+		if x.are > x.may {
+			return fmt.Sprintf("%d %s, and a census holds %d", x.are, x.what, x.may)
+		}
 	}
+	return ""
+}
+
+// census is one of all that is watched, however much that is.
+func (w Watched) census(now time.Time) *api.Census {
+	c := &api.Census{ObservedAt: observed.StampOf(now), Source: w.Source, LabelKeys: labelKeys(w.Policies, w.Budgets)}
 	for i := range w.Policies {
 		c.Policies = append(c.Policies, w.Policies[i].Name)
 	}
@@ -59,9 +82,6 @@ func TakeCensus(w Watched, now time.Time) *api.Census {
 	}
 	slices.SortFunc(c.Fences, func(a, b api.CountedFence) int { return cmp.Compare(a.NodeName, b.NodeName) })
 	countNodes(c, w.Nodes, named)
-	if len(c.Fences) > api.MaxCensusFences || len(c.Nodes) > api.MaxCensusNodes || len(c.Alike) > api.MaxCensusAlike {
-		return nil
-	}
 	return c
 }
 
@@ -117,34 +137,6 @@ func toName(w Watched) map[string]bool {
 		}
 	}
 	return named
-}
-
-// labelKeys are the keys by which policies and budgets tell nodes apart.
-func labelKeys(w Watched) []string {
-	keys := map[string]bool{}
-	for i := range w.Policies {
-		p := &w.Policies[i]
-		keysOf(p.Spec.Selector, keys)
-		if d := p.Spec.Limits.PerDomain; d != nil {
-			keys[d.TopologyKey] = true
-		}
-	}
-	for i := range w.Budgets {
-		keysOf(w.Budgets[i].Spec.Selector, keys)
-	}
-	return slices.Sorted(maps.Keys(keys))
-}
-
-func keysOf(s *api.LabelSelector, keys map[string]bool) {
-	if s == nil {
-		return
-	}
-	for key := range s.MatchLabels {
-		keys[key] = true
-	}
-	for _, r := range s.MatchExpressions {
-		keys[r.Key] = true
-	}
 }
 
 // kept are the labels of these keys; nil if there is none.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,4 +131,32 @@ func (c Picture) domain(s scope, node string) string {
 		return ""
 	}
 	return c.labels(node)[s.key]
+}
+
+// labelKeys are the keys by which policies and budgets tell nodes apart.
+func labelKeys(policies []api.FencePolicy, budgets []api.FenceBudget) []string {
+	keys := map[string]bool{}
+	for i := range policies {
+		p := &policies[i]
+		keysOf(p.Spec.Selector, keys)
+		if d := p.Spec.Limits.PerDomain; d != nil {
+			keys[d.TopologyKey] = true
+		}
+	}
+	for i := range budgets {
+		keysOf(budgets[i].Spec.Selector, keys)
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+func keysOf(s *api.LabelSelector, keys map[string]bool) {
+	if s == nil {
+		return
+	}
+	for key := range s.MatchLabels {
+		keys[key] = true
+	}
+	for _, r := range s.MatchExpressions {
+		keys[r.Key] = true
+	}
 }

@@ -166,6 +166,21 @@ func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news 
 			w.Nodes = append(w.Nodes, v.counted(name))
 		}
 		c = admission.TakeCensus(w, now)
+		s.sayBeyond(w, c)
 	}
 	return c, s.counting.Differs(c)
+}
+
+// sayBeyond logs when there begins to be more than a census holds, and when that ends.
+func (s *Source) sayBeyond(w admission.Watched, c *api.Census) {
+	more := ""
+	if c == nil {
+		more = w.Beyond()
+	}
+	switch news := s.counting.Beyond(more); {
+	case news && c == nil:
+		s.o.Logger.Warn("there is more than a census holds: every decision lists the cluster", "more", more)
+	case news:
+		s.o.Logger.Info("a census holds all again: decisions go by it")
+	}
 }

@@ -1,7 +1,10 @@
 package apiserver
 
 import (
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,4 +136,35 @@ func TestAWatchIsHeard(t *testing.T) {
 	if _, open := <-w.ResultChan(); open || ended != 1 {
 		t.Errorf("open %t, ended %d times", open, ended)
 	}
+}
+
+// TestMoreThanACensusHolds is said once, and so is its end: meanwhile every decision lists the cluster.
+func TestMoreThanACensusHolds(t *testing.T) {
+	var log strings.Builder
+	s := asleepWith(t, &taker{}, sec(30), "a")
+	s.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	for _, resource := range []string{nodes, fences, policies, budgets} {
+		s.standing.informs(resource, func() bool { return true })
+		s.standing.began(resource, s.now())
+	}
+	draws := func(is bool, warned, told int) {
+		t.Helper()
+		for range 3 {
+			if c, _ := s.census(api.LeasePicture{}, s.now()); (c != nil) != is {
+				t.Errorf("%+v", c)
+			}
+		}
+		said := log.String()
+		if w, i := strings.Count(said, "9 FencePolicies, and a census holds 8"), strings.Count(said, "level=INFO"); w != warned || i != told {
+			t.Errorf("warned %d times, told %d times that it is over:\n%s", w, i, said)
+		}
+	}
+	draws(true, 0, 0)
+	for i := range api.MaxCensusObjects + 1 {
+		name := fmt.Sprint("p", i)
+		s.counting.Policy(name, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	draws(false, 1, 0)
+	s.counting.Policy("p0", nil)
+	draws(true, 1, 1)
 }

@@ -24,6 +24,8 @@ type Store struct {
 	// taken is the number of the last change that a census has; changes counts them all.
 	changes, taken uint64
 	waiting        []awaitsCensus
+	// beyond is what Beyond noted last.
+	beyond string
 	// wake is what Wake returns.
 	wake chan struct{}
 }
@@ -47,7 +49,7 @@ func (c *Store) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.policies, c.budgets = map[string]api.FencePolicy{}, map[string]api.FenceBudget{}
-	c.closed, c.drawn, c.ledger, c.taken = map[string]api.CountedFence{}, nil, nil, 0
+	c.closed, c.drawn, c.ledger, c.taken, c.beyond = map[string]api.CountedFence{}, nil, nil, 0, ""
 	c.changes++
 }
 
@@ -212,4 +214,14 @@ func (c *Store) Differs(census *api.Census) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !admission.SameCensus(c.drawn, census)
+}
+
+// Beyond notes of what there is more than a census holds, empty if of nothing, and tells whether there
+// was none before, or is none any more.
+func (c *Store) Beyond(what string) (news bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	news = (what == "") != (c.beyond == "")
+	c.beyond = what
+	return news
 }

@@ -23,6 +23,7 @@ var (
 	given = prometheus.NewDesc("nodefence_oldest_person_wait_seconds", "How long a fence has waited at most for a person to give its node back, by deciding policy and what is waited for: WaitingForUncordon or WaitingForReboot.", []string{"policy", "reason"}, nil)
 	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
 	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
+	count = prometheus.NewDesc("nodefence_source_census", "1 while decisions may go by the census in the ledger, 0 while each lists the cluster: there is more than a census holds, a watch is broken or silent, or it could not be written.", nil, nil)
 	back  = prometheus.NewDesc("nodefence_restore_unconfirmed", "1 while the API server's state is known to have gone back in time and no person has confirmed it: nothing new starts.", nil, nil)
 )
 
@@ -38,6 +39,8 @@ type Gauges struct {
 	mu     sync.Mutex
 	leads  bool
 	ledger *api.FenceLedger
+	// counts: the ledger's census counted when it was read.
+	counts bool
 }
 
 // New returns the gauges of a source that does not lead yet.
@@ -56,14 +59,15 @@ func (g *Gauges) Leads(is bool) {
 func (g *Gauges) Ledger(l *api.FenceLedger) {
 	kept := &api.FenceLedger{Spec: *l.Spec.DeepCopy()}
 	kept.Status.Storms, kept.Status.Restored = slices.Clone(l.Status.Storms), l.Status.Restored.DeepCopy()
+	counts := admission.CensusLacks(l, g.now()) == ""
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger = kept
+	g.ledger, g.counts = kept, counts
 }
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, back} {
+	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, count, back} {
 		ch <- d
 	}
 }
@@ -71,7 +75,7 @@ func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.mu.Lock()
-	lead, ledger := g.leads, g.ledger
+	lead, ledger, counts := g.leads, g.ledger, g.counts
 	g.mu.Unlock()
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -82,6 +86,7 @@ func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	g.fences(send)
 	if ledger != nil {
+		send(count, number(counts))
 		ofLedger(ledger, send)
 	}
 }

@@ -65,17 +65,18 @@ func TestWhatALeaderShows(t *testing.T) {
 	l.Status.Storms = []api.Storm{{Policy: "p"}, {Policy: "p", TopologyKey: "zone", Domain: "z"}, {Policy: "q", CoolDownUntil: ago(-time.Hour)}}
 	g.Ledger(l)
 	check(t, got(), map[string]float64{
-		"nodefence_source_leads": 1, "nodefence_stopped": 0, "nodefence_restore_unconfirmed": 0,
+		"nodefence_source_leads": 1, "nodefence_source_census": 0, "nodefence_stopped": 0, "nodefence_restore_unconfirmed": 0,
 		`nodefence_storms{policy="p",state="UnderWay"}`: 2, `nodefence_storms{policy="q",state="CoolDown"}`: 1,
 	})
 	l = &api.FenceLedger{}
 	l.Spec.Stop, l.Status.Restored = true, &api.Restored{SeenAt: *ago(time.Minute), From: "9", To: "4"}
+	l.Status.Census = &api.Census{ObservedAt: *ago(time.Second)}
 	g.Ledger(l)
-	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 1})
+	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_source_census": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 1})
 	l = l.DeepCopy()
 	l.Spec.RestoreConfirmed = &api.RestoreConfirmed{By: "anna", SeenAt: l.Status.Restored.SeenAt}
 	g.Ledger(l)
-	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 0})
+	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_source_census": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 0})
 	g.Leads(false)
 	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
 }
