@@ -19,7 +19,9 @@
 // TestRandomSchedulesOfARequest has a FenceRequest ask for the fence of a healthy node, and withdraws
 // it at any time: the function request runs beside the gate and all others.
 //
-// TestRandomSchedulesOfAControlPlane has two of etcd's five members fail under a census that is late.
+// TestRandomSchedulesByCensus has two sources write the census, late, in turn, or not at all.
+// TestRandomSchedulesOfAControlPlane has two of etcd's five members fail under such a census. Each counts
+// how many slots were reserved by a census, and how many by lists, and fails if either were too few.
 //
 // TestRequestsOfAFence counts what one fence asks of the API server, by function
 // (testdata/requests.txt), so that an additional request is seen in review.

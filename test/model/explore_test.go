@@ -63,6 +63,8 @@ type proc struct {
 	wrote bool
 	// ahead is how far the clock is that it follows.
 	ahead time.Duration
+	// listed: it has listed all fences, as a gate does that does not decide by a census.
+	listed bool
 }
 
 // state is one point of one interleaving.

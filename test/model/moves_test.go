@@ -2,11 +2,13 @@ package model
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodefence/nodefence/functions/power"
+	"github.com/nodefence/nodefence/shared/admission"
 )
 
 // option is one thing that can happen next.
@@ -68,6 +70,8 @@ func (x *explorer) options(s *state) []option {
 			ill = append(ill, option{fmt.Sprint("source ", i, " sees"), true, func(s *state) { s.see(i) }},
 				option{fmt.Sprint("source ", i, " writes"), true, func(s *state) { s.census(i) }})
 		}
+		ill = append(ill, option{"source 0 hangs, or goes on", true, func(s *state) { s.hangs = !s.hangs }},
+			option{"the census is lost", true, func(s *state) { s.lose() }})
 	}
 	if len(s.procs) == 0 && len(s.queue) == 0 {
 		well = append(well, option{id: "time", do: func(s *state) {
@@ -158,7 +162,7 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 	for first := true; p.at.asks != nil && (first || !x.isFine(p.delivery) || x.private(s, i)); {
 		r := *p.at.asks
 		x.mayWrite(r)
-		a := s.exec(r)
+		a := s.does(p, r)
 		a.date += p.ahead
 		if x.tell != nil {
 			x.tell(fmt.Sprintf("%s on %s", p.me, p.node), inWords(r, a))
@@ -181,6 +185,31 @@ func (x *explorer) step(s *state, i int, late time.Duration) {
 		e.reply = d // the broker delivers it again
 	}
 	s.send(e.reply)
+}
+
+// does is a call of an invocation. Where it reserves a slot, that counts by what it has read.
+func (s *state) does(p *proc, r request) answer {
+	if p.listed = p.listed || r.method == http.MethodGet && r.path+"/" == fences; !r.writes() || !strings.HasPrefix(r.path, theLedger) {
+		return s.exec(r)
+	}
+	was := s.reservedAt(p.node)
+	a := s.exec(r)
+	switch is := s.reservedAt(p.node); {
+	case is == nil || was != nil && was.Equal(*is):
+	case p.listed:
+		s.byLists++
+	default:
+		s.byCensus++
+	}
+	return a
+}
+
+// reservedAt is when the node's fence was given its slot; nil if it has none.
+func (s *state) reservedAt(node string) *time.Time {
+	if f := s.fence(node); f != nil {
+		return admission.ReservedAt(s.ledger(), f)
+	}
+	return nil
 }
 
 // private tells whether the next call is a read whose answer is the same whenever it is made, as

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -139,6 +140,17 @@ func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *observ
 // countsRecordsOnly writes the ledger correctly and does not count what is in it.
 func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
 	return t.swap(ctx, f, seen, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
+}
+
+// trustsTheCensus counts the fences that the census shows, however late that is.
+func trustsTheCensus(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+	return t.swap(ctx, f, seen, func(c admission.Picture, l *api.FenceLedger) bool {
+		l.Status.Reservations = nil
+		if l.Status.Census == nil {
+			return !holding(c, f)
+		}
+		return !slices.ContainsFunc(l.Status.Census.Fences, func(o api.CountedFence) bool { return o.NodeName != f.Spec.NodeName && o.Phase.HoldsSlot() })
+	})
 }
 
 // dropsOthers forgets the reservations of fences that do not run yet.

@@ -63,9 +63,12 @@ type world struct {
 	// memory is what the pod of a broken gate remembers.
 	memory string
 	watch  watch
-	// counts: two sources write censuses. views are what they have seen of it.
-	counts bool
-	views  [2]view
+	// counts: two sources write censuses. views are what they have seen of it. hangs: the first sees
+	// nothing now, and writes none; else it does with each picture of the Leases.
+	counts, hangs bool
+	views         [2]view
+	// byCensus and byLists are how many slots were reserved by what a gate had read.
+	byCensus, byLists int
 }
 
 // view is what one source has seen.
@@ -199,10 +202,15 @@ func (w *world) observe() {
 		}
 	}
 	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"leases": p}})}.signed())
-	if w.counts {
+	if w.counts && !w.hangs {
 		w.see(0)
 		w.census(0)
 	}
+}
+
+// lose takes the census out of the ledger, as a source does whose write is a conflict again and again.
+func (w *world) lose() {
+	w.serve(request{method: http.MethodPatch, path: theLedger + "/status", body: encode(fields{"status": fields{"census": nil}})}.signed())
 }
 
 // see is that a source's watches have come as far as now.
