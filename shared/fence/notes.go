@@ -15,16 +15,13 @@ import (
 // that a machine is off is not about the machine that was switched on since (S3).
 func (d *decision) noteWords() {
 	st := d.Record
-	switch c := d.Requests.ConfirmOff; st.Phase {
-	case api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Failed:
-		if d.ConfirmAsked() {
-			d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
-		}
-	default:
-		if d.ConfirmAsked() && !d.IsolatedOnly() && !facts.FreedByDump(st) {
-			d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
-			d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
-		}
+	switch c := d.Requests.ConfirmOff; {
+	case c == nil || st.Answered(api.AskedConfirmOff, c.At):
+	case !d.HearsConfirm():
+		d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
+		d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
+	case !d.IsolatedOnly() && !facts.FreedByDump(st): // with it those go back to the gate first
+		d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
 	}
 	if r := d.Requests.Retry; d.RetryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		d.answer(api.AskedRetry, r, api.NotNeeded, "the fence is under way, and it counts for nothing later")
@@ -33,8 +30,8 @@ func (d *decision) noteWords() {
 		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
-	if r := d.Requests.Approve; r != nil && facts.Approved(d.Requests, d.Record) {
-		d.answer(api.AskedApprove, r, api.Accepted, "it counts for this pass, within the limits")
+	if result, msg := d.ApprovalAnswer(); msg != "" {
+		d.answer(api.AskedApprove, d.Requests.Approve, result, msg)
 	}
 	if a := d.Requests.Abort; a != nil {
 		msg := "no power was cut and nothing released: what was placed is taken back"
