@@ -77,6 +77,7 @@ func TestARequestNamesItsFence(t *testing.T) {
 // TestWhatWillBeDone says what a person decides on.
 func TestWhatWillBeDone(t *testing.T) {
 	cut := func(st *api.NodeFenceStatus) { st.CutOrReleased = true }
+	off := func(f *api.NodeFence, p Person) (Change, error) { return ConfirmOff(f, p, "") }
 	for name, tc := range map[string]struct {
 		build func(*api.NodeFence, Person) (Change, error)
 		of    *api.NodeFence
@@ -98,7 +99,13 @@ func TestWhatWillBeDone(t *testing.T) {
 		"a lift before its time":    {Lift, fence(api.Fencing, api.PowerOffSent), "will answer NotNeeded"},
 		"a device that is away":     {Retry, fence(api.Fencing, api.WaitingForDevice), "Its device is read now"},
 		"a fence that runs":         {Retry, fence(api.Fencing, api.PowerOffSent), "will answer NotNeeded"},
-		"a word":                    {func(f *api.NodeFence, p Person) (Change, error) { return ConfirmOff(f, p, "") }, fence(api.Fencing, api.WaitingForDevice), "IF THE MACHINE IS ON, DATA IS LOST."},
+		"a word":                    {off, fence(api.Fencing, api.WaitingForDevice), "IF THE MACHINE IS ON, DATA IS LOST."},
+		"a word, given up":          {off, fence(api.Failed, api.DeviceFailed), "IF THE MACHINE IS ON, DATA IS LOST."},
+		"a word, no device":         {off, fence(api.Fenced, api.IsolatedOnly), "IF THE MACHINE IS ON, DATA IS LOST."},
+		"a word, dumping":           {off, fence(api.Releasing, api.KdumpSeen, func(st *api.NodeFenceStatus) { st.Proof = &api.Proof{Type: api.ProofKdump} }), "IF THE MACHINE IS ON, DATA IS LOST."},
+		"a word too late":           {off, fence(api.Releasing, api.SeenOff, cut), "(SeenOff: m).\nNothing waits for your word that the machine is off: nodefence will answer NotNeeded, and nothing changes.\n"},
+		"a word after the release":  {off, fence(api.Fenced, api.StaysOff, func(st *api.NodeFenceStatus) { st.Release.DoneAt = &api.Time{} }), "will answer NotNeeded"},
+		"a word, on its way back":   {off, fence(api.Recovering, api.NodeHealthy, cut), "will answer NotNeeded"},
 	} {
 		c, err := tc.build(tc.of, ann)
 		if strings.Contains(c.Done, "given back by") {
@@ -115,6 +122,12 @@ func TestNothingToDo(t *testing.T) {
 	enforce := func(st *api.NodeFenceStatus) { st.Decision.Settings.Mode = api.ModeEnforce }
 	auto := func(st *api.NodeFenceStatus) { st.Decision.Settings.Recovery.Uncordon = api.UncordonAutomatic }
 	if _, err := Approve(fence(api.Fencing, api.PowerOffSent, enforce), ann); err == nil || !strings.Contains(err.Error(), "waits for no approval: policy workers is in mode Enforce") {
+		t.Error(err)
+	}
+	bare := func(st *api.NodeFenceStatus) {
+		st.Decision.Trigger.Machine = &api.MachineTrigger{MachineRef: api.MachineRef{Namespace: "m", Name: "x"}, State: api.MachineStateNoNode}
+	}
+	if _, err := ConfirmOff(fence(api.Pending, api.TooManyUnhealthy, bare), ann, ""); err == nil || !strings.Contains(err.Error(), "its fence is of Machine m/x, which has no node") {
 		t.Error(err)
 	}
 	if _, err := Lift(fence(api.Recovering, api.NodeHealthy, auto), ann); err == nil || !strings.Contains(err.Error(), "gives it back by itself") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
 // request is the change that asks this of the fence that f has open.
@@ -118,6 +119,9 @@ func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, e
 		return Change{}, err
 	}
 	st := &f.Status
+	if m := st.Decision.Trigger.Machine; st.Decision.Trigger.OnlyMachine() {
+		return Change{}, nothingToDo(f.Name, "its fence is of Machine "+m.String()+", which has no node: it is deleted, and no machine is confirmed off")
+	}
 	extra := map[string]any{}
 	if as != "" {
 		extra["outOfServiceValue"] = as
@@ -128,8 +132,18 @@ func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, e
 		"You say that the machine of this node is off. nodefence can't check that: it only refuses while the node's Lease moves.",
 		"Its pods and volumes are then released, and start elsewhere. IF THE MACHINE IS ON, DATA IS LOST.",
 	}
+	if !HearsConfirm(f) {
+		c.Says = []string{stands(f), "Nothing waits for your word that the machine is off: nodefence will answer NotNeeded, and nothing changes."}
+	}
 	pw := &st.Power // a machine that was cut, or switched on, since is another than they saw
 	c.rests = []any{st.Phase, st.PhaseSince, pw.Cuts, pw.CutAt, pw.OffAt, pw.OnAt}
 	c.Done = fmt.Sprintf("%s confirmed that the machine of node %s is off (fence %d)", p.Name, f.Name, st.FenceNumber)
 	return c, nil
+}
+
+// HearsConfirm tells whether the fence waits for a person's word that the machine is off, or will.
+func HearsConfirm(f *api.NodeFence) bool {
+	st := f.Status
+	st.Phase = f.CurrentPhase()
+	return (&facts.Facts{Decision: &st.Decision, Record: &st}).HearsConfirm()
 }

@@ -210,6 +210,8 @@ func sensible(f *api.NodeFence, verb string) bool {
 		return phase == api.Recovering
 	case "retry":
 		return phase == api.Failed || phase == api.Fenced || f.Status.Awaited != nil || why == api.WaitingForDevice || why == api.DeviceDenied
+	case "confirm-off":
+		return act.HearsConfirm(f)
 	}
 	return true
 }

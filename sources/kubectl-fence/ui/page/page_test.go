@@ -244,7 +244,11 @@ func TestVerbs(t *testing.T) {
 		{"b1", func(f *api.NodeFence) { f.Status.Decision.Settings.Recovery.Uncordon = api.UncordonManual }, "abort, confirm-off"},
 		{"b1", func(f *api.NodeFence) {
 			f.Status.Decision.Settings.Recovery.Uncordon, f.Status.Phase = api.UncordonManual, api.Recovering
-		}, "abort, lift, confirm-off"},
+		}, "abort, lift"},
+		{"b1", func(f *api.NodeFence) { f.Status.Phase = api.PoweringOn }, "abort"},
+		{"b1", func(f *api.NodeFence) {
+			f.Status.Decision.Trigger.Machine = &api.MachineTrigger{State: api.MachineStateNoNode}
+		}, "abort"},
 		{"b1", func(f *api.NodeFence) { f.Status.Phase = api.Finished }, "ask"},
 	} {
 		l := cluster()
