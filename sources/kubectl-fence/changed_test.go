@@ -37,13 +37,16 @@ func (s served) created() *int {
 	return n
 }
 
+// enforced are policies by which a fence of any node begins.
+const enforced = `{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicyList","items":[{"metadata":{"name":"workers"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot",
+	"unhealthyConditions":[{"type":"Ready","status":"Unknown"}],"limits":{"maxUnhealthy":"100%"}}}]}`
+
 // TestWhatIsAskedForIsWhatWasShown: whichever read after the first is the first that has another policy,
 // or another Node, no fence is asked for that the person did not see (S6).
 func TestWhatIsAskedForIsWhatWasShown(t *testing.T) {
 	leases := `"leases":{"observedAt":"` + stamp(time.Second) + `","since":"` + stamp(time.Hour) + `","renewal":"10s","total":1}`
 	const policies, nodes = own + "fencepolicies", "/api/v1/nodes"
-	policy := `{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicyList","items":[{"metadata":{"name":"workers"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot",
-		"unhealthyConditions":[{"type":"Ready","status":"Unknown"}],"limits":{"maxUnhealthy":"100%"}}}]}`
+	const policy = enforced
 	node := string(drillable(leases)[nodes].(json.RawMessage))
 	ask := []string{"ask", "a", "--reason", "its fan screams"}
 	for name, c := range map[string]struct {

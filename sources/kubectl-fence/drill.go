@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,9 @@ func (p *program) drillCommand() *cobra.Command {
 		Long: `Fence one healthy node for real, to see that it works before it is needed: a FenceRequest is
 created, the fence is followed until the node is back, and the time of each step is reported. The
 FenceRequest is deleted at the end. The node's pods are killed, so its name must be typed, or given
-with --confirm. A node that is not Ready, that no policy covers, or whose devices do not answer is
-refused, and so is a drill that something would hold (kubectl fence plan NODE).`,
+with --confirm. A node that is not Ready, that no policy covers, or whose devices do not answer or would
+not switch its machine off and on again is refused, and so is a drill that something would hold
+(kubectl fence plan NODE).`,
 		Example:           `  kubectl fence drill worker-7`,
 		Args:              oneName("node"),
 		ValidArgsFunction: p.nodes(),
@@ -85,8 +87,9 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 	return prepared{q, strings.Join(says, "\n") + "\n", n.UID}, err
 }
 
-// wouldBegin asks plan whether a fence of the node would begin now: a drill is for a cluster in which
-// nothing else is wrong.
+// wouldBegin asks plan whether a fence of the node would begin now, and bring the machine back: a drill
+// is for a cluster in which nothing else is wrong. What nodefence keeps of the devices is not all that
+// it knows of them.
 func (a *acting) wouldBegin(ctx context.Context, node string, o plan.Options) error {
 	o.Node = node
 	reports, err := a.planned(ctx, o)
@@ -94,7 +97,7 @@ func (a *acting) wouldBegin(ctx context.Context, node string, o plan.Options) er
 		return err
 	}
 	for i := range reports {
-		if why := reports[i].Held(); why != "" {
+		if why := cmp.Or(reports[i].Held(), reports[i].NotBack()); why != "" {
 			return fmt.Errorf("no drill of node %s: %s (kubectl fence plan %[1]s)", node, why)
 		}
 	}

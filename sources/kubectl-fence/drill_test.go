@@ -83,10 +83,37 @@ func stamp(ago time.Duration) string {
 	return time.Now().UTC().Add(-ago).Format("2006-01-02T15:04:05.000000Z")
 }
 
-// TestADrillThatWouldBeHeld is refused before anybody is asked: here nodefence does not run.
+// TestADrillThatWouldBeHeld is refused before anybody is asked, and so is one that would not bring the
+// machine back. nodefence keeps no binding of the node here: what its devices do, its ConfigMap alone says.
 func TestADrillThatWouldBeHeld(t *testing.T) {
-	got := drillable("").run(t, "a\n", "drill", "a")
-	if got.code != 1 || !strings.Contains(got.errors, "error: no drill of node a: nodefence is not running") || strings.Contains(got.errors, "Type the node's name") {
-		t.Errorf("exit code %d: %s", got.code, got.errors)
+	leases := `"leases":{"observedAt":"` + stamp(time.Second) + `","since":"` + stamp(time.Hour) + `","renewal":"10s","total":1}`
+	for name, c := range map[string]struct {
+		leases  string
+		instead []string // of what the cluster has, in pairs
+		want    string
+	}{
+		"it would begin":           {leases, nil, ""},
+		"nodefence does not run":   {"", nil, "nodefence is not running"},
+		"no method switches it on": {leases, []string{"action=reboot", "action=off"}, "its machine would stay off: its configuration has no method that switches it on"},
+		"it is the day's last cut": {leases, []string{`"limits":{`, `"limits":{"perNode":{"cutsPerDay":1},`}, "its machine would stay off: its power was cut 1 times"},
+		"no device switches it off": {leases, []string{
+			`isolation=cordon\npower_management=bmc`, `isolation=cordon bmc`,
+			`agent_name=fence_ipmilan\naction=reboot\nip=192.0.2.7\nusername=fence\nsecret=bmc-a`, `agent_name=networkfence\naction=off\nmust_success=yes\nstorage_classes=rbd\ndriver=rbd.csi.example\ncidrs=10.0.0.7`,
+			`"driver":"ipmi","address":"192.0.2.7:623","role":"Power"`, `"driver":"networkfence","address":"rbd","role":"Storage"`,
+		}, "no device switches its machine"},
+	} {
+		s := drillable(c.leases)
+		s[own+"fencepolicies"] = json.RawMessage(enforced)
+		for path, has := range s {
+			if text, is := has.(json.RawMessage); is {
+				s[path] = json.RawMessage(strings.NewReplacer(c.instead...).Replace(string(text)))
+			}
+		}
+		made := s.created()
+		got := s.run(t, "b\n", "drill", "a")
+		asked := strings.Contains(got.errors, "Type the node's name")
+		if got.code != 1 || *made > 0 || asked != (c.want == "") || c.want != "" && !strings.Contains(got.errors, "error: no drill of node a: "+c.want) {
+			t.Errorf("%s: exit code %d, %d requests: %s", name, got.code, *made, got.errors)
+		}
 	}
 }

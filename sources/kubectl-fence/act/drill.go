@@ -1,7 +1,6 @@
 package act
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -25,11 +24,12 @@ type Drilled struct {
 }
 
 // Drill is the FenceRequest for a fire drill of one healthy node. It is refused where the fence would
-// not run from end to end. Whether something in the cluster holds it is plan's to say.
+// not run from end to end. Whether something in the cluster holds it, and whether its devices would
+// switch the machine on again, is plan's to say.
 func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, error) {
 	why := d.unfit()
 	if why == "" {
-		why = cmp.Or(d.unchecked(p.At.Time), d.leftOff(p.At.Time))
+		why = d.unchecked(p.At.Time)
 	}
 	if why != "" {
 		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
@@ -91,16 +91,6 @@ func (d Drilled) unchecked(now time.Time) string {
 		if x.LastChecked == nil || now.Sub(x.LastChecked.Time) > checkedWithin {
 			return fmt.Sprintf("its device %s %s was not read within %s (kubectl fence plan --read %s)", x.Driver, x.Address, checkedWithin, d.Node.Name)
 		}
-	}
-	return ""
-}
-
-// leftOff says why nothing would switch the machine on again after the drill's own cut; empty if
-// nodefence would.
-func (d Drilled) leftOff(at time.Time) string {
-	decision := decided(d.Node.Name, d.Policy, d.Target)
-	if why := StaysOff(&decision, d.Fence, at); why != "" {
-		return "with this drill's cut its machine would stay off: " + why
 	}
 	return ""
 }

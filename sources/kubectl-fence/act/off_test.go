@@ -10,8 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// TestTheLastCutOfADay leaves a machine off: a drill is refused, and who approves a fence or asks for
-// one is told.
+// TestTheLastCutOfADay leaves a machine off: who approves a fence or asks for one is told.
 func TestTheLastCutOfADay(t *testing.T) {
 	at := func(ago time.Duration) api.Time { return metav1.NewMicroTime(ann.At.Add(-ago)) }
 	closed := func(cuts int32, ago time.Duration) *api.NodeFence {
@@ -44,9 +43,6 @@ func TestTheLastCutOfADay(t *testing.T) {
 		d := drillable()
 		d.Fence, d.Policy.Settings.PerNode = tc.record, tc.limit
 		d.Target.Status.Binding = &api.TargetBinding{Devices: []api.Binding{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower, LeaveOff: tc.off}}}
-		if _, _, err := Drill(d, "ns", ann); (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("a drill, %s: %v", name, err)
-		}
 		f := fence(api.Pending, api.WaitingForApproval)
 		if tc.record != nil { // what opening a fence makes of it
 			f.Status.Past = tc.record.Status.Past

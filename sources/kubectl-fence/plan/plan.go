@@ -74,3 +74,15 @@ func (r *Report) Held() string {
 	}
 	return r.Now
 }
+
+// NotBack says why no device would switch the machine of a fence that begins now off and on again;
+// empty if one would.
+func (r *Report) NotBack() string {
+	switch {
+	case r.Device == nil:
+		return "no device switches its machine: it is only cut off, and given back once it has rebooted or uses nothing of that any more"
+	case r.StaysOff != "":
+		return "its machine would stay off: " + r.StaysOff
+	}
+	return ""
+}

@@ -41,6 +41,9 @@ func TestTheNodesRecord(t *testing.T) {
 			if code != 0 || !strings.HasPrefix(r.Now, tc.now) || (r.Held() == "") != (r.Now == wouldBegin) {
 				t.Errorf("exit code %d: %s; held: %q\nwant %s", code, r.Now, r.Held(), tc.now)
 			}
+			if r.StaysOff == "" != (tc.last == on) {
+				t.Errorf("it stays off for %q", r.StaysOff)
+			}
 			if len(r.Calls) == 0 || !strings.Contains(r.Calls[len(r.Calls)-1], tc.last) || slices.ContainsFunc(r.Calls, func(c string) bool { return strings.Contains(c, ": On, if") }) != (tc.last == on) {
 				t.Errorf("calls %q, want %q as the last", r.Calls, tc.last)
 			}

@@ -50,6 +50,8 @@ type Report struct {
 	Isolation []config.Step `json:"isolation,omitempty"`
 	Power     []config.Step `json:"powerManagement,omitempty"`
 	Recovery  []config.Step `json:"recovery,omitempty"`
+	// StaysOff says why the machine would not be switched on again; empty if it would.
+	StaysOff string `json:"staysOff,omitempty"`
 	// Calls are what a fence would do, in order.
 	Calls []string `json:"calls,omitempty"`
 	Notes []string `json:"notes,omitempty"`
@@ -183,7 +185,8 @@ func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan con
 	}
 	if r.Refused == "" {
 		dec := api.Decision{ResolvedPolicy: *r.Policy, Devices: devices}
-		r.Calls = calls(&dec, act.StaysOff(&dec, w.record(n.Name), w.Client.Clock().Now()))
+		r.StaysOff = act.StaysOff(&dec, w.record(n.Name), w.Client.Clock().Now())
+		r.Calls = calls(&dec, r.StaysOff)
 	}
 	return nil
 }
