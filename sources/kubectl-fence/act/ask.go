@@ -34,14 +34,19 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTa
 	if f != nil && f.Open() {
 		says = append([]string{fmt.Sprintf("Fence %d of node %s is open (phase %s): this request joins it, and opens no other.", f.Status.FenceNumber, node, f.CurrentPhase())}, says...)
 	}
-	d := decided(node, r, t)
-	return q, append(says, Follows(&d, f, p.At.Time)...), nil
+	d, bound := decided(node, r, t)
+	says = append(says, follows(&d, f, p.At.Time, bound)...)
+	if !bound && r.Settings.Action.Device() {
+		says = append(says, "Not all is known here of its devices: kubectl fence plan "+node+" says what each does, and what of that can't be undone.")
+	}
+	return q, says, nil
 }
 
 // decided is what a fence of that node would be decided by now. Its devices are those that nodefence
-// has bound last, or those that it has read.
-func decided(node string, r *api.ResolvedPolicy, t *api.FenceTarget) api.Decision {
-	d := api.Decision{ResolvedPolicy: *r, DevicesError: "the device that kubectl fence plan " + node + " names"}
+// has bound last. Where it keeps none (those of other projects' objects, for example), they are those
+// that it has read, of which no more is known than their names; bound is false then.
+func decided(node string, r *api.ResolvedPolicy, t *api.FenceTarget) (d api.Decision, bound bool) {
+	d = api.Decision{ResolvedPolicy: *r, DevicesError: "the device that kubectl fence plan " + node + " names"}
 	switch {
 	case t == nil:
 	case t.Status.Binding != nil:
@@ -51,5 +56,5 @@ func decided(node string, r *api.ResolvedPolicy, t *api.FenceTarget) api.Decisio
 			d.Devices = append(d.Devices, api.Binding{Driver: x.Driver, Address: x.Address, Role: x.Role})
 		}
 	}
-	return d
+	return d, t != nil && t.Status.Binding != nil && len(d.Devices) > 0
 }

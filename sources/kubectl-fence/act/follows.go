@@ -11,6 +11,11 @@ import (
 // Follows says what a fence by this decision does that cuts power at that time. f is the node's
 // record, nil if it has none. What can't be undone is in capitals.
 func Follows(d *api.Decision, f *api.NodeFence, at time.Time) []string {
+	return follows(d, f, at, true)
+}
+
+// follows is Follows; bound is false if no more is known of the devices than their names.
+func follows(d *api.Decision, f *api.NodeFence, at time.Time, bound bool) []string {
 	if m := d.Trigger.Machine; d.Trigger.OnlyMachine() {
 		return []string{"- Machine " + m.String() + ", which has no node, IS DELETED, and its instance with it: its owner makes another one in its place"}
 	}
@@ -33,7 +38,7 @@ func Follows(d *api.Decision, f *api.NodeFence, at time.Time) []string {
 	if d.Settings.Release.DeleteNode {
 		out = append(out, "- its Node object IS DELETED once nothing is left on it (release.deleteNode)")
 	}
-	return append(out, last(d, f, at))
+	return append(out, last(d, f, at, bound))
 }
 
 // cuts are what cuts the machine off from storage and network.
@@ -81,11 +86,13 @@ func switchedOff(d *api.Decision) []string {
 }
 
 // last is what becomes of the machine and the node in the end.
-func last(d *api.Decision, f *api.NodeFence, at time.Time) string {
+func last(d *api.Decision, f *api.NodeFence, at time.Time, bound bool) string {
 	why := StaysOff(d, f, at)
 	switch b := d.Power(0); {
 	case d.Settings.Action.Device() && b != nil && b.DeletesMachine():
 		return "- nothing switches it on again: the owner of its Machine makes another one in its place"
+	case why == "" && !bound:
+		return "- its machine is switched on again if its configuration has a method for that, and " + givenBack(d)
 	case why == "":
 		return "- its machine is switched on again, and " + givenBack(d)
 	case d.Settings.Action == api.ActionReboot:

@@ -60,3 +60,27 @@ func TestTheLastCutOfADay(t *testing.T) {
 		}
 	}
 }
+
+// TestADeviceOfWhichOnlyTheNameIsKnown: whether its machine is switched on again, and whether it deletes
+// a Machine, is plan's to say.
+func TestADeviceOfWhichOnlyTheNameIsKnown(t *testing.T) {
+	const unsure = "- its machine is switched on again if its configuration has a method for that, and the node is given back once it is healthy\n" +
+		"Not all is known here of its devices: kubectl fence plan a1 says what each does, and what of that can't be undone."
+	refused := api.TargetBinding{Refused: "no address"}
+	for name, of := range map[string]func(*Drilled){
+		"no binding is kept":   func(*Drilled) {},
+		"nothing was bound":    func(d *Drilled) { d.Target.Status.Binding = &refused },
+		"nothing is known yet": func(d *Drilled) { d.Target = nil },
+	} {
+		d := drillable()
+		of(&d)
+		if _, says, err := Ask("a1", "ns", ann, d.Policy, d.Target, nil); err != nil || !strings.HasSuffix(strings.Join(says, "\n"), unsure) {
+			t.Errorf("%s: %v: %s", name, err, strings.Join(says, "\n"))
+		}
+	}
+	d := drillable()
+	d.Policy.Settings.Action = api.ActionIsolate
+	if _, says, err := Ask("a1", "ns", ann, d.Policy, d.Target, nil); err != nil || strings.Contains(strings.Join(says, "\n"), "Not all is known") {
+		t.Errorf("no device is touched: %v: %v", err, says)
+	}
+}
