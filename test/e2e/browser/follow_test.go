@@ -34,8 +34,7 @@ func (w *world) keepsFocus(b *tab, unwell string) {
 		}
 	}
 	focus("#tile-" + focused + " a")
-	w.must(w.Lab.Node(moves, "partition"))
-	b.says("#row-"+moves, "WaitingForApproval")
+	w.shown(b, moves, "partition")
 	b.sees(`document.getElementById("tile-` + moves + `").compareDocumentPosition(document.getElementById("tile-` + focused + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
 	stays(focused, "a tile moves before it")
 	b.sees(`document.getElementById("row-` + moves + `").compareDocumentPosition(document.getElementById("row-` + unwell + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)

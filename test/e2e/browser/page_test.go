@@ -1,13 +1,11 @@
 package browser
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -94,46 +92,15 @@ func (b *tab) keyboard() {
 	b.sees(`document.activeElement.id === "main"`)
 }
 
-// shows: the page shows a crash soon after the API server has its fence.
+// shows: the page shows a crash, and the fence that waits for approval.
 func (w *world) shows(b *tab, node string) {
 	w.t.Helper()
-	value[bool](b, `new MutationObserver(() => { if (!window.shown && document.querySelector("#row-`+node+`")?.textContent.includes("WaitingForApproval")) window.shown = Date.now() }).observe(document.body, {subtree: true, childList: true, characterData: true}); true`)
-	told := w.told(node, api.WaitingForApproval)
-	w.must(w.Lab.Node(node, "crash"))
-	b.sees(`!!window.shown`)
-	after := time.UnixMilli(value[int64](b, `window.shown`)).Sub(<-told)
-	w.t.Logf("the page showed the fence %s after a watch of the API server had told it", after.Round(time.Millisecond))
-	if after > 10*time.Second {
-		w.t.Errorf("the page showed the fence only %s after the API server had it", after)
-	}
+	w.shown(b, node, "crash")
 	b.says(".tile.held .name", node)
 	b.sees(`!document.body.textContent.includes("not counted yet")`)
 	b.shot("cluster", 1280)
 	b.sees(`document.title.includes("1 Pending")`)
 	b.says("#said", "1 Pending")
-}
-
-// told gets the time at which a watch tells that a node's fence stands for this reason.
-func (w *world) told(node string, why api.Reason) <-chan time.Time {
-	w.t.Helper()
-	stream, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/nodefences").Param("watch", "true").Stream(w.ctx)
-	w.must(err)
-	out := make(chan time.Time, 1)
-	go func() {
-		defer stream.Close()
-		lines := bufio.NewReader(stream)
-		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				return
-			}
-			if strings.Contains(line, `"`+node+`"`) && strings.Contains(line, string(why)) {
-				out <- time.Now()
-				return
-			}
-		}
-	}()
-	return out
 }
 
 // refuses: without the verb nothing is done, and the page says which role has it.
@@ -190,9 +157,8 @@ func (w *world) fenced(b *tab, node string) {
 // aborts: with the verb the fence ends, and the page says so by itself.
 func (w *world) aborts(b *tab, node string) {
 	w.t.Helper()
-	w.crash(node)
 	b.click("Cluster")
-	b.says("#row-"+node, "WaitingForApproval")
+	w.shown(b, node, "crash")
 	b.click(node)
 	b.click("Abort")
 	b.do(chromedp.SendKeys("#reason", "it is being serviced"))

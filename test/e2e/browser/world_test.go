@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/test/rig"
@@ -138,13 +137,6 @@ func (w *world) serve(as string) (prints string, end func()) {
 	}
 	w.t.Fatal("kubectl fence ui printed no address")
 	return "", end
-}
-
-// crash has a machine crash, and waits until the API server no longer calls its node Ready.
-func (w *world) crash(node string) {
-	w.t.Helper()
-	w.must(w.Lab.Node(node, "crash"))
-	w.must(w.Ready(w.ctx, node, corev1.ConditionUnknown))
 }
 
 // database runs pods, and returns the node of the first.
