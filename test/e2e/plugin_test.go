@@ -1,15 +1,7 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bufio"
-	"bytes"
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,13 +17,14 @@ import (
 
 // TestKubectlFence types every command of the plugin, and compares what it says with the transcripts
 // of sources/kubectl-fence/testdata: a look at a healthy cluster, a drill, the brakes, a fence that is
-// approved and one that is ended, a machine that a person confirms off, what users without rights and
-// with older kinds are told, and a bundle in which no password is.
+// approved and one that is ended, one that is asked for, a machine that a person confirms off, a bundle in
+// which no password is, and what users without rights, with older kinds, without any kind and without a
+// cluster are told.
 func TestKubectlFence(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	s := &transcript{world: w}
 	s.types(0, "devices")
-	w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
+	nodefence := w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
 	for i := range 4 {
 		w.target(fmt.Sprint("node-", i), "True", api.DeviceAnswers, "")
 	}
@@ -41,17 +34,29 @@ func TestKubectlFence(t *testing.T) {
 	})
 	s.looks()
 	s.kept("look")
+	s.prepares()
+	s.kept("prepare")
+	s.serves()
+	s.kept("ui")
 	s.drills()
 	s.kept("drill")
+	s.tells()
+	s.kept("history")
 	s.brakes()
 	s.kept("brake")
 	s.acts()
 	s.kept("act")
+	s.asksFor()
+	s.kept("ask")
 	s.confirms()
 	s.kept("confirm")
-	w.bundled()
+	s.bundles()
+	s.kept("bundle")
 	s.mayNot()
 	s.kept("refused")
+	nodefence.Stop()
+	s.lacks()
+	s.kept("without")
 }
 
 // looks: nothing is wrong.
@@ -74,7 +79,7 @@ func (s *transcript) looks() {
 func (s *transcript) drills() {
 	s.types(1, "drill", "node-0")
 	s.types(1, "drill", "node-9")
-	follow := s.follows()
+	follow := (&transcript{world: s.world}).follows()
 	s.types(0, "drill", "node-0", "--confirm", "node-0")
 	s.words("node-0", "off on")
 	s.until("the request of the drill to be gone", func() (bool, error) {
@@ -82,37 +87,6 @@ func (s *transcript) drills() {
 		return len(all) == 0, err
 	})
 	follow()
-}
-
-// follows starts status -w. The function that it returns waits for the lines of a whole fence of
-// node-0, and ends it as Ctrl-C does.
-func (s *transcript) follows() func() {
-	bin, err := rig.Bin("kubectl-fence")
-	must(s.t, err)
-	cmd := exec.CommandContext(s.ctx, bin, "status", "-w")
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+s.Lab.Kubeconfig)
-	out, err := cmd.StdoutPipe()
-	must(s.t, err)
-	must(s.t, cmd.Start())
-	lines := bufio.NewScanner(out)
-	next := func(state string) {
-		for lines.Scan() {
-			if f := strings.Fields(lines.Text()); f[0] == "node-0" && f[3] == state {
-				return
-			}
-		}
-		s.t.Errorf("status -w ended before node-0 was %s", state)
-	}
-	next("Watched")
-	return func() {
-		next("Recovering")
-		next("Watched")
-		must(s.t, cmd.Process.Signal(os.Interrupt))
-		_, _ = io.Copy(io.Discard, out)
-		if err := cmd.Wait(); err != nil {
-			s.t.Errorf("status -w ends with %v", err)
-		}
-	}
 }
 
 // brakes of one policy and of the whole cluster.
@@ -229,57 +203,6 @@ func (s *transcript) confirms() {
 	s.types(1, "confirm-off", "node-3", "--confirm", "node-2")
 	s.types(0, "confirm-off", "node-3", "--confirm", "node-3", "--reason", "unplugged")
 	s.reason("node-3", api.StaysOff)
-}
-
-// bundled: every password of the lab is looked for in a bundle, and in a ConfigMap that has one by
-// mistake (S29).
-func (w *world) bundled() {
-	w.t.Helper()
-	machines, err := w.Lab.Machines()
-	must(w.t, err)
-	maps := w.Kube.CoreV1().ConfigMaps("nodefence-system")
-	own, err := maps.Get(w.ctx, "fence-config-node-node-0", metav1.GetOptions{})
-	must(w.t, err)
-	own.Data["by-mistake"] = "password=" + machines["node-0"].Password + "\nnote=" + machines["node-1"].Password + "\n"
-	_, err = maps.Update(w.ctx, own, metav1.UpdateOptions{})
-	must(w.t, err)
-	file := filepath.Join(w.t.TempDir(), "bundle.tar.gz")
-	if code, said := w.plugin("bundle", "-f", file); code != 0 || strings.Contains(said, "missing") {
-		w.t.Fatalf("exit code %d: %s", code, said)
-	}
-	files := untar(w.t, file)
-	for _, m := range machines {
-		for name, text := range files {
-			if len(m.Password) < 8 || bytes.Contains(text, []byte(m.Password)) {
-				w.t.Errorf("the password of %s is in %s", m.Name, name)
-			}
-		}
-	}
-	for name, has := range map[string]string{"nodefences.yaml": "fenceNumber: 1", "why/node-3.txt": "node-3", "configmaps.yaml": "secret=bmc-node-0", "events.yaml": "about: NodeFence/", "fencetargets.yaml": "ipmi", "status.yaml": "Recovered"} {
-		if !bytes.Contains(files["nodefence-bundle/"+name], []byte(has)) {
-			w.t.Errorf("%s does not have %q", name, has)
-		}
-	}
-}
-
-// untar is the files of an archive.
-func untar(t *testing.T, file string) map[string][]byte {
-	t.Helper()
-	f, err := os.Open(file)
-	must(t, err)
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	must(t, err)
-	all, files := tar.NewReader(zip), map[string][]byte{}
-	for {
-		h, err := all.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		must(t, err)
-		files[h.Name], err = io.ReadAll(all)
-		must(t, err)
-	}
 }
 
 // writesLedger lets carol write the ledger, and confirm nothing.
