@@ -176,7 +176,7 @@ func (p Parts) Resyncer() *resync.Resyncer {
 	}
 	return &resync.Resyncer{
 		Invocation: p.InvocationTimeout(),
-		Fences:     p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces,
+		Fences:     p.Client, Objects: p.Client, Requests: p.Client, RequestNamespaces: p.RequestNamespaces, Elsewhere: p.Client,
 		Source: p.Source, Sender: p.Traces.Sender(resync.Name, sender, nil), Remediation: p.remediation(), Now: p.Client.Clock().Now, Log: p.Log,
 	}
 }

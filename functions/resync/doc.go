@@ -5,7 +5,8 @@
 // At every third tick it tells the gate of nodes that have no open fence and may need one:
 // nodes that are not Ready, nodes that have been missing for too long, and nodes whose
 // Machine has failed. At the same tick it calls the function request about each FenceRequest that
-// is not done with. How long a node has been missing is in its policy's status, which
+// is not done with, and each two minutes it says of those in namespaces that do not count, by an Event,
+// that nothing is done about them. How long a node has been missing is in its policy's status, which
 // policystatus writes at least each minute while a node is missing. Resync itself checks
 // that the node is still missing. If nobody has written the status for some minutes, the
 // time starts again, so that an old status alone leads to nothing.

@@ -46,6 +46,8 @@ type Resyncer struct {
 	// Requests is the client for the FenceRequests of RequestNamespaces; nil to look at none.
 	Requests          Requests
 	RequestNamespaces ask.Namespaces
+	// Elsewhere is the client for the FenceRequests in other namespaces; nil to tell of none.
+	Elsewhere Elsewhere
 	// Sender sends an event to its owner: a run.Direct, which needs no broker, or the
 	// broker if the functions can't be called.
 	Sender run.Sender
@@ -59,6 +61,7 @@ type Resyncer struct {
 
 	mu    sync.Mutex
 	calls map[string]*call
+	apart saidElsewhere
 }
 
 // Handle handles one tick, from any clock.
@@ -122,6 +125,9 @@ func (r *round) look(all bool) error {
 	}
 	if r.Objects != nil {
 		nodes = r.tellNodes(ctx, fences, now)
+	}
+	if r.Elsewhere != nil {
+		r.tellElsewhere(ctx, now)
 	}
 	return errors.Join(r.keepAway(ctx, fences), requests, nodes)
 }

@@ -3,10 +3,15 @@ package kube
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // Event is one Kubernetes Event.
@@ -85,7 +90,18 @@ func (c *Client) ReportOnce(ctx context.Context, n *corev1.Node, reporter, name,
 // ReportAbout writes an Event about a MachineHealthCheck, beside it, under a fixed name, so that the same
 // report is written only once.
 func (c *Client) ReportAbout(ctx context.Context, o corev1.ObjectReference, reporter, name, reason, message string, warning bool) error {
-	c = c.MachinesAt().Client
+	return c.MachinesAt().Client.reportAbout(ctx, o, reporter, name, reason, "[fence] "+message, warning)
+}
+
+// ReportFenceRequest writes a warning about a FenceRequest, beside it. Its name is made of what it says, so
+// that the same is written once, by whichever process.
+func (c *Client) ReportFenceRequest(ctx context.Context, r *api.FenceRequest, reporter, reason, message string) error {
+	about := corev1.ObjectReference{APIVersion: api.GroupVersion.String(), Kind: "FenceRequest", Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion}
+	sum := sha256.Sum256([]byte(string(r.UID) + "\n" + reason + "\n" + message))
+	return c.reportAbout(ctx, about, reporter, clip.To(200, r.Name)+"."+hex.EncodeToString(sum[:8]), reason, clip.Message("[remediation] "+message), true)
+}
+
+func (c *Client) reportAbout(ctx context.Context, o corev1.ObjectReference, reporter, name, reason, message string, warning bool) error {
 	now := metav1.NewTime(c.clock.Now())
 	typ := corev1.EventTypeNormal
 	if warning {
@@ -94,7 +110,7 @@ func (c *Client) ReportAbout(ctx context.Context, o corev1.ObjectReference, repo
 	_, err := create(ctx, c, "/api/v1/namespaces/"+o.Namespace+"/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: o.Namespace},
-		InvolvedObject: o, Type: typ, Reason: reason, Message: "[fence] " + message,
+		InvolvedObject: o, Type: typ, Reason: reason, Message: message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              corev1.EventSource{Component: "nodefence-" + reporter},
 		ReportingController: "nodefence.io/" + reporter, ReportingInstance: reporter,

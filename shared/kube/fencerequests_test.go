@@ -2,7 +2,9 @@ package kube
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +107,41 @@ func TestWhoAmI(t *testing.T) {
 	f.answer["/apis/authentication.k8s.io/v1/selfsubjectreviews"] = says(`{"status":{"userInfo":{"username":"anna"}}}`)
 	if me, err := f.WhoAmI(t.Context()); me != "anna" || err != nil {
 		t.Error(me, err)
+	}
+}
+
+// TestWhatIsSaidOfAFenceRequest: the Event is beside the object, whatever its namespace, and the same one is
+// written once. The list of all is bounded.
+func TestWhatIsSaidOfAFenceRequest(t *testing.T) {
+	f := newFakeAPI(t)
+	f.answer[group+"/fencerequests"] = func(w http.ResponseWriter, r request) {
+		if r.Query.Get("limit") != "500" {
+			t.Errorf("the list has no bound: %v", r.Query)
+		}
+		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7"}}]}`)
+	}
+	all, err := f.AllFenceRequests(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	for range 2 {
+		if err := f.ReportFenceRequest(t.Context(), &all[0], "resync", "R", "why"); err != nil {
+			t.Error(err)
+		}
+	}
+	written := f.writes()
+	e := parse(t, written[0].Body)
+	delete(e, "firstTimestamp")
+	delete(e, "lastTimestamp")
+	want := `{"apiVersion":"v1","count":1,"eventTime":null,"involvedObject":{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceRequest","name":"a","namespace":"n","resourceVersion":"7","uid":"u"},"kind":"Event",` +
+		`"message":"[remediation] why","metadata":{"name":"NAME","namespace":"n"},"reason":"R",` +
+		`"reportingComponent":"nodefence.io/resync","reportingInstance":"resync","source":{"component":"nodefence-resync"},"type":"Warning"}`
+	name := meta(e)["name"].(string)
+	meta(e)["name"] = "NAME"
+	if d := cmp.Diff(want, encode(t, e)); d != "" || written[0].Path != "/api/v1/namespaces/n/events" {
+		t.Errorf("%s to %s", d, written[0].Path)
+	}
+	if again := meta(parse(t, written[1].Body))["name"]; !strings.HasPrefix(name, "a.") || again != name {
+		t.Errorf("the same is written as %s and as %s", name, again)
 	}
 }

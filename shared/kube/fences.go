@@ -129,6 +129,22 @@ func (c *Client) FenceRequests(ctx context.Context, namespace string) ([]api.Fen
 	return l.Items, nil
 }
 
+// mostRequests bounds a list of the FenceRequests of all namespaces: who may create them in one namespace
+// must not make the list as long as they like.
+const mostRequests = "500"
+
+// AllFenceRequests reads the first 500 FenceRequests of all namespaces. A cluster without this kind has none.
+func (c *Client) AllFenceRequests(ctx context.Context) ([]api.FenceRequest, error) {
+	l, err := list[api.FenceRequestList](ctx, c, group+"/fencerequests", "limit", mostRequests)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return l.Items, nil
+}
+
 // SaveFenceRequestStatus writes the status of one by compare-and-swap.
 func (c *Client) SaveFenceRequestStatus(ctx context.Context, r *api.FenceRequest) (*api.FenceRequest, error) {
 	return saveStatus[api.FenceRequest](ctx, c, fenceRequestsPath(r.Namespace)+"/"+r.Name, r.ObjectMeta, fieldsOf(r.Status))

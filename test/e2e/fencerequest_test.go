@@ -17,7 +17,7 @@ import (
 
 // TestAFenceRequestIsCarriedOut: the node of an object is fenced with proof, the object says so in
 // the words of NodeHealthCheck, and goes when it is deleted. In a namespace that does not count
-// nothing happens (S20: Kubernetes says who may ask).
+// nothing happens, and an Event says so (S20: Kubernetes says who may ask).
 func TestAFenceRequestIsCarriedOut(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	node := w.database(1)
@@ -52,6 +52,10 @@ func TestAFenceRequestIsCarriedOut(t *testing.T) {
 	if r := w.object(elsewhere); len(r.Finalizers) > 0 || len(r.Status.Conditions) > 0 {
 		t.Errorf("in a namespace that does not count: %+v", r)
 	}
+	w.until("an Event to name the setting", func() (bool, error) {
+		said, err := w.Kube.CoreV1().Events("default").List(w.ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(elsewhere.UID)})
+		return err == nil && len(said.Items) == 1 && said.Items[0].Reason == "NamespaceDoesNotCount" && strings.Contains(said.Items[0].Message, "NODEFENCE_REQUEST_NAMESPACES (nodefence-system)"), err
+	})
 	w.words(other, "")
 }
 

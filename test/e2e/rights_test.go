@@ -93,6 +93,7 @@ func TestRights(t *testing.T) {
 	// An object asks for the fence of a node that is not there, and another one for that of a
 	// healthy node, and is withdrawn before anybody approves.
 	must(t, w.Apply(w.ctx, rig.Policy("default", resolved+"mode: RequireApproval\n")))
+	w.admin("default", "nobody", nil) // where it does not count
 	w.lastWord(w.admin("nodefence-system", "nobody", nil))
 	withdrawn := w.admin("nodefence-system", second, nil)
 	w.until("its fence to wait for approval", func() (bool, error) {
