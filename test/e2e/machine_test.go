@@ -77,13 +77,30 @@ func (w *world) instances() (*machines, string) {
 	must(w.t, w.Apply(w.ctx, string(crd)))
 	_, err = w.Kube.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: machineNamespace}}, metav1.CreateOptions{})
 	must(w.t, err)
-	// Of a kind that the cluster's garbage collector finds.
-	set, err := w.Kube.CoreV1().ConfigMaps(machineNamespace).Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}, metav1.CreateOptions{})
-	must(w.t, err)
 	w.until("the kind to be served", func() (bool, error) {
 		_, err := m.api.List(w.ctx, metav1.ListOptions{})
 		return err == nil, nil
 	})
+	set := w.machineSet(machineNamespace)
+	return m, w.onCloud(m.cloud, func(node, provider string) {
+		must(w.t, w.Apply(w.ctx, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: %s, namespace: %s, finalizers: [machine.openshift.io/instance],
+			ownerReferences: [%s]}, spec: {providerID: %q}}`, node, machineNamespace, set, provider)))
+	})
+}
+
+// machineSet makes an owner of Machines, of a kind that the cluster's garbage collector finds, and returns
+// a reference to it.
+func (w *world) machineSet(namespace string) string {
+	w.t.Helper()
+	set, err := w.Kube.CoreV1().ConfigMaps(namespace).Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "workers"}}, metav1.CreateOptions{})
+	must(w.t, err)
+	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "name": "workers", "uid": %q, "controller": true}`, set.UID)
+}
+
+// onCloud makes each machine of the lab an EC2 instance, tells machine of which provider ID each node
+// has, and returns where the cloud is.
+func (w *world) onCloud(cloud *ec2test.Cloud, machine func(node, provider string)) string {
+	w.t.Helper()
 	all, err := w.Lab.Machines()
 	must(w.t, err)
 	nodes := map[string]string{}
@@ -91,20 +108,19 @@ func (w *world) instances() (*machines, string) {
 		id := fmt.Sprintf("i-%017s", strings.TrimPrefix(node, "node-"))
 		nodes[id] = node
 		provider := "aws:///eu-central-1a/" + id
-		m.cloud.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: "eu-central-1a"})
+		cloud.Put(ec2test.Instance{ID: id, State: ec2test.Running, Zone: "eu-central-1a"})
 		_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, node, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"providerID":%q}}`, provider), metav1.PatchOptions{})
 		must(w.t, err)
-		must(w.t, w.Apply(w.ctx, fmt.Sprintf(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: %s, namespace: %s, finalizers: [machine.openshift.io/instance],
-			ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: workers, uid: %s, controller: true}]}, spec: {providerID: %q}}`, node, machineNamespace, set.UID, provider)))
+		machine(node, provider)
 	}
-	m.cloud.OnStop = func(id string) {
+	cloud.OnStop = func(id string) {
 		if err := w.Lab.Node(nodes[id], "power-loss"); err != nil {
 			w.t.Errorf("end %s: %v", nodes[id], err)
 		}
 	}
-	server := httptest.NewServer(m.cloud)
+	server := httptest.NewServer(cloud)
 	w.t.Cleanup(server.Close)
-	return m, server.URL
+	return server.URL
 }
 
 // TestDeleteMachine: a node's Machine is deleted, and its controller ends the instance. The

@@ -318,18 +318,21 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 }
 
 // TestMachineHealthCheckOfClusterAPI: an object whose label says that it is nodefence's is answered in
-// the words of its version, for the nodes that are in this cluster.
+// the words of its version, for the nodes that are in this cluster. Such an object then has a node that is
+// lost fenced, as long as nodefence runs.
 func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
-	for version, x := range map[string]struct{ spec, refused, allowed, cannot string }{
+	for version, x := range map[string]struct{ spec, refused, allowed, cannot, fences string }{
 		"v1beta1": {
 			`{clusterName: c, selector: {matchLabels: {pool: a}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}], unhealthyRange: "[1-2]"}`,
 			`{clusterName: c, selector: {matchLabels: {pool: a}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}], unhealthyMachineConditions: [{type: X, status: "True", timeout: 1s}]}`,
 			"True - -", "False CannotBeMapped Warning",
+			`{clusterName: c, selector: {matchLabels: {pool: a}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 2s}], maxUnhealthy: 1}`,
 		},
 		"v1beta2": {
 			`{clusterName: c, selector: {matchLabels: {pool: a}}, checks: {unhealthyNodeConditions: [{type: Ready, status: Unknown, timeoutSeconds: 300}]}, remediation: {triggerIf: {unhealthyInRange: "[1-2]"}}}`,
 			`{clusterName: c, selector: {matchLabels: {pool: a}}, checks: {unhealthyNodeConditions: [{type: Ready, status: Unknown, timeoutSeconds: 300}], unhealthyMachineConditions: [{type: X, status: "True", timeoutSeconds: 1}]}}`,
 			"True RemediationAllowed -", "False CannotBeMapped -",
+			`{clusterName: c, selector: {matchLabels: {pool: a}}, checks: {unhealthyNodeConditions: [{type: Ready, status: Unknown, timeoutSeconds: 2}]}, remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 1}}}`,
 		},
 	} {
 		t.Run(version, func(t *testing.T) {
@@ -371,6 +374,9 @@ func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
 				c.keep()
 				return c.policy("ours") == nil, nil
 			})
+			_, err = machines.Patch(w.ctx, "node-2", types.MergePatchType, []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/remediate-machine":null}}}`), metav1.PatchOptions{})
+			must(t, err)
+			c.deletesAMachine(machines, version, x.fences, x.allowed)
 		})
 	}
 }
