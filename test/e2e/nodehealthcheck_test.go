@@ -67,7 +67,7 @@ rules:
 
 const operatorName = "system:serviceaccount:node-healthcheck:controller-manager"
 
-// templates are two of nodefence's, and one of another remediator, which never does anything.
+// templates are four of nodefence's, and one of another remediator, which never does anything.
 const templates = `
 apiVersion: nodefence.io/v1alpha1
 kind: FenceRequestTemplate
@@ -81,6 +81,11 @@ metadata: {name: first, namespace: nodefence-system, annotations: {remediation.m
 apiVersion: nodefence.io/v1alpha1
 kind: FenceRequestTemplate
 metadata: {name: second, namespace: nodefence-system, annotations: {remediation.medik8s.io/multiple-templates-support: "true"}}
+---
+apiVersion: nodefence.io/v1alpha1
+kind: FenceRequestTemplate
+metadata: {name: skips, namespace: nodefence-system}
+spec: {template: {spec: {reason: NodeHealthCheck, drain: Skip}}}
 ---
 apiVersion: example.com/v1
 kind: OtherRemediationTemplate
@@ -234,11 +239,10 @@ func (h *healthChecks) leaseless(node string) {
 // TestNodeHealthCheckDrives: a node that dies is fenced because NodeHealthCheck asks, by an account
 // that has the shipped role and no other right to it (S20: Kubernetes says who may ask). What nobody
 // may fence fails at once, and NodeHealthCheck goes on to another remediator; one that takes too long
-// is followed by nodefence.
+// is followed by nodefence. What it gives up after the cut runs to its end all the same.
 func TestNodeHealthCheckDrives(t *testing.T) {
 	h := healthChecked(t, 4, onlyAsked)
 	node := h.database(1)
-	others := slices.DeleteFunc([]string{"node-0", "node-1", "node-2", "node-3"}, func(s string) bool { return s == node })
 
 	h.page()
 	_, err := h.Kube.CoreV1().Nodes().Patch(h.ctx, node, types.MergePatchType, []byte(`{"metadata":{"labels":{"node-role.kubernetes.io/worker":""}}}`), metav1.PatchOptions{})
@@ -249,7 +253,8 @@ func TestNodeHealthCheckDrives(t *testing.T) {
 	if !strings.HasPrefix(r.Name, node+"-") || len(r.OwnerReferences) != 1 || r.OwnerReferences[0].Kind != "NodeHealthCheck" {
 		t.Errorf("it made %s, of %+v", r.Name, r.OwnerReferences)
 	}
-	h.moved("db-0", node)
+	second := h.moved("db-0", node)
+	others := slices.DeleteFunc([]string{"node-0", "node-1", "node-2", "node-3"}, func(s string) bool { return s == node || s == second })
 	f := h.ended(node, api.Recovered)
 	if a := f.Status.Decision.AskedBy[0]; !strings.HasSuffix(a.User, ", owner NodeHealthCheck/workers") || a.Reason != "NodeHealthCheck" {
 		t.Errorf("asked for by %+v", f.Status.Decision.AskedBy)
@@ -261,6 +266,8 @@ func TestNodeHealthCheckDrives(t *testing.T) {
 	h.unmarked(node)
 	h.oneWriter()
 	h.until("the Events about it", func() (bool, error) { return h.told(r) == "RemediationFinished RemediationStarted", nil })
+
+	h.deletesAfterTheCut(second)
 
 	// No policy selects the next node, and there is another remediator.
 	must(t, h.Apply(h.ctx, rig.Policy("default", strings.Replace(onlyAsked, "unhealthyConditions", "selector: {matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: ["+others[0]+"]}]}\nunhealthyConditions", 1))))
@@ -284,6 +291,42 @@ func TestNodeHealthCheckDrives(t *testing.T) {
 	if said := late.Said(); !slices.Equal(said[:3], []string{"made that of " + others[1] + " by other", "gave that of " + others[1] + " by other up: it took too long", "made that of " + others[1] + " by one"}) {
 		t.Errorf("it said %s", strings.Join(said, "; "))
 	}
+}
+
+// deletesAfterTheCut: a node lives, and has a problem, which goes away once its machine was told to switch
+// off. NodeHealthCheck deletes its object before anything is proven. The fence runs to its end (S25: what
+// was begun runs to its end): the machine is cut once, its work is released and starts elsewhere, and it is
+// switched on. The object goes after that.
+func (h *healthChecks) deletesAfterTheCut(node string) {
+	h.t.Helper()
+	must(h.t, h.Apply(h.ctx, fmt.Sprintf(`{apiVersion: remediation.medik8s.io/v1alpha1, kind: NodeHealthCheck, metadata: {name: clears}, spec: {
+  selector: {matchLabels: {kubernetes.io/hostname: %s}}, unhealthyConditions: [{type: Broken, status: "True", duration: 0s}],
+  remediationTemplate: {apiVersion: nodefence.io/v1alpha1, kind: FenceRequestTemplate, namespace: nodefence-system, name: skips}}}`, node)))
+	clears := h.plays("clears")
+	must(h.t, h.Lab.Fault(node, "slow=10s")) // so long does the machine go on after the Off
+	must(h.t, h.SetCondition(h.ctx, node, "Broken", "True"))
+	h.until("the machine to be told", func() (bool, error) {
+		words, err := h.Lab.Words(node)
+		return words == "off", err
+	})
+	must(h.t, h.SetCondition(h.ctx, node, "Broken", "False"))
+	h.says(clears, "made that of "+node+" by skips", "deleted that of "+node+" by skips: its node is healthy")
+	r := h.request(node, "skips")
+	f, err := h.Fences.Fence(h.ctx, node)
+	must(h.t, err)
+	if f.Status.Phase != api.Fencing || f.Status.Proof != nil {
+		h.t.Fatalf("it was deleted too late to show anything: the fence is %s, with proof %+v", f.Status.Phase, f.Status.Proof)
+	}
+	if r == nil || r.DeletionTimestamp == nil {
+		h.t.Fatalf("the object goes before its fence is over: %+v", r)
+	}
+	h.moved("db-0", node)
+	h.ended(node, api.Recovered)
+	h.gone(r)
+	h.words(node, "off on")
+	h.unmarked(node)
+	h.leaseless(node)
+	h.oneWriter()
 }
 
 // TestNodeHealthCheckGivesUp: nothing is cut for what it has given up, deleted, or has no node any
