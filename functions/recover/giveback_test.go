@@ -26,6 +26,9 @@ func (h *held) LeaseIn(context.Context, string, string) (*coordinationv1.Lease, 
 	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &by}}, nil
 }
 func (h *held) SaveLease(context.Context, *coordinationv1.Lease) error { return nil }
+func (h *held) FenceRequest(context.Context, string, string) (*api.FenceRequest, error) {
+	return nil, nil
+}
 func (h *held) DeleteLease(context.Context, *coordinationv1.Lease) error {
 	h.deletions++
 	return errors.New("forbidden")

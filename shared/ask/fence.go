@@ -71,14 +71,22 @@ func Beside(r *api.FenceRequest, f *api.NodeFence) (all []api.FenceRequest) {
 		return nil
 	}
 	for _, a := range f.Status.Decision.AskedBy {
-		path, is := strings.CutPrefix(a.Source, sourcePrefix)
-		namespace, name, two := strings.Cut(path, "/")
-		named := is && two && len(validation.IsDNS1123Subdomain(name)) == 0 // the sender chose the source, and it becomes a path
-		if named && !a.Served && a.ID != string(r.UID) {
-			o := api.FenceRequest{}
-			o.Namespace, o.Name, o.UID = namespace, name, types.UID(a.ID)
-			all = append(all, o)
+		if o := Named(a); o != nil && !a.Served && o.UID != r.UID {
+			all = append(all, *o)
 		}
 	}
 	return all
+}
+
+// Named is the FenceRequest by which somebody asked, with no more than its names and its UID; nil if it
+// was none. The sender of an event chose its source, and the names become a path: others are none.
+func Named(a api.AskedBy) *api.FenceRequest {
+	path, is := strings.CutPrefix(a.Source, sourcePrefix)
+	namespace, name, two := strings.Cut(path, "/")
+	if !is || !two || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil
+	}
+	o := &api.FenceRequest{}
+	o.Namespace, o.Name, o.UID = namespace, name, types.UID(a.ID)
+	return o
 }

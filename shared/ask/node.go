@@ -122,6 +122,9 @@ func Ended(r *api.FenceRequest) bool {
 	return meta.IsStatusConditionFalse(r.Status.Conditions, api.ConditionProcessing)
 }
 
+// Asks tells whether it still asks for its fence: it is not withdrawn, and its last word is not said.
+func Asks(r *api.FenceRequest) bool { return Withdrawn(r) == "" && !Ended(r) }
+
 // Unfinished tells whether there is something left to do for it.
 func Unfinished(r *api.FenceRequest) bool {
 	return !Ended(r) || r.DeletionTimestamp != nil && Held(r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -29,11 +29,13 @@ const (
 	askAgain = 5 * time.Second
 )
 
-// Cluster has the Leases. SaveLease and DeleteLease are compare-and-swaps by the resourceVersion.
+// Cluster has the Leases, and the FenceRequests (nil for one that is not there). SaveLease and
+// DeleteLease are compare-and-swaps by the resourceVersion.
 type Cluster interface {
 	LeaseIn(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error)
 	SaveLease(ctx context.Context, l *coordinationv1.Lease) error
 	DeleteLease(ctx context.Context, l *coordinationv1.Lease) error
+	FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error)
 }
 
 // Leases are those of one namespace. A nil one keeps nobody away, and waits for nobody. It must
@@ -63,19 +65,23 @@ func (l *Leases) Take(ctx context.Context, f *api.NodeFence) (*observed.Verdict,
 	if l == nil {
 		return nil, nil
 	}
-	was, v, err := l.read(ctx, f)
-	if err == nil && (v != nil || asksForIt(f, was)) {
-		return v, nil
-	}
+	node := f.Spec.NodeName
+	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
 	if err == nil {
-		err = l.Cluster.SaveLease(ctx, l.ours(f.Spec.NodeName, was))
+		if asks, err := l.asksForIt(ctx, f, was); asks || err != nil {
+			return nil, err
+		}
+		if v := l.waits(node, was); v != nil {
+			return v, nil
+		}
+		err = l.Cluster.SaveLease(ctx, l.ours(node, was))
 	}
 	switch {
 	case errors.Is(err, l.Conflict):
-		return &observed.Verdict{Reason: api.AnotherRemediator, Message: "somebody has just written " + l.named(f.Spec.NodeName), Again: time.Second}, nil
+		return &observed.Verdict{Reason: api.AnotherRemediator, Message: "somebody has just written " + l.named(node), Again: time.Second}, nil
 	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
 		// Without the Lease two programs might act on the node. So the fence waits, and says why.
-		msg := l.named(f.Spec.NodeName) + " can't be taken: " + err.Error() + ": create the namespace and the rights, or take NODEFENCE_REMEDIATION_LEASES away"
+		msg := l.named(node) + " can't be taken: " + err.Error() + ": create the namespace and the rights, or take NODEFENCE_REMEDIATION_LEASES away"
 		return &observed.Verdict{Reason: api.AnotherRemediator, Message: msg, Again: facts.Resync}, nil
 	}
 	return nil, err
@@ -113,20 +119,15 @@ func (l *Leases) GiveBack(ctx context.Context, node string) error {
 	return l.Cluster.DeleteLease(ctx, was)
 }
 
-// read reads the Lease of a fence's node, and says for whom the fence waits.
-func (l *Leases) read(ctx context.Context, f *api.NodeFence) (*coordinationv1.Lease, *observed.Verdict, error) {
-	node := f.Spec.NodeName
-	was, err := l.Cluster.LeaseIn(ctx, l.Namespace, nameOf(node))
-	if err != nil {
-		return nil, nil, err
+// waits says for whom a fence of the node waits; nil if the Lease may be taken.
+func (l *Leases) waits(node string, was *coordinationv1.Lease) *observed.Verdict {
+	if was == nil || isOurs(was) || holderOf(was) == "" || l.ranOut(was) {
+		return nil
 	}
-	if was == nil || isOurs(was) || holderOf(was) == "" || asksForIt(f, was) || l.ranOut(was) {
-		return was, nil, nil
-	}
-	return was, &observed.Verdict{
+	return &observed.Verdict{
 		Reason: api.AnotherRemediator, Again: askAgain,
 		Message: holderOf(was) + " works on this node: it holds " + l.named(node) + ", which is waited for until it is given up or stands still for its whole duration",
-	}, nil
+	}
 }
 
 // ranOut tells whether a Lease has stood still for its whole duration, as this process has seen it.
@@ -184,14 +185,30 @@ func holderOf(l *coordinationv1.Lease) string {
 
 func isOurs(l *coordinationv1.Lease) bool { return l != nil && holderOf(l) == Holder }
 
-// asksForIt tells whether whoever holds the Lease is who asked for this fence: a NodeHealthCheck
-// takes the Lease and then makes the FenceRequest.
-func asksForIt(f *api.NodeFence, l *coordinationv1.Lease) bool {
-	if l == nil || !strings.HasPrefix(holderOf(l), healthCheck) {
-		return false
+// asksForIt tells whether whoever holds the Lease asks for this fence: a NodeHealthCheck takes the Lease
+// and then makes the FenceRequest. It keeps the Lease when it gives that one up, or sees it fail, and goes
+// on to another remediator. So the FenceRequest itself is read, by its UID: one that is withdrawn, gone or
+// has ended asks no more, whoever else has joined the fence. Nor does one that may not be read.
+func (l *Leases) asksForIt(ctx context.Context, f *api.NodeFence, was *coordinationv1.Lease) (bool, error) {
+	if was == nil || !strings.HasPrefix(holderOf(was), healthCheck) {
+		return false, nil
 	}
-	owner := ", owner NodeHealthCheck/" + strings.TrimPrefix(holderOf(l), healthCheck)
-	return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a api.AskedBy) bool { return strings.HasSuffix(a.User, owner) })
+	owner := ", owner NodeHealthCheck/" + strings.TrimPrefix(holderOf(was), healthCheck)
+	for _, a := range f.Status.Decision.AskedBy {
+		o := ask.Named(a)
+		if o == nil || !strings.HasSuffix(a.User, owner) {
+			continue
+		}
+		is, err := l.Cluster.FenceRequest(ctx, o.Namespace, o.Name)
+		switch {
+		case apierrors.IsForbidden(err):
+		case err != nil:
+			return false, fmt.Errorf("look whether FenceRequest %s/%s still asks: %w", o.Namespace, o.Name, err)
+		case is != nil && is.UID == o.UID && ask.Asks(is):
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // healthCheck is what a NodeHealthCheck's name in a Lease begins with.

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -22,6 +23,9 @@ var errConflict = errors.New("written meanwhile")
 type cluster struct {
 	lease   *coordinationv1.Lease
 	version int
+	// requests are the FenceRequests, by namespace/name; unread is why none can be read.
+	requests map[string]*api.FenceRequest
+	unread   error
 	// meanwhile is what somebody else does between a read and the write that follows.
 	meanwhile func()
 	fails     error
@@ -53,6 +57,10 @@ func (c *cluster) DeleteLease(_ context.Context, l *coordinationv1.Lease) error 
 		c.lease = nil
 	}
 	return nil
+}
+
+func (c *cluster) FenceRequest(_ context.Context, namespace, name string) (*api.FenceRequest, error) {
+	return c.requests[namespace+"/"+name].DeepCopy(), c.unread
 }
 
 func (c *cluster) resourceVersion() string {
@@ -109,12 +117,24 @@ func (w *world) take(t *testing.T, asked ...api.AskedBy) string {
 	return ""
 }
 
+// askedFor is how a record names a NodeHealthCheck's FenceRequest.
+func askedFor(by, request string) api.AskedBy {
+	return api.AskedBy{ID: "of-" + request, Source: "/fencerequests/n/" + request, User: "FenceRequest n/" + request + ", owner NodeHealthCheck/" + by}
+}
+
+// asks has a FenceRequest there that asks for its fence.
+func (c *cluster) asks(name string) *api.FenceRequest {
+	r := &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID("of-" + name)}}
+	if c.requests == nil {
+		c.requests = map[string]*api.FenceRequest{}
+	}
+	c.requests["n/"+name] = r
+	return r
+}
+
 // TestTwoRemediatorsTakeTurns: a fence waits for whoever holds the node's Lease, and says for whom.
 func TestTwoRemediatorsTakeTurns(t *testing.T) {
 	hour := int32(3600)
-	asked := func(by string) api.AskedBy {
-		return api.AskedBy{User: "FenceRequest nodefence-system/a, owner NodeHealthCheck/" + by}
-	}
 	for name, c := range map[string]struct {
 		by    string
 		asked []api.AskedBy
@@ -125,12 +145,13 @@ func TestTwoRemediatorsTakeTurns(t *testing.T) {
 		"nodefence has it":                    {Holder, nil, false, Holder},
 		"somebody has it":                     {"node-maintenance", nil, true, "node-maintenance"},
 		"a NodeHealthCheck has it":            {"NodeHealthCheck-x", nil, true, "NodeHealthCheck-x"},
-		"who has it asked for this fence":     {"NodeHealthCheck-x", []api.AskedBy{asked("x")}, false, "NodeHealthCheck-x"},
-		"another NodeHealthCheck asked":       {"NodeHealthCheck-x", []api.AskedBy{asked("y")}, true, "NodeHealthCheck-x"},
-		"a name that ends alike is another's": {"x", []api.AskedBy{asked("x")}, true, "x"},
+		"who has it asked for this fence":     {"NodeHealthCheck-x", []api.AskedBy{askedFor("x", "a")}, false, "NodeHealthCheck-x"},
+		"another NodeHealthCheck asked":       {"NodeHealthCheck-x", []api.AskedBy{askedFor("y", "a")}, true, "NodeHealthCheck-x"},
+		"a name that ends alike is another's": {"x", []api.AskedBy{askedFor("x", "a")}, true, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
+			w.c.asks("a")
 			if c.by != "" {
 				w.c.held(c.by, &hour)
 			}
@@ -144,6 +165,64 @@ func TestTwoRemediatorsTakeTurns(t *testing.T) {
 	w.c.held("", &hour)
 	if says := w.take(t); says != "" || w.c.holder() != Holder {
 		t.Errorf("one that was given up: %q, %q has it", says, w.c.holder())
+	}
+}
+
+// TestANodeHealthCheckThatAsksNoMoreIsWaitedFor: it holds the Lease also when it has gone on to another
+// remediator, and the fence goes on for somebody else, or is tried again. Only a FenceRequest that still
+// asks lets the fence pass.
+func TestANodeHealthCheckThatAsksNoMoreIsWaitedFor(t *testing.T) {
+	hour := int32(3600)
+	ended := func(is metav1.ConditionStatus) func(*cluster) {
+		return func(c *cluster) {
+			c.requests["n/a"].Status.Conditions = []metav1.Condition{{Type: api.ConditionProcessing, Status: metav1.ConditionFalse}, {Type: api.ConditionSucceeded, Status: is}}
+		}
+	}
+	deleted := metav1.Now()
+	for name, c := range map[string]struct {
+		change func(*cluster)
+		source string
+		waits  bool
+		fails  string
+	}{
+		"it asks":                  {change: func(*cluster) {}},
+		"given up":                 {change: func(c *cluster) { c.requests["n/a"].Annotations = map[string]string{api.TimedOutAnnotation: "x"} }, waits: true},
+		"failed":                   {change: ended("False"), waits: true},
+		"answered":                 {change: ended("True"), waits: true},
+		"being deleted":            {change: func(c *cluster) { c.requests["n/a"].DeletionTimestamp = &deleted }, waits: true},
+		"gone":                     {change: func(c *cluster) { delete(c.requests, "n/a") }, waits: true},
+		"another one of its name":  {change: func(c *cluster) { c.requests["n/a"].UID = "another" }, waits: true},
+		"given up, and asked anew": {change: func(c *cluster) { delete(c.requests, "n/a"); c.asks("b") }},
+		"an event of that source":  {change: func(*cluster) {}, source: "/racks/west", waits: true},
+		"a source that is no path": {change: func(*cluster) {}, source: "/fencerequests/n/../a", waits: true},
+		"it may not be read":       {change: func(c *cluster) { c.unread = apierrors.NewForbidden(schema.GroupResource{}, "a", nil) }, waits: true},
+		"nobody knows, and fails":  {change: func(c *cluster) { c.unread = errors.New("no answer") }, fails: "look whether FenceRequest n/a still asks: no answer"},
+		"a person has asked as well": {change: func(c *cluster) {
+			c.requests["n/a"].Annotations = map[string]string{api.TimedOutAnnotation: "x"}
+			c.asks("mine")
+		}, waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.c.held("NodeHealthCheck-x", &hour)
+			w.c.asks("a")
+			c.change(w.c)
+			a := askedFor("x", "a")
+			if c.source != "" {
+				a.Source = c.source
+			}
+			says := w.take(t, a, askedFor("x", "b"), api.AskedBy{ID: "of-mine", Source: "/fencerequests/n/mine", User: "ann"})
+			if c.fails != "" {
+				if says != c.fails {
+					t.Errorf("got %q, want %q", says, c.fails)
+				}
+			} else if waits := strings.HasPrefix(says, "NodeHealthCheck-x works on this node"); waits != c.waits || !waits && says != "" {
+				t.Errorf("%q", says)
+			}
+			if w.c.holder() != "NodeHealthCheck-x" {
+				t.Errorf("then %q has it", w.c.holder())
+			}
+		})
 	}
 }
 

@@ -331,7 +331,8 @@ func (h *healthChecks) deletesAfterTheCut(node string) {
 
 // TestNodeHealthCheckGivesUp: nothing is cut for what it has given up, deleted, or has no node any
 // more (S17: a fence whose reason is gone is called off), and the next of two templates of one kind
-// is carried out, although the fence of the first has not ended when its object is made.
+// is carried out, although the fence of the first has not ended when its object is made. Nor is anything
+// cut while NodeHealthCheck is with another remediator, for whomever the fence goes on.
 func TestNodeHealthCheckGivesUp(t *testing.T) {
 	h := healthChecked(t, 5, onlyAsked+"mode: RequireApproval\n")
 	waits := func(node, template string) (r *api.FenceRequest) {
@@ -355,12 +356,10 @@ func TestNodeHealthCheckGivesUp(t *testing.T) {
 	}
 	h.words("node-1", "")
 	f := h.phase("node-1", api.Pending)
-	number := f.Status.FenceNumber
-	if number != 2 || f.Status.Past[0].Outcome != api.Aborted {
-		t.Errorf("fence %d, after %+v", number, f.Status.Past)
+	if f.Status.FenceNumber != 2 || f.Status.Past[0].Outcome != api.Aborted {
+		t.Errorf("fence %d, after %+v", f.Status.FenceNumber, f.Status.Past)
 	}
-	approve := fmt.Appendf(nil, `{"spec":{"requests":{"approve":{"fenceNumber":%d,"by":%q,"at":"2026-01-02T03:04:05Z"}}}}`, number, h.me())
-	must(t, h.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/node-1").Body(approve).Do(h.ctx).Error())
+	h.approve(f)
 	h.stands("node-1", "second", metav1.ConditionTrue, api.RemediationFinishedSuccessfully)
 	h.ended("node-1", api.Recovered)
 	h.words("node-1", "off on")
@@ -397,6 +396,31 @@ func TestNodeHealthCheckGivesUp(t *testing.T) {
 	h.phase("node-3", api.Finished)
 	h.words("node-3", "")
 	h.leaseless("node-3")
+
+	// A person asks too. So the fence stays when NodeHealthCheck gives its own request up, and waits for
+	// the other remediator, for which NodeHealthCheck holds the Lease.
+	beside := h.check("beside", "node-4", "first=20s", "other=1h")
+	h.node("node-4", "crash")
+	waits("node-4", "first")
+	must(t, h.Apply(h.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceRequest, metadata: {name: node-4, namespace: nodefence-system}, spec: {nodeName: node-4, reason: mine}}"))
+	h.until("both to have asked", func() (bool, error) {
+		f, err := h.Fences.Fence(h.ctx, "node-4")
+		return f != nil && len(f.Status.Decision.AskedBy) == 2, err
+	})
+	h.stands("node-4", "first", metav1.ConditionFalse, api.RemediationInterruptedByNHC)
+	h.says(beside, "made that of node-4 by first", "gave that of node-4 by first up: it took too long", "made that of node-4 by other")
+	h.approve(h.phase("node-4", api.Pending))
+	if f := h.held("node-4", api.AnotherRemediator); !strings.HasPrefix(f.Status.Message, "NodeHealthCheck-beside works on this node") || len(f.Status.Decision.AskedBy) != 2 {
+		t.Errorf("asked for by %d, and it waits: %s", len(f.Status.Decision.AskedBy), f.Status.Message)
+	}
+	h.words("node-4", "")
+}
+
+// approve lets a fence begin that waits for it.
+func (h *healthChecks) approve(f *api.NodeFence) {
+	h.t.Helper()
+	body := fmt.Appendf(nil, `{"spec":{"requests":{"approve":{"fenceNumber":%d,"by":%q,"at":"2026-01-02T03:04:05Z"}}}}`, f.Status.FenceNumber, h.me())
+	must(h.t, h.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+f.Name).Body(body).Do(h.ctx).Error())
 }
 
 // me is the name of the test's own account.
