@@ -387,6 +387,32 @@ func TestChangedWhileItIsMarked(t *testing.T) {
 	}
 }
 
+// TestAFailedOneIsGivenUp: NodeHealthCheck gives an object up that has failed, and goes on to another
+// remediator. The FenceRequest is told once: its fence must not begin again beside that one.
+func TestAFailedOneIsGivenUp(t *testing.T) {
+	for dies := range 2 {
+		w := newCluster()
+		look := func() {
+			t.Helper()
+			if err := w.adopter(new(strings.Builder), new(time.Duration)).Look(t.Context()); err != nil && !errors.Is(err, errDied) {
+				t.Fatal(err)
+			}
+		}
+		look()
+		w.answer("FFF")
+		look()
+		w.object.Annotations[api.TimedOutAnnotation] = "x"
+		before := len(w.writes)
+		w.dies = dies * (before + 1)
+		for range 3 {
+			look()
+		}
+		if got, want := strings.Join(w.writes[before+dies:], ", "), "time out"; got != want || !ask.TimedOut(w.request) {
+			t.Errorf("wrote %q, want %q", got, want)
+		}
+	}
+}
+
 // TestGoneBeforeItIsAskedFor: the taint is there already, and the object goes after this process has
 // read it. No fence is asked for.
 func TestGoneBeforeItIsAskedFor(t *testing.T) {

@@ -44,7 +44,9 @@ type Seen struct {
 type Step struct {
 	// Hold is to add the finalizer.
 	Hold bool
-	// TimeOut is to tell the FenceRequest that NodeHealthCheck gave it up; Withdraw is to delete it.
+	// TimeOut is to tell the FenceRequest that NodeHealthCheck gave it up, also one that has ended: its
+	// failed fence may be tried again, and NodeHealthCheck is with another remediator. Withdraw is to
+	// delete it.
 	TimeOut, Withdraw bool
 	// Statuses are to be written, one after the other.
 	Statuses []Status
@@ -81,7 +83,7 @@ func Decide(s Seen) Step {
 	case o.DeletionTimestamp != nil:
 		return s.undo()
 	case Ended(o):
-		return Step{Mark: s.marks()}
+		return Step{Mark: s.marks(), TimeOut: GivenUp(o) && s.ours() && ask.Withdrawn(s.Request) == ""}
 	case GivenUp(o):
 		step := s.end(interruptedByIt, "NodeHealthCheck gave it up (annotation "+api.TimedOutAnnotation+")")
 		step.TimeOut = s.mayStop()

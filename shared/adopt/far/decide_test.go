@@ -39,6 +39,9 @@ func deleted(s *Seen) {
 func givenUp(s *Seen) {
 	metav1.SetMetaDataAnnotation(&s.Object.ObjectMeta, api.TimedOutAnnotation, "x")
 }
+func passedOn(s *Seen) {
+	metav1.SetMetaDataAnnotation(&s.Request.ObjectMeta, api.TimedOutAnnotation, "x")
+}
 func gone(s *Seen) { s.There, s.Tainted = false, false }
 func live(s *Seen) { s.Live = "Lease f/cb305759.medik8s.io" }
 
@@ -160,6 +163,11 @@ func TestDecide(t *testing.T) {
 		"given up after the proof":            {seen(at(started, agentSucceeded), givenUp, request("TTU", api.RemediationStarted)), "time out, FFF RemediationInterruptedByNHC, !RemediationStopped"},
 		"ended, and given up":                 {seen(at(started, agentSucceeded, finished), givenUp), ""},
 		"ended, and the taint is away":        {seen(at(started, agentSucceeded, finished), func(s *Seen) { s.Tainted = false }), "mark"},
+		"failed, and given up":                {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), record), "time out"},
+		"failed, given up, and passed on":     {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), passedOn), ""},
+		"failed, its FenceRequest is gone":    {seen(at(started, agentFailed), givenUp, record), ""},
+		"failed, beside one of somebody else": {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), func(s *Seen) { s.Request.OwnerReferences = nil }), ""},
+		"failed":                              {seen(at(started, agentFailed), request("FFF", api.DeviceFailed), record), ""},
 		"ended and never begun":               {seen(func(s *Seen) { s.Object.Status = s.Object.Status.with(agentFailed, "x", 1, now) }), ""},
 
 		"deleted":                             {seen(at(started), deleted, request("TUU", api.RemediationStarted)), "withdraw, unmark"},
