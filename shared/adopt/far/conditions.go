@@ -71,8 +71,9 @@ func (s Status) with(r reason, words string, generation int64, now time.Time) St
 	return out
 }
 
-// timedOut are the reasons of a fence that mean that a device took too long.
-var timedOut = map[string]bool{string(api.PowerOffNotSeen): true, string(api.DeviceUnreachable): true, string(api.ReleaseTimedOut): true}
+// timedOut are the reasons of a fence that mean that something took too long. A device that does not
+// answer is DeviceFailed, as an agent that can't reach its device fails.
+var timedOut = map[string]bool{string(api.PowerOffNotSeen): true, string(api.ReleaseTimedOut): true}
 
 // failureOf is the reason for a FenceRequest that has failed.
 func failureOf(why string) reason {
