@@ -122,7 +122,8 @@ func (a *adopted) tell(p *config.Plan, s config.Settings) {
 func flagOf(parameter string) string { return "--" + strings.ReplaceAll(parameter, "_", "-") }
 
 // over applies what the object says of tries and times. The object that asks for a fence also says
-// in which of the ways that the policy has the work is released.
+// in which of the ways that the policy has the work is released. Its tries are all that there are: the
+// flow does not start over, so that the object says it failed when they are used up.
 func (a *adopted) over(p *api.ResolvedPolicy) {
 	if a == nil {
 		return
@@ -134,6 +135,7 @@ func (a *adopted) over(p *api.ResolvedPolicy) {
 	if a.Kind != far.Kind {
 		return
 	}
+	s.Power.Restarts = 0
 	if strategy, err := far.Release(a.strategy, *p); err == nil {
 		s.Release.Strategy = strategy
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -182,23 +181,25 @@ func TestWhichDeviceAnObjectGives(t *testing.T) {
 	}
 }
 
-// TestWhatAnObjectSaysOfTries: and of the release, if it asks for the fence; a template only says how
-// the device is reached. The record names the object, and has no secret (S29).
+// TestWhatAnObjectSaysOfTries: and of the release, if it asks for the fence, and then its tries are not
+// multiplied by the policy's restarts. A template only says how the device is reached. The record
+// names the object, and has no secret (S29).
 func TestWhatAnObjectSaysOfTries(t *testing.T) {
 	literal := strings.ReplaceAll(twoNodes, `"--lanplus":""`, `"--password":"hunter-2"`)
-	for kind, is := range map[string]others{
-		"OutOfServiceTaint": {objects: []far.Object{object("a", literal, func(o *far.Object) { o.Spec.RemediationStrategy = far.OutOfServiceTaint })}},
-		"TaintAndDelete":    {templates: []far.Template{template("t", literal)}},
+	for want, is := range map[string]others{
+		"2 7s 1m30s, then 0 OutOfServiceTaint": {objects: []far.Object{object("a", literal, func(o *far.Object) { o.Spec.RemediationStrategy = far.OutOfServiceTaint })}},
+		"2 7s 1m30s, then 3 TaintAndDelete":    {templates: []far.Template{template("t", literal)}},
 	} {
 		bound, err := is.resolver(t).Bind(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var p api.ResolvedPolicy
-		p.Settings.Release.Strategy = api.ReleaseTaintAndDelete
+		p.Settings.Release.Strategy, p.Settings.Power.Restarts = api.ReleaseTaintAndDelete, 3
 		bound.Over(&p)
-		got := fmt.Sprint(p.Settings.Power.Attempts, p.Settings.Power.RetryInterval.Duration, p.Settings.Power.OffTimeout.Duration, p.Settings.Release.Strategy)
-		if want := fmt.Sprint(2, 7*time.Second, 90*time.Second, kind); got != want {
+		power := p.Settings.Power
+		got := fmt.Sprintf("%d %s %s, then %d %s", power.Attempts, power.RetryInterval.Duration, power.OffTimeout.Duration, power.Restarts, p.Settings.Release.Strategy)
+		if got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		text, _ := json.Marshal(bound.Devices)
