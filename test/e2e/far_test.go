@@ -104,11 +104,12 @@ func TestATemplateIsReadAhead(t *testing.T) {
 }
 
 // TestWhatIsWrongWithAFenceAgentsRemediation is said in its condition and an Event, with object and
-// field, and no device is touched.
+// field, and no device is touched. The last one is seen when the Secret is read for the first call, and
+// fails by the object's own number of tries.
 func TestWhatIsWrongWithAFenceAgentsRemediation(t *testing.T) {
-	w := newWorld(t, 3, quick)
+	w := newWorld(t, 4, quick)
 	w.remediations()
-	for i := range 3 {
+	for i := range 4 {
 		w.byFAR(node(i))
 	}
 	w.start(adopting)
@@ -121,6 +122,7 @@ func TestWhatIsWrongWithAFenceAgentsRemediation(t *testing.T) {
 			s["nodeparameters"] = map[string]any{"--ip": map[string]any{"node-7": "192.0.2.1"}}
 		}, "FenceAgentsRemediation nodefence-system/node-1, spec.nodeparameters[--ip]: node node-1 is missing, and other nodes are listed: add it"},
 		{func(s map[string]any) { s["sharedparameters"] = map[string]any{"--zone": "1"} }, "FenceAgentsRemediation nodefence-system/node-2, spec.sharedparameters[--zone]: unknown parameter"},
+		{func(s map[string]any) { s["sharedparameters"] = map[string]any{"--cipher": "3"} }, "key --cipher: it is given in spec.sharedparameters[--cipher] of FenceAgentsRemediation nodefence-system/node-3 as well; delete one of them"},
 	} {
 		o := w.far(node(i), "", c.change)
 		stood := w.followed(o)
@@ -140,6 +142,11 @@ func TestWhatIsWrongWithAFenceAgentsRemediation(t *testing.T) {
 			t.Errorf("the Event says %q", says)
 		}
 		w.words(o.Name, "")
+		if i == 3 {
+			if f := w.phase(o.Name, api.Failed, api.Finished); f.Status.Restarts != 0 || f.Status.Decision.Settings.Power.Attempts != 3 {
+				t.Errorf("it failed after %d restarts, with %d tries", f.Status.Restarts, f.Status.Decision.Settings.Power.Attempts)
+			}
+		}
 		w.farGone(o)
 		w.unmarked(o.Name)
 	}

@@ -163,12 +163,12 @@ func TestDecide(t *testing.T) {
 		"given up at once":                    {seen(givenUp), "FFF RemediationInterruptedByNHC, !RemediationCannotStart"},
 		"given up after the proof":            {seen(at(started, agentSucceeded), givenUp, request("TTU", api.RemediationStarted)), "time out, FFF RemediationInterruptedByNHC, !RemediationStopped"},
 		"ended, and given up":                 {seen(at(started, agentSucceeded, finished), givenUp), ""},
-		"ended, and the taint is away":        {seen(at(started, agentSucceeded, finished), func(s *Seen) { s.Tainted = false }), "mark"},
 		"failed, and given up":                {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), record), "time out"},
 		"failed, given up, and passed on":     {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), passedOn), ""},
 		"failed, its FenceRequest is gone":    {seen(at(started, agentFailed), givenUp, record), ""},
 		"failed, beside one of somebody else": {seen(at(started, agentFailed), givenUp, request("FFF", api.DeviceFailed), func(s *Seen) { s.Request.OwnerReferences = nil }), ""},
 		"failed":                              {seen(at(started, agentFailed), request("FFF", api.DeviceFailed), record), ""},
+		"ended, and the taint is away":        {seen(at(started, agentSucceeded, finished), func(s *Seen) { s.Tainted = false }), "mark"},
 		"ended and never begun":               {seen(func(s *Seen) { s.Object.Status = s.Object.Status.with(agentFailed, "x", 1, now) }), ""},
 
 		"deleted":                             {seen(at(started), deleted, request("TUU", api.RemediationStarted)), "withdraw, unmark"},
@@ -195,6 +195,28 @@ func TestDecide(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAFaultIsSaidInConditionAndEvent: what the fence says of the object and its field, as of a key that
+// Secret and spec both have, which is seen once the Secret is read for the first call.
+func TestAFaultIsSaidInConditionAndEvent(t *testing.T) {
+	const fault = "Secret n/s, key --password: it is given in spec.sharedparameters[--password] of FenceAgentsRemediation n/a as well; delete one of them"
+	step := Decide(seen(at(started), request("FFF", api.DeviceFailed), record, func(s *Seen) {
+		for i := range s.Request.Status.Conditions {
+			s.Request.Status.Conditions[i].Message = "Failed, DeviceFailed: " + fault
+		}
+	}))
+	if len(step.Statuses) != 1 || len(step.Events) != 1 {
+		t.Fatalf("%+v", step)
+	}
+	for _, typ := range []string{api.ConditionProcessing, ConditionAgentSucceeded, api.ConditionSucceeded} {
+		if c := meta.FindStatusCondition(step.Statuses[0].Conditions, typ); c.Status != no || c.Reason != "FenceAgentFailed" || !strings.Contains(c.Message, fault) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if e := step.Events[0]; !e.Warning || !strings.Contains(e.Message, fault) {
+		t.Errorf("%+v", e)
 	}
 }
 
