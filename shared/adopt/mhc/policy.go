@@ -125,7 +125,10 @@ func (c *Check) owned() map[string]any {
 	if c.byPower() {
 		s.Action = api.ActionReboot
 	}
-	// spec.paused of Cluster API's Cluster is not read: a Machine of it may be left alone on purpose.
+	// Cluster API's controller writes nodeRef, often from another cluster. While it is stopped, or can't reach
+	// this one, a Machine without a nodeRef may have a node that works, by whatever name, and its deletion
+	// would end what runs there (S2: what was not seen is not taken for a no). Cluster API deletes none then.
+	// It also counts the startup time anew once the Machine's infrastructure is ready, which is not read here.
 	if c.Startup > 0 && !c.byPower() && c.Group() == OpenShift {
 		s.Machines.WithoutNode = new(api.DeleteMachine)
 	}

@@ -127,8 +127,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// TestClusterAPI: a Machine without a node is reported alone, because spec.paused of its Cluster is
-// not read; and its selector stays as it is.
+// TestClusterAPI: a Machine without a node is reported alone, because it may have one that is not written
+// into it yet, also where it has Failed; and its selector stays as it is.
 func TestClusterAPI(t *testing.T) {
 	check, err := Read(newer, raw(`{"clusterName":"c","selector":{},"checks":{"unhealthyNodeConditions":[{"type":"R","status":"True","timeoutSeconds":5}]}}`))
 	if err != nil {
