@@ -65,7 +65,9 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	ctx = device.Timely(ctx, func() time.Duration { return f.Status.Claim.NotAfter.Sub(t.Now()) })
+	// net/http may read a request's body after this call has ended, when the record's claim is gone.
+	until := f.Status.Claim.NotAfter.Time
+	ctx = device.Timely(ctx, func() time.Duration { return until.Sub(t.Now()) })
 	var ends ends
 	d, err := t.Open(ctx, bound, Claim{
 		Node: f.Spec.NodeName, Holder: f.Status.Claim.Holder, Record: RecordOf("NodeFence", f.ObjectMeta),

@@ -77,6 +77,34 @@ func TestTheClaimEndsInMidConversation(t *testing.T) {
 	}
 }
 
+// kept is a device whose library has its call's context after the call has ended.
+type kept struct {
+	device.Driver
+	ctx context.Context
+}
+
+func (k *kept) Off(ctx context.Context) error {
+	k.ctx = ctx
+	return nil
+}
+
+// TestTheTimeOfACallIsKnownAfterIt, when the next decision has taken the claim off the record: net/http
+// may still read the body of a request whose call has ended.
+func TestTheTimeOfACallIsKnownAfterIt(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now, d := start, &kept{}
+	k := Caller{Now: func() time.Time { return now }, Open: func(context.Context, *api.Binding, Claim) (device.Driver, error) { return d, nil }}
+	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{Holder: "me", Call: api.CallOff, NotAfter: metav1.NewMicroTime(start.Add(10 * time.Second))}}}
+	if _, err := k.Make(t.Context(), f, &api.Binding{Driver: "mem"}, fence.Off); err != nil {
+		t.Fatal(err)
+	}
+	f.Status.Claim = nil
+	now = start.Add(time.Hour)
+	if left, bounded := device.Left(d.ctx); !bounded || left != 10*time.Second-time.Hour {
+		t.Errorf("%s are left (%v)", left, bounded)
+	}
+}
+
 // slow is a device that answers when its caller gives up.
 type slow struct{ device.Driver }
 
