@@ -96,7 +96,7 @@ func (dev device) noteEnd(claim *api.Claim, c *observed.CallResult) {
 	dev.rec.LastError = c.Err
 	dev.noteDenied(dev.b, c)
 	if c.Call != api.CallRead {
-		dev.rec.EffectUntil = dev.At(dev.Late(claim, c))
+		dev.rec.EffectUntil = dev.EffectEnds(dev.rec.EffectUntil, claim, c)
 		dev.rec.LastRead = nil // S9: it is read before anything else
 		return
 	}
@@ -152,8 +152,8 @@ func (dev device) call(c api.Call) outcome {
 	if dev.b != nil {
 		claim.Device = dev.b.Name
 	}
-	if c != api.CallRead {
-		dev.rec.EffectUntil = dev.At(limit + dev.EffectDelay())
+	if until := dev.At(limit + dev.EffectDelay()); c != api.CallRead && (u == nil || until.After(u.Time)) {
+		dev.rec.EffectUntil = until
 	}
 	dev.Record.Claim = claim
 	dev.lookAt(dev.Takeover(claim))

@@ -50,6 +50,7 @@ func lateCalls() map[string]lateCall {
 		"ended without having done it":             {observed.CallResult{Late: &own, Err: "its container was killed"}, 0, 55 * time.Second},
 		"one before it is on its way":              {observed.CallResult{Late: &own}, 50 * time.Second, 55 * time.Second},
 		"one before it is over as it is asked for": {observed.CallResult{Late: &own}, time.Nanosecond, own},
+		"one before it lasts longer than this one": {observed.CallResult{Late: &own}, 10 * time.Minute, 10*time.Minute - time.Second - time.Microsecond},
 	}
 }
 
@@ -147,6 +148,21 @@ func TestEveryDecideThatSwitchesOnTooSoonIsCaught(t *testing.T) {
 		"forgets what is on its way": twins.Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 			if f.Status.Claim != nil {
 				f.Status.Claim.NoEarlierEffect = true
+			}
+		}),
+		"forgets what lasts longer than this call may": twins.Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+			if f.Status.Claim == nil || s.Call == nil {
+				return
+			}
+			own := observed.StampOf(f.Status.Claim.NotAfter.Add(55 * time.Second))
+			shorten := func(r *api.DeviceRecord) {
+				if r.EffectUntil != nil && r.EffectUntil.After(own.Time) {
+					r.EffectUntil = &own
+				}
+			}
+			shorten(&f.Status.Power.DeviceRecord)
+			for i := range f.Status.Isolation {
+				shorten(&f.Status.Isolation[i].DeviceRecord)
 			}
 		}),
 		"does not look for what is on its way": twins.Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {

@@ -112,6 +112,17 @@ func (d *Facts) Late(claim *api.Claim, c *observed.CallResult) time.Duration {
 	return min(*c.Late, longest)
 }
 
+// EffectEnds is until when a device may take effect, once a call to it has come back. was is what
+// was known before: something that was sent earlier, and lasts longer than this call could, is
+// not over with it (S8). The devices that were bound then may have been slower.
+func (d *Facts) EffectEnds(was *api.Time, claim *api.Claim, c *observed.CallResult) *api.Time {
+	until, own := d.At(d.Late(claim, c)), claim.NotAfter.Add(d.EffectDelay())
+	if was != nil && was.After(own) && was.After(until.Time) {
+		return was
+	}
+	return until
+}
+
 // OutOfServiceStays: the taint has still to go. That it is not seen is not enough: the
 // batch of an invocation that stood still may be about to place it (S23).
 func (d *Facts) OutOfServiceStays() bool {
