@@ -194,11 +194,29 @@ func TestAnEndThatCountsNoMore(t *testing.T) {
 	})
 }
 
-// TestWhatWasGivenUpIsGivenBack, also where the fence had gone on since and came back (S22).
+// onlyCordoned is a node from which somebody has taken our taint, and nothing else.
+func onlyCordoned(f *api.NodeFence, s *observed.Look) {
+	f.Status.Placed = api.Placed{Taint: true, Cordon: true}
+	s.Node.Taint, s.Node.Cordoned, s.Node.CordonOurs = false, true, true
+}
+
+// TestWhatWasGivenUpIsGivenBack, also where the fence had gone on since and came back, and whatever of
+// our marks somebody else has taken off (S22).
 func TestWhatWasGivenUpIsGivenBack(t *testing.T) {
-	st, act := alive(api.Pending, both(both(evidence, ended(api.DrainGivenUp)), func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = true }))
-	if st.Phase != api.Recovering || st.Outcome != api.SentBack || act != fence.None {
-		t.Errorf("with our taint on the node: %s %s, %s", st.Phase, st.Outcome, act)
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+	}{
+		"our taint":      {func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = true }, api.Recovering},
+		"our cordon":     {onlyCordoned, api.Recovering},
+		"our word":       {func(_ *api.NodeFence, s *observed.Look) { s.Node.ScaleDownOurs = true }, api.Recovering},
+		"another cordon": {both(onlyCordoned, func(_ *api.NodeFence, s *observed.Look) { s.Node.CordonOurs = false }), api.Pending},
+		"nothing":        {func(*api.NodeFence, *observed.Look) {}, api.Pending},
+	} {
+		st, act := alive(api.Pending, both(both(evidence, ended(api.DrainGivenUp)), c.change))
+		if back := st.Outcome == api.SentBack; st.Phase != c.want || back != (c.want == api.Recovering) || act != fence.None {
+			t.Errorf("with %s on the node: %s %s, %s", name, st.Phase, st.Outcome, act)
+		}
 	}
 }
 

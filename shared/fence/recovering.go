@@ -26,7 +26,7 @@ func (d *decision) recovering() outcome {
 		}
 		d.Record.Outcome = cmp.Or(d.Record.Outcome, api.Recovered)
 	}
-	return d.undo(mine)
+	return d.undo()
 }
 
 // awaitHealth: healthy for the set time, or the flow starts over (S26).
@@ -88,9 +88,8 @@ func (d *decision) bootFailed() outcome {
 }
 
 // undo takes away what we placed, then lets the record be closed (S22, S27).
-func (d *decision) undo(mine bool) outcome {
-	n := d.Seen.Node
-	if mine && (n.Taint || n.ScaleDownOurs || (d.Record.Placed.Cordon && n.Cordoned && n.CordonOurs)) {
+func (d *decision) undo() outcome {
+	if d.MarksStay() {
 		return d.carryOut(Undo)
 	}
 	if d.Record.Outcome == api.SentBack {

@@ -72,11 +72,15 @@ func (d *Facts) StillCut() string {
 	return "; still cut off until its device answers: " + strings.Join(names, ", ")
 }
 
-// Marked: something of ours is on the node, or is to be given back to it now.
-func (d *Facts) Marked() bool {
-	mine := d.Seen.Node.Exists && d.Seen.Node.UID == d.Decision.NodeUID
-	return mine && d.Seen.Node.Taint || d.owesBackNow()
+// MarksStay: a mark that we placed is on the node, whatever somebody else has taken off (S22).
+func (d *Facts) MarksStay() bool {
+	n := d.Seen.Node
+	mine := n.Exists && n.UID == d.Decision.NodeUID
+	return mine && (n.Taint || n.ScaleDownOurs || d.Record.Placed.Cordon && n.Cordoned && n.CordonOurs)
 }
+
+// Marked: something of ours is on the node, or is to be given back to it now.
+func (d *Facts) Marked() bool { return d.MarksStay() || d.owesBackNow() }
 
 // wasOff: nothing of before the cut runs on this machine, which reads off, or was proven
 // off. Where its Node is gone Kubernetes lets go of its work, whether anything was

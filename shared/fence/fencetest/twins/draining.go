@@ -171,7 +171,12 @@ var brokenDraining = map[string]walk.Decider{
 	}),
 	"keeps its marks on a node whose drain was given up": atGate(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if f.Status.Drain.GivenUp() {
-			s.Node.Taint = false
+			s.Node.Taint, s.Node.CordonOurs = false, false
+		}
+	}),
+	"keeps its cordon where somebody has taken the taint off": atGate(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		if f.Status.Drain.GivenUp() && !s.Node.Taint {
+			s.Node.CordonOurs = false
 		}
 	}),
 	"cuts an empty node that somebody has unmarked":   toCut(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Node.Taint = true }),

@@ -16,6 +16,7 @@ var near = map[string]func() []walk.State{
 	"drains anew once the time was over":                               walk.DrainsOver,
 	"forgets that the Lease was fresh":                                 walk.CutJustNow,
 	"holds only what has not begun against the policies":               walk.ReadOnAgain,
+	"keeps its cordon where somebody has taken the taint off":          walk.GivenUpStillMarked,
 	"keeps its marks on a node whose drain was given up":               walk.GivenUpStillMarked,
 	"lets a restore stop what was begun":                               walk.ReleasesHeld,
 	"marks an empty node for its cut that somebody has unmarked":       walk.EmptiedToMark,

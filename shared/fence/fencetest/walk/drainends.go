@@ -44,7 +44,7 @@ func checkDrained(s *State, sh *shadow, confirmed bool, seen *observed.Look, a *
 	say(b.Phase != api.Draining || !sh.letLate(now) || act == fence.None, "S14, S17: no drain begins on an old yes")
 	begins := b.Phase == api.Pending && a.Phase == api.Isolating
 	say(!begins || !sh.over || seen.Reserved != nil && !seen.Reserved.Before(sh.overAt.Truncate(time.Microsecond)), "S14, S17: no yes of before the end of the drain counts")
-	kept := b.Phase == api.Pending && lives && sh.how == api.DrainGivenUp && seen.Node.Taint && !sh.served && !b.CutOrReleased && !CallElsewhere(&s.spec.Decision, b, seen.Me, now)
+	kept := b.Phase == api.Pending && lives && sh.how == api.DrainGivenUp && marksStay(b, seen) && !sh.served && !b.CutOrReleased && !CallElsewhere(&s.spec.Decision, b, seen.Me, now)
 	say(!kept || confirmed || a.Phase == api.Recovering || a.Phase == api.Restoring, "S22: a node that lives is given back once its drain was given up")
 	marks := b.Phase == api.Isolating && act == fence.Isolate && lives && sh.how == api.DrainEmpty && !sh.served && !b.CutOrReleased
 	say(!marks || confirmed, "S17: an empty node that lost its taint is drained again before it is marked for its cut")

@@ -57,12 +57,15 @@ func ToCutAfterDrains() (all []State) {
 	return all
 }
 
-// GivenUpStillMarked is such a fence at the gate whose drain was given up, and with its marks on the node:
-// it had gone on since, as the node fell silent, and the node lives again.
-func GivenUpStillMarked() []State {
-	s := afterDrain(specs.GivesUp(), api.Pending, api.DrainGivenUp)
-	s.st.Placed = api.Placed{Taint: true, Cordon: true}
-	return []State{s}
+// GivenUpStillMarked are such fences at the gate whose drain was given up, and with its marks on the node, or
+// our cordon alone: it had gone on since, as the node fell silent, and the node lives again.
+func GivenUpStillMarked() (all []State) {
+	for _, left := range []api.Placed{{Taint: true, Cordon: true}, {Cordon: true}} {
+		s := afterDrain(specs.GivesUp(), api.Pending, api.DrainGivenUp)
+		s.st.Placed = left // which is what the looks show
+		all = append(all, s)
+	}
+	return all
 }
 
 // EmptiedToMark is such a fence that has just its slot, and whose node is empty.

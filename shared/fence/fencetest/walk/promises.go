@@ -50,7 +50,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 		say(act == fence.None || act.Device() || act == fence.DropFinalizer || act == fence.Resolve || act == fence.Reserve || act == fence.DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
 	if a.Phase == api.Finished && b.Phase != api.Finished {
-		say(!mine || (!seen.Node.Taint && !(b.Placed.Cordon && seen.Node.Cordoned && seen.Node.CordonOurs)), "S22: nothing of ours is left")
+		say(!mine || !marksStay(b, seen), "S22: nothing of ours is left")
 		say(!seen.Finalizer, "S27: the finalizer is off before the record is closed")
 	}
 	entered := a.Phase != b.Phase && (a.Phase == api.PoweringOn || a.Phase == api.Fenced || a.Phase == api.Finished)
@@ -176,6 +176,12 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 		say((last.State == api.PoweredOff || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
 		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}
+}
+
+// marksStay: a mark that we placed is seen on the node.
+func marksStay(b *api.NodeFenceStatus, seen *observed.Look) bool {
+	n := seen.Node
+	return n.Taint || b.Placed.Cordon && n.Cordoned && n.CordonOurs
 }
 
 func clear(b observed.Brakes) bool {
