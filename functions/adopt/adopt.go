@@ -82,17 +82,7 @@ func (a *Adopter) Look(ctx context.Context) error {
 		return fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
 	}
 	live, unsure := a.leader.live(leases, a.Elapsed())
-	var all []far.Object
-	var failed []error
-	served := false
-	for _, namespace := range a.Namespaces {
-		some, is, err := a.Objects.FARs(ctx, namespace)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("look for FenceAgentsRemediations in namespace %s: %w", namespace, err))
-			continue
-		}
-		all, served = append(all, some...), served || is
-	}
+	all, served, failed := a.list(ctx)
 	if len(failed) == 0 {
 		a.note(served)
 	}
@@ -108,6 +98,19 @@ func (a *Adopter) Look(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// list reads the objects of all namespaces that count, also where those of one can't be read.
+func (a *Adopter) list(ctx context.Context) (all []far.Object, served bool, failed []error) {
+	for _, namespace := range a.Namespaces {
+		some, is, err := a.Objects.FARs(ctx, namespace)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("look for FenceAgentsRemediations in namespace %s: %w", namespace, err))
+			continue
+		}
+		all, served = append(all, some...), served || is
+	}
+	return all, served, failed
 }
 
 // note says once that the kind is not there, and once that it is.
@@ -225,14 +228,15 @@ func (a *Adopter) finish(ctx context.Context, o *far.Object, n *corev1.Node, s f
 
 // lookAgain tells whether the object still asks for its fence. If it has gone, or is deleted, it removes
 // the taint that was just placed: another process saw that deletion, and may have found no taint to
-// remove. If this one dies before, the taint stays until a person removes it.
+// remove. If this one dies before, the taint stays until a person removes it. It stays too where another
+// object about the node needs it, in whatever namespace.
 func (a *Adopter) lookAgain(ctx context.Context, o *far.Object, n *corev1.Node) (asks bool, err error) {
-	all, _, err := a.Objects.FARs(ctx, o.Namespace)
-	if err != nil {
-		return false, err
-	}
+	all, _, failed := a.list(ctx)
 	if i := slices.IndexFunc(all, func(is far.Object) bool { return is.UID == o.UID }); i >= 0 && all[i].DeletionTimestamp == nil {
 		return far.Asks(&all[i]), nil
+	}
+	if len(failed) > 0 {
+		return false, errors.Join(failed...) // not all are known that may need the taint
 	}
 	if beside(o, n.Name, all) {
 		return false, nil

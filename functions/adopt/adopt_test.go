@@ -26,8 +26,12 @@ import (
 
 // cluster has what the function reads and writes. Each write may fail.
 type cluster struct {
-	served   bool
-	object   *far.Object
+	served bool
+	object *far.Object
+	// other is an object that another process has taken up, in another namespace.
+	other *far.Object
+	// unread is a namespace that can't be read.
+	unread   string
 	request  *api.FenceRequest
 	node     *corev1.Node
 	fence    *api.NodeFence
@@ -62,11 +66,16 @@ func (c *cluster) write(what string, do func()) error {
 }
 
 func (c *cluster) FARs(_ context.Context, namespace string) ([]far.Object, bool, error) {
-	if !c.served || c.object == nil || namespace != c.object.Namespace {
-		return nil, c.served, nil
+	if namespace == c.unread {
+		return nil, false, errDied
 	}
-	o := *c.object
-	return []far.Object{o}, true, nil
+	var all []far.Object
+	for _, o := range []*far.Object{c.object, c.other} {
+		if c.served && o != nil && o.Namespace == namespace {
+			all = append(all, *o)
+		}
+	}
+	return all, c.served, nil
 }
 
 func (c *cluster) LeasesNamed(_ context.Context, name string) ([]coordinationv1.Lease, error) {
@@ -173,7 +182,7 @@ func newCluster() *cluster {
 
 func (c *cluster) adopter(log *strings.Builder, elapsed *time.Duration) *Adopter {
 	return &Adopter{
-		Objects: c, Namespaces: ask.Namespaces{"n"}, Log: slog.New(slog.NewTextHandler(log, nil)),
+		Objects: c, Namespaces: ask.Namespaces{"n", "m"}, Log: slog.New(slog.NewTextHandler(log, nil)),
 		Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }, Elapsed: func() time.Duration { return *elapsed },
 	}
 }
@@ -368,16 +377,20 @@ func TestChangedWhileItIsMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*cluster)
 		wrote  string
+		err    error
 	}{
-		"not at all":     {func(*cluster) {}, "hold, status, mark, ask"},
-		"it is gone":     {func(c *cluster) { c.object = nil }, "hold, status, mark, unmark"},
-		"it is deleted":  {func(c *cluster) { at := metav1.Now(); c.object.DeletionTimestamp = &at }, "hold, status, mark, unmark"},
-		"it is given up": {func(c *cluster) { c.object.Annotations[api.TimedOutAnnotation] = "x" }, "hold, status, mark"},
+		"not at all":                       {func(*cluster) {}, "hold, status, mark, ask", nil},
+		"it is gone":                       {func(c *cluster) { c.object = nil }, "hold, status, mark, unmark", nil},
+		"it is deleted":                    {func(c *cluster) { at := metav1.Now(); c.object.DeletionTimestamp = &at }, "hold, status, mark, unmark", nil},
+		"it is gone, and another is there": {func(c *cluster) { c.object, c.other = nil, taken(c.object) }, "hold, status, mark", nil},
+		"it is given up":                   {func(c *cluster) { c.object.Annotations[api.TimedOutAnnotation] = "x" }, "hold, status, mark", nil},
+		"others can't be read":             {func(c *cluster) { c.unread = "m" }, "hold, status, mark, ask", nil},
+		"gone, and others can't be read":   {func(c *cluster) { c.object, c.unread = nil, "m" }, "hold, status, mark", errDied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster()
 			w.changes = map[string]func(){"mark": func() { c.change(w) }}
-			if err := w.adopter(new(strings.Builder), new(time.Duration)).Look(t.Context()); err != nil {
+			if err := w.adopter(new(strings.Builder), new(time.Duration)).Look(t.Context()); !errors.Is(err, c.err) {
 				t.Fatal(err)
 			}
 			if got := strings.Join(w.writes, ", "); got != c.wrote {
@@ -411,6 +424,13 @@ func TestAFailedOneIsGivenUp(t *testing.T) {
 			t.Errorf("wrote %q, want %q", got, want)
 		}
 	}
+}
+
+// taken is another object about the node, which is taken up, in another namespace.
+func taken(o *far.Object) *far.Object {
+	other := *o
+	other.Namespace, other.UID, other.Finalizers = "m", "87654321-y", []string{far.Finalizer}
+	return &other
 }
 
 // TestGoneBeforeItIsAskedFor: the taint is there already, and the object goes after this process has
