@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 
@@ -51,15 +52,21 @@ func (a *account) http() aws.HTTPClient {
 	if a.sender != nil {
 		return a.sender
 	}
-	return plainHTTP()
+	return plainHTTP(trust.Dial) // nothing is sent after a call has ended
 }
 
 // plainHTTP keeps no connection open. A connection that existed when a Lambda was frozen is
-// dead when it continues, and net/http repeats a request only on a kept connection.
-func plainHTTP() *awshttp.BuildableClient {
+// dead when it continues, and net/http repeats a request only on a kept connection. The SDK gets
+// credentials apart from the call that waits for them, so each connection has the SDK's own limit:
+// without it the system tries a silent address for two minutes.
+func plainHTTP(dial func(ctx context.Context, network, address string) (net.Conn, error)) *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.DisableKeepAlives = true
-		t.DialContext = trust.Dial // nothing is sent after a call has ended
+		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, awshttp.DefaultDialConnectTimeout)
+			defer cancel()
+			return dial(ctx, network, address)
+		}
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetHTTP1(true)
 	})

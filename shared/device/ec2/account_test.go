@@ -176,6 +176,29 @@ func TestNoSecretInErrors(t *testing.T) {
 	}
 }
 
+// TestNoAddressIsTriedForLong, also where whoever asks has no deadline, as the SDK has none when it gets
+// credentials.
+func TestNoAddressIsTriedForLong(t *testing.T) {
+	silent := errors.New("nobody answers")
+	tried := make(chan bool, 1)
+	h := ec2.PlainHTTP(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		end, bounded := ctx.Deadline()
+		tried <- bounded && time.Until(end) <= 30*time.Second
+		return nil, silent
+	})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://sts.example", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := h.Do(r)
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+	if !errors.Is(err, silent) || !<-tried {
+		t.Errorf("%v; want a connection that is tried for 30 s at most", err)
+	}
+}
+
 // TestKeepsNoConnection: one that a Lambda was frozen with is dead when it thaws.
 func TestKeepsNoConnection(t *testing.T) {
 	s := serve(t)

@@ -6,6 +6,9 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 )
 
+// PlainHTTP is how requests are sent, with another way to connect.
+var PlainHTTP = plainHTTP
+
 // KindsOver are both drivers with another way to send requests.
 func KindsOver(sender aws.HTTPClient) (power, network device.Kind) {
 	own := &account{sender: sender}
