@@ -174,7 +174,7 @@ func (d *decision) drain() outcome {
 	case d.DrainTimeUp():
 		return d.drainTimedOut()
 	case !n.Taint:
-		return d.mark()
+		return d.markAgain(on)
 	case on == nil:
 		return d.stay(d.Record.Reason, d.Record.Message, facts.DrainPoll) // not seen is not empty
 	}
@@ -182,6 +182,14 @@ func (d *decision) drain() outcome {
 		r.IsolatedAt = d.At(0)
 	}
 	return d.askPods(on)
+}
+
+// markAgain marks the node. MESSAGE says so where that was done before (S28).
+func (d *decision) markAgain(on *observed.Draining) outcome {
+	if on != nil && d.Record.Placed.Taint {
+		d.drainsOn(api.NodeDraining, facts.TaintMissing+on.Words())
+	}
+	return d.mark()
 }
 
 // askPods asks those to leave that may be asked, now and then, and says what holds them.

@@ -223,7 +223,7 @@ func TestADrain(t *testing.T) {
 	}
 	checkAlive(t, api.Draining, map[string]drainCase{
 		"pods are asked to leave":           {func(*api.NodeFence, *observed.Look) {}, "Draining , Evict"},
-		"not before it is isolated":         {func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }, "Draining , Isolate"},
+		"not before it is isolated":         {func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }, "Draining NodeDraining, Isolate"},
 		"not again at once":                 {func(f *api.NodeFence, _ *observed.Look) { f.Status.Drain.AskedAt = stamp(time.Second) }, "Draining , "},
 		"again after a while":               {func(f *api.NodeFence, _ *observed.Look) { f.Status.Drain.AskedAt = stamp(3 * time.Second) }, "Draining , Evict"},
 		"a budget holds one":                {func(_ *api.NodeFence, s *observed.Look) { s.Evicted = &observed.Evicted{Held: []string{"a/p: b"}} }, "Draining DisruptionBudget, "},
@@ -231,7 +231,7 @@ func TestADrain(t *testing.T) {
 		"nobody has looked":                 {on(nil), "Draining , "},
 		"one is leaving":                    {on(&observed.Draining{Leaving: []string{"a/p"}}), "Draining NodeDraining, "},
 		"all have left":                     {on(&observed.Draining{}), "Pending Drained, , ended Empty"},
-		"all have left, and it is unmarked": {both(on(&observed.Draining{}), func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }), "Draining , Isolate"},
+		"all have left, and it is unmarked": {both(on(&observed.Draining{}), func(_ *api.NodeFence, s *observed.Look) { s.Node.Taint = false }), "Draining NodeDraining, Isolate"},
 		"not Ready for a moment":            {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, "Draining NodeDraining, "},
 		"the Lease stands for a moment":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Lease.StillSince = stamp(time.Hour) }, "Draining NodeDraining, "},
 		"a problem, and the Lease stands for a moment": {func(f *api.NodeFence, s *observed.Look) {
@@ -271,6 +271,23 @@ func TestADrain(t *testing.T) {
 func stamp(ago time.Duration) *api.Time {
 	at := observed.StampOf(fencetest.Start.Add(time.Hour - ago))
 	return &at
+}
+
+// TestADrainThatIsUnmarked says in MESSAGE that its taint is placed anew, and its story is not filled by
+// that (S28). The first time it is no news.
+func TestADrainThatIsUnmarked(t *testing.T) {
+	for placed, want := range map[bool]string{
+		true:  "our taint is not on the node, and is placed anew: until it is there the time of the drain does not count; 1 pods are left: a/p",
+		false: "the node lives",
+	} {
+		st, act := alive(api.Draining, both(unmarked, func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Placed.Taint, f.Status.Reason, f.Status.Message = placed, api.NodeDraining, "the node lives"
+			f.Status.History = []api.HistoryEntry{{Phase: api.Draining, Reason: api.NodeDraining, Message: "the node lives"}}
+		}))
+		if act != fence.Isolate || st.Message != want || len(st.History) != 1 {
+			t.Errorf("placed before: %v: %s, %d sentences, %q", placed, act, len(st.History), st.Message)
+		}
+	}
 }
 
 // TestADrainHoldsNoSlot: a slot of before is given back, and time at the gate does not count (S14).

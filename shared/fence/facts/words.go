@@ -67,6 +67,9 @@ func (d *Facts) Said(reasons ...api.Reason) bool { return slices.Contains(reason
 // NoDeviceTouched is what such a fence says.
 const NoDeviceTouched = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"
 
+// TaintMissing is what a drain says of a node that somebody has taken our taint off.
+const TaintMissing = "our taint is not on the node, and is placed anew: until it is there the time of the drain does not count; "
+
 // EndWords says how the fence ended.
 func (d *Facts) EndWords() string {
 	words := Outcomes[d.Record.Outcome]
