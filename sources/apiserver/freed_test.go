@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, or its room to drain without having
@@ -71,6 +73,32 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 				t.Errorf("woken: %t", woken)
 			}
 		})
+	}
+}
+
+// TestAFailedNodeWakesItsFenceOnceItIsCounted: a gate that looks at the fence before would find the ledger's
+// census behind, and list the cluster. A node that comes back waits for no census.
+func TestAFailedNodeWakesItsFenceOnceItIsCounted(t *testing.T) {
+	now := sec(30)
+	s := asleepWith(t, &taker{}, now)
+	s.now = func() time.Time { return now }
+	s.enrol.begin()
+	later := metav1.NewMicroTime(sec(300))
+	s.node(nodeIn("b", "True", 0))
+	s.fence(fenceOf("1", func(f *api.NodeFence) {
+		f.Name, f.Spec.NodeName, f.Status.Phase, f.Status.NextLook = "b", "b", api.Pending, &later
+	}))
+	sent := map[string]bool{}
+	for i, ready := range []string{"Unknown", "True"} {
+		s.node(nodeIn("b", ready, float64(i+1)))
+		woken := slices.DeleteFunc(s.outbox.Waiting(), func(l outbox.Letter) bool { return l.About == "" || sent[l.Event.ID()] })
+		if len(woken) != 1 {
+			t.Fatalf("Ready=%s: woken %d times", ready, len(woken))
+		}
+		sent[woken[0].Event.ID()] = true
+		if waits := woken[0].Counted != nil; waits != (ready == "Unknown") {
+			t.Errorf("Ready=%s: waits for the census: %v", ready, waits)
+		}
 	}
 }
 

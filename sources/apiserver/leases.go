@@ -55,6 +55,6 @@ func (s *Source) back(node string, now time.Time) {
 		return
 	}
 	if v, ok := s.nodes.get(node); ok && v.ready() {
-		s.due.Send(node, now, now)
+		s.due.Send(node, now, nil, now)
 	}
 }

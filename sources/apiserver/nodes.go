@@ -175,10 +175,14 @@ func (s *Source) node(n *corev1.Node) {
 	}
 	seen := old == nil || old.excluded != v.excluded || !maps.Equal(old.labels, v.labels)
 	if old != nil {
+		failed := counted // or the gate would find that the census is behind, and list the cluster
+		if v.ready() {
+			failed = nil
+		}
 		if due, ok := wakes(*old, v, now); ok {
-			s.due.Send(n.Name, due, now)
+			s.due.Send(n.Name, due, failed, now)
 		} else if seen {
-			s.due.Send(n.Name, now, now)
+			s.due.Send(n.Name, now, failed, now)
 		}
 		if !old.ready() && v.ready() {
 			s.due.Calmer(counted, now) // this node may have been the one too many for a limit
@@ -195,7 +199,7 @@ func (s *Source) nodeGone(name string) {
 	s.problems.left(name)
 	s.targets.judged(name, false)
 	now := s.now()
-	s.due.Send(name, now, now)
+	s.due.Send(name, now, nil, now)
 }
 
 func (s *Source) nodeHandler() cache.ResourceEventHandler {

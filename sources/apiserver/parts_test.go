@@ -123,7 +123,7 @@ func TestTwoPartsAtOnce(t *testing.T) {
 			one:    func(s *Source, i int) { s.due.SendDue(sec(100*float64(i) + 60)) },
 			other: func(s *Source, i int) {
 				s.due.Put(goneOn(2*i+1), sec(100*float64(i)))
-				s.due.Send("a", sec(100*float64(i)+1), sec(100*float64(i)))
+				s.due.Send("a", sec(100*float64(i)+1), nil, sec(100*float64(i)))
 			},
 			wrong: func(s *Source) string {
 				ids, had := s.pendingIDs(), s.sent()

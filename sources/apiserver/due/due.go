@@ -103,12 +103,13 @@ func (d *Store) SendDue(now time.Time) time.Time {
 	return d.list.next()
 }
 
-// Send sends the node's open fence, if it has one, as due at the given time.
-func (d *Store) Send(node string, due, now time.Time) {
+// Send sends the node's open fence, if it has one, as due at the given time. counted is closed once the
+// ledger's census has what it is sent for; nil if it need not have that.
+func (d *Store) Send(node string, due time.Time, counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if x := d.list.byNode[node]; x != nil {
-		d.sendLocked(wakeUp{fence: x.fence, at: due}, now)
+		d.sendLocked(wakeUp{x.fence, due, counted}, now)
 	}
 }
 
