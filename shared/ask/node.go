@@ -122,8 +122,11 @@ func Ended(r *api.FenceRequest) bool {
 	return meta.IsStatusConditionFalse(r.Status.Conditions, api.ConditionProcessing)
 }
 
-// Asks tells whether it still asks for its fence: it is not withdrawn, and its last word is not said.
-func Asks(r *api.FenceRequest) bool { return Withdrawn(r) == "" && !Ended(r) }
+// Asks tells whether whoever made it still has its fence in mind: it is not withdrawn, and has not failed. Once
+// it has succeeded the node may still be on its way back, and its maker waits for that.
+func Asks(r *api.FenceRequest) bool {
+	return Withdrawn(r) == "" && !meta.IsStatusConditionFalse(r.Status.Conditions, api.ConditionSucceeded)
+}
 
 // Unfinished tells whether there is something left to do for it.
 func Unfinished(r *api.FenceRequest) bool {

@@ -188,7 +188,7 @@ func isOurs(l *coordinationv1.Lease) bool { return l != nil && holderOf(l) == Ho
 // asksForIt tells whether whoever holds the Lease asks for this fence: a NodeHealthCheck takes the Lease
 // and then makes the FenceRequest. It keeps the Lease when it gives that one up, or sees it fail, and goes
 // on to another remediator. So the FenceRequest itself is read, by its UID: one that is withdrawn, gone or
-// has ended asks no more, whoever else has joined the fence. Nor does one that may not be read.
+// has failed asks no more, whoever else has joined the fence. Nor does one that may not be read.
 func (l *Leases) asksForIt(ctx context.Context, f *api.NodeFence, was *coordinationv1.Lease) (bool, error) {
 	if was == nil || !strings.HasPrefix(holderOf(was), healthCheck) {
 		return false, nil
