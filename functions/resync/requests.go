@@ -17,7 +17,7 @@ type Requests interface {
 	FenceRequests(ctx context.Context, namespace string) ([]api.FenceRequest, error)
 }
 
-// wakeRequests calls the function request about each FenceRequest that is not done with, in the
+// wakeRequests calls the function request about each FenceRequest that is not done with, or was given up, in the
 // namespaces that count: it is the waker that needs neither the source nor the broker (S19). A
 // namespace that can't be read does not keep the others from being looked at.
 func (r *round) wakeRequests(ctx context.Context, now time.Time) error {
@@ -29,7 +29,8 @@ func (r *round) wakeRequests(ctx context.Context, now time.Time) error {
 			continue
 		}
 		for i := range all {
-			if ask.Unfinished(&all[i]) {
+			// One that has failed, and was given up since, may have a fence that is to be ended.
+			if ask.Unfinished(&all[i]) || ask.TimedOut(&all[i]) {
 				r.wakeRequest(&all[i], now)
 			}
 		}

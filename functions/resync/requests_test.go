@@ -38,13 +38,18 @@ func TestFenceRequestsAreLookedAt(t *testing.T) {
 	asIs := func(*api.FenceRequest) {}
 	ended := func(r *api.FenceRequest) { r.Status = ask.Refused(r, api.NoPolicy, "no", now) }
 	deleted := func(r *api.FenceRequest) { ended(r); at := metav1.NewTime(now); r.DeletionTimestamp = &at }
+	givenUp := func(r *api.FenceRequest) {
+		ended(r)
+		r.Annotations = map[string]string{api.TimedOutAnnotation: "x"}
+	}
 	there := asking{
+		"last":  {one("last", "g", givenUp)},
 		"own":   {one("own", "a", asIs), one("own", "b", ended), one("own", "c", deleted), one("own", "d-x", func(r *api.FenceRequest) { r.Spec.NodeName = "d" })},
 		"other": {one("other", "e", asIs)}, "else": {one("else", "f", asIs)},
 	}
 	b := &broker{}
 	w := &Resyncer{
-		Fences: records{}, Requests: there, RequestNamespaces: ask.Namespaces{"own", "away", "other"}, Source: events.SourceOf("c"), Sender: b,
+		Fences: records{}, Requests: there, RequestNamespaces: ask.Namespaces{"own", "away", "other", "last"}, Source: events.SourceOf("c"), Sender: b,
 		Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
 	}
 	err := w.Resync(t.Context())
@@ -52,7 +57,7 @@ func TestFenceRequestsAreLookedAt(t *testing.T) {
 		t.Error(err)
 	}
 	const typ = " " + events.FenceRequestChanged
-	if d := cmp.Diff([]string{"a" + typ, "c" + typ, "d" + typ, "e" + typ}, b.got); d != "" {
+	if d := cmp.Diff([]string{"a" + typ, "c" + typ, "d" + typ, "e" + typ, "g" + typ}, b.got); d != "" {
 		t.Error(d)
 	}
 }
