@@ -137,6 +137,13 @@ func healthChecked(t *testing.T, nodes int, policy string) *healthChecks {
 // timeouts, such as first=5s; a single one without a timeout is the only template.
 func (h *healthChecks) check(name, node string, steps ...string) *nhc.Check {
 	h.t.Helper()
+	h.applyCheck(name, node, steps...)
+	return h.plays(name)
+}
+
+// applyCheck writes a NodeHealthCheck, or changes it.
+func (h *healthChecks) applyCheck(name, node string, steps ...string) {
+	h.t.Helper()
 	spec := fmt.Sprintf("selector: {matchLabels: {kubernetes.io/hostname: %s}}, unhealthyConditions: [{type: Ready, status: Unknown, duration: 0s}]", node)
 	var all []string
 	for i, s := range steps {
@@ -155,7 +162,6 @@ func (h *healthChecks) check(name, node string, steps ...string) *nhc.Check {
 		spec += ", escalatingRemediations: [" + strings.Join(all, ", ") + "]"
 	}
 	must(h.t, h.Apply(h.ctx, "{apiVersion: remediation.medik8s.io/v1alpha1, kind: NodeHealthCheck, metadata: {name: "+name+"}, spec: {"+spec+"}}"))
-	return h.plays(name)
 }
 
 // plays has the operator look at a NodeHealthCheck until the test ends.
@@ -399,7 +405,7 @@ func TestNodeHealthCheckGivesUp(t *testing.T) {
 
 	// A person asks too. So the fence stays when NodeHealthCheck gives its own request up, and waits for
 	// the other remediator, for which NodeHealthCheck holds the Lease.
-	beside := h.check("beside", "node-4", "first=20s", "other=1h")
+	beside := h.check("beside", "node-4", "first=1h", "other=1h")
 	h.node("node-4", "crash")
 	waits("node-4", "first")
 	must(t, h.Apply(h.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceRequest, metadata: {name: node-4, namespace: nodefence-system}, spec: {nodeName: node-4, reason: mine}}"))
@@ -407,6 +413,7 @@ func TestNodeHealthCheckGivesUp(t *testing.T) {
 		f, err := h.Fences.Fence(h.ctx, "node-4")
 		return f != nil && len(f.Status.Decision.AskedBy) == 2, err
 	})
+	h.applyCheck("beside", "node-4", "first=1s", "other=1h")
 	h.stands("node-4", "first", metav1.ConditionFalse, api.RemediationInterruptedByNHC)
 	h.says(beside, "made that of node-4 by first", "gave that of node-4 by first up: it took too long", "made that of node-4 by other")
 	h.approve(h.phase("node-4", api.Pending))

@@ -53,7 +53,8 @@ func (c *Check) Run(ctx context.Context) (err error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := c.look(ctx); err != nil && ctx.Err() == nil {
+		// A conflict is with whoever has just written the object's status: the next look writes anew.
+		if err := c.look(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
 			c.say("%v", err)
 		}
 		select {
