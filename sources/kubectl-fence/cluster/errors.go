@@ -87,7 +87,7 @@ func answered(refused apierrors.APIStatus, err error) error {
 		return forbidden(st.Message)
 	case strings.Contains(st.Message, "Unsupported value"):
 		return fmt.Errorf("the API server refuses this: %s; if nodefence's kinds are older in this cluster than kubectl-fence, %s", oneLine(st.Message), older)
-	case reasonAlone.MatchString(st.Message):
+	case reasonAlone.MatchString(st.Message) && strings.Count(st.Message, "unknown field") == 1:
 		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: leave out --reason, or %s (%s)", older, oneLine(st.Message))
 	case strings.Contains(st.Message, "unknown field"):
 		return fmt.Errorf("nodefence's kinds are older in this cluster than kubectl-fence: %s (%s)", older, oneLine(st.Message))
