@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,9 @@ func builds() ([]build, error) {
 	}
 	for i := range all {
 		info, err := os.Stat(all[i].file)
+		if err == nil {
+			all[i].file, err = filepath.Abs(all[i].file) // a bare name would be looked for in $PATH
+		}
 		if err != nil {
 			return nil, fmt.Errorf("PROGRAMS_BEFORE: %w: name the file of a program that was built of functions/cmd/nodefence, with go build -ldflags '-s -w' as the Makefile does", err)
 		}
