@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 var (
@@ -39,8 +40,8 @@ type Gauges struct {
 	mu     sync.Mutex
 	leads  bool
 	ledger *api.FenceLedger
-	// counts: the ledger's census counted when it was read.
-	counts bool
+	// counted is when the ledger's census was observed; zero if nothing was to be decided by it when it was read.
+	counted time.Time
 }
 
 // New returns the gauges of a source that does not lead yet.
@@ -59,10 +60,13 @@ func (g *Gauges) Leads(is bool) {
 func (g *Gauges) Ledger(l *api.FenceLedger) {
 	kept := &api.FenceLedger{Spec: *l.Spec.DeepCopy()}
 	kept.Status.Storms, kept.Status.Restored = slices.Clone(l.Status.Storms), l.Status.Restored.DeepCopy()
-	counts := admission.CensusLacks(l, g.now()) == ""
+	var counted time.Time
+	if admission.CensusLacks(l, g.now()) == "" {
+		counted = l.Status.Census.ObservedAt.Time
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger, g.counts = kept, counts
+	g.ledger, g.counted = kept, counted
 }
 
 // Describe implements prometheus.Collector.
@@ -75,7 +79,7 @@ func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.mu.Lock()
-	lead, ledger, counts := g.leads, g.ledger, g.counts
+	lead, ledger, counted := g.leads, g.ledger, g.counted
 	g.mu.Unlock()
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -86,7 +90,7 @@ func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	g.fences(send)
 	if ledger != nil {
-		send(count, number(counts))
+		send(count, number(observed.Fresh(counted, g.now(), admission.CensusKept)))
 		ofLedger(ledger, send)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/apiserver/gauges"
 )
@@ -79,6 +80,22 @@ func TestWhatALeaderShows(t *testing.T) {
 	check(t, got(), map[string]float64{"nodefence_source_leads": 1, "nodefence_source_census": 1, "nodefence_stopped": 1, "nodefence_restore_unconfirmed": 0})
 	g.Leads(false)
 	check(t, got(), map[string]float64{"nodefence_source_leads": 0})
+}
+
+// TestACensusThatGrowsOldCountsNoMore, also while the ledger can't be read and so nobody notes another one.
+func TestACensusThatGrowsOldCountsNoMore(t *testing.T) {
+	at := now
+	g := gauges.New(func() map[string]*api.NodeFence { return nil }, nil, func() time.Time { return at })
+	g.Leads(true)
+	l := &api.FenceLedger{}
+	l.Status.Census = &api.Census{ObservedAt: *ago(0)}
+	g.Ledger(l)
+	for _, want := range []float64{1, 0} {
+		if got := values(t, g)["nodefence_source_census"]; got != want {
+			t.Errorf("after %s it is %v, want %v", at.Sub(now), got, want)
+		}
+		at = at.Add(admission.CensusKept + time.Second)
+	}
 }
 
 // TestWhatIsLeftAloneIsToldApart: a fence that may not begin under the policies, or that the gate leaves alone,
