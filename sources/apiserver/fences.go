@@ -21,8 +21,8 @@ func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
 	s.due.Put(f, now)
 	s.counting.Fence(f)
-	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot()                                 // it is free
-	room := old != nil && admission.Emptied(old) && !admission.Emptied(f) && !f.HoldsSlot() // to drain is free
+	slot := old != nil && old.HoldsSlot() && !f.HoldsSlot()               // it is free
+	room := old != nil && admission.Emptied(old) && !admission.Emptied(f) // to drain is free, also where a slot was taken for it
 	if slot || room || old != nil && !f.Open() {
 		s.due.Freed(old, s.counting.Changed(), now)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
-// TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, or its room to drain without having
-// taken a slot, and when it ends. Nothing else that changes in a fence wakes another one. The wake-up waits
+// TestAFreeSlotWakesWhoWaitsForIt: when a fence gives its slot back, or its room to drain, and when it
+// ends. Nothing else that changes in a fence wakes another one. The wake-up waits
 // for the census: a gate that counts by an older one refuses.
 func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	later := metav1.NewMicroTime(sec(300))
@@ -37,7 +37,7 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 		"its drain is given up":       {api.Draining, api.Recovering, &api.DrainRecord{Ended: api.DrainGivenUp}, true},
 		"it has drained, and waits":   {api.Draining, api.Pending, &api.DrainRecord{Ended: api.DrainEmpty}, false},
 		"it has drained, and fails":   {api.Pending, api.Failed, &api.DrainRecord{Ended: api.DrainEmpty}, true},
-		"it has drained, and goes on": {api.Pending, api.Isolating, &api.DrainRecord{Ended: api.DrainEmpty}, false},
+		"it has drained, and goes on": {api.Pending, api.Isolating, &api.DrainRecord{Ended: api.DrainEmpty}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := asleepWith(t, &taker{}, sec(30))
