@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -26,6 +27,25 @@ func newPort(host string) (*port, error) {
 	}
 	p := &port{listener: l.(*net.TCPListener), number: int32(l.Addr().(*net.TCPAddr).Port)}
 	return p, p.silence()
+}
+
+// newPorts are the kubelets' of so many machines, all of them silent. They are closed once ctx ends. That one is
+// silent takes a twentieth of a second to see, which thousands do not have one after the other.
+func newPorts(ctx context.Context, machines int) ([]*port, error) {
+	const atATime = 64
+	all, errs := make([]*port, machines), make([]error, machines)
+	var wg sync.WaitGroup
+	for w := range min(atATime, machines) {
+		wg.Go(func() {
+			for i := w; i < machines; i += atATime {
+				if all[i], errs[i] = newPort(kubeletAddress(i)); all[i] != nil {
+					context.AfterFunc(ctx, func() { _ = all[i].listener.Close() })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return all, errors.Join(errs...)
 }
 
 // answer accepts connections until ctx ends, and is silent then.

@@ -105,8 +105,12 @@ func Run(ctx context.Context, config Config) error {
 }
 
 func (l *lab) run(ctx context.Context) error {
-	for i := range l.config.Nodes {
-		if err := l.build(ctx, i); err != nil {
+	ports, err := newPorts(ctx, l.config.Nodes)
+	if err != nil {
+		return err
+	}
+	for i, port := range ports {
+		if err := l.build(ctx, i, port); err != nil {
 			return err
 		}
 	}
@@ -161,18 +165,13 @@ func (l *lab) wake(name string) {
 }
 
 // build makes a machine, switched off.
-func (l *lab) build(ctx context.Context, index int) error {
+func (l *lab) build(ctx context.Context, index int, port *port) (err error) {
 	name := fmt.Sprintf("%s%d", l.config.NodePrefix, index)
 	h := &hardware{
 		name: name, uuid: uuid.New(), boot: l.config.BootTime, dwell: l.config.LeasePeriod,
 		ledger: l.ledger, ctx: ctx, wg: &l.wg,
 		ready: func() bool { return l.cluster.ready(name) },
 	}
-	port, err := newPort(kubeletAddress(index))
-	if err != nil {
-		return fmt.Errorf("build %s: %w", name, err)
-	}
-	context.AfterFunc(ctx, func() { _ = port.listener.Close() })
 	zone := fmt.Sprintf("zone-%d", index%l.config.Zones)
 	h.start = func(k *kernel) {
 		l.wg.Go(func() {
