@@ -4,7 +4,9 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -63,25 +65,27 @@ func (c *Client) Raw(ctx context.Context, resource string) ([]byte, error) {
 // NodeNames are the names of all nodes.
 func (c *Client) NodeNames(ctx context.Context) ([]string, error) {
 	l, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for i := range l.Items {
-		out = append(out, l.Items[i].Name)
-	}
-	return out, nil
+	return names(l, err)
 }
 
 // NamespaceNames are the names of all namespaces.
 func (c *Client) NamespaceNames(ctx context.Context) ([]string, error) {
 	l, err := c.Kube.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	return names(l, err)
+}
+
+// names are those of the objects of a list, unless it could not be read.
+func names(list runtime.Object, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	for i := range l.Items {
-		out = append(out, l.Items[i].Name)
-	}
-	return out, nil
+	var all []string
+	err = meta.EachListItem(list, func(o runtime.Object) error {
+		is, err := meta.Accessor(o)
+		if err == nil {
+			all = append(all, is.GetName())
+		}
+		return err
+	})
+	return all, err
 }
