@@ -35,6 +35,8 @@ func TestSentAgain(t *testing.T) {
 		"Open Session, the first is dropped":  {bmc{late: wire.OpenRequest, drops: true}, right, "OO111 O13", nil},
 		"Open Session, the user is unknown":   {bmc{late: wire.OpenRequest, no: wire.BadName}, right, "OO1", wire.BadName},
 		"Open Session, the password is wrong": {bmc{late: wire.OpenRequest}, "another", "OO1 O1-", wire.ErrWrongCode},
+		"Open Session, of an old session":     {bmc{stale: 1}, right, "OOO O13", nil},
+		"Open Session, of old sessions":       {bmc{stale: 2}, right, "OOO O", wire.ErrNotAuthentic},
 		"Open Session, and the BMC is gone":   {bmc{late: wire.OpenRequest, gone: 2}, right, "OO1 O", ErrSilent},
 		"Open Session, and there is no BMC":   {bmc{gone: 1}, right, "OOO", ErrSilent},
 		"RAKP 1, what fits the first":         {bmc{late: wire.RAKP1, no: wire.BadCode}, right, "O113 O13", nil},
@@ -75,6 +77,9 @@ type bmc struct {
 	never wire.Type
 	// gone is the login from which on nothing is answered.
 	gone int
+	// stale is the last login that is answered in the name of the session before it, which had
+	// the same port, as pyghmi does.
+	stale int
 
 	conn   *net.UDPConn
 	done   chan struct{}
@@ -132,6 +137,9 @@ func (b *bmc) hear(in []byte, from string) [][]byte {
 	b.logins[len(b.logins)-1] += letter
 	if letter == "-" || b.gone > 0 && len(b.logins) >= b.gone {
 		return nil
+	}
+	if len(b.logins) <= b.stale {
+		return [][]byte{wire.Packet{Type: wire.OpenResponse | 0xc0, Session: 0x16d23db0, Sequence: 9, Payload: opened(b.login)}.Append(nil)}
 	}
 	answer := b.answer(p)
 	if answer == nil {

@@ -47,7 +47,10 @@ func Dial(ctx context.Context, c Config) (*Session, error) {
 	s := &Session{}
 	doubtful, err := s.dial(ctx, c, brisk)
 	if doubtful {
-		_, err = s.dial(ctx, c, patient)
+		// Where the time was over before there was a socket, the first login says more.
+		if _, second := s.dial(ctx, c, patient); !noSocket(second) {
+			err = second
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -64,6 +67,11 @@ func (s *Session) dial(ctx context.Context, c Config, p pace) (doubtful bool, er
 		_ = s.conn.Close() // a socket without a peer has nothing to report
 	}
 	return doubtful, err
+}
+
+func noSocket(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // login is Open Session and RAKP 1 to 4. It is doubtful if it may have failed because a
@@ -84,7 +92,9 @@ func (s *Session) login(ctx context.Context, c Config, p pace) (doubtful bool, e
 		return nil
 	}
 	if err := step("Open Session", l.Open, l.Opened); err != nil {
-		return doubtful, err
+		// A BMC that knows sessions by the client's port, and does not forget them, answers in
+		// the name of the session that had this port before. Another socket has another port.
+		return doubtful || errors.Is(err, wire.ErrNotAuthentic), err
 	}
 	if err := step("RAKP 1", l.RAKP1, l.RAKP2); err != nil {
 		// Some BMCs count it as a wrong password, so it is not sent in doubt: they forget
