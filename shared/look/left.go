@@ -35,12 +35,15 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*observed.Left, error
 	if err != nil {
 		return nil, err
 	}
-	var used map[string]bool
+	var used, kept map[string]bool
 	stay := &observed.Left{}
 	if cover := facts.Covered(f); cover != nil {
-		if pods, attached, stay, err = c.covered(ctx, cover, pods, attached, f.OutOfServiceAs()); err != nil {
-			return nil, err
-		}
+		pods, attached, stay, err = c.covered(ctx, cover, pods, attached, f.OutOfServiceAs())
+	} else {
+		kept, err = c.kept(ctx, pods, how.Taints(), f.OutOfServiceAs())
+	}
+	if err != nil {
+		return nil, err
 	}
 	if how.Detaches() {
 		if pods, attached, used, err = c.storage(ctx, how.StorageClassNames, pods, attached); err != nil {
@@ -49,7 +52,11 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*observed.Left, error
 	}
 	left := leftOf(pods, f.OutOfServiceAs())
 	left.Stay, left.Volumes, left.Hidden = stay.Stay, stay.Volumes, stay.Hidden
-	attachments(left, attached, used)
+	leaving := slices.DeleteFunc(slices.Clone(attached), func(a storagev1.VolumeAttachment) bool {
+		name := a.Spec.Source.PersistentVolumeName
+		return name != nil && kept[*name]
+	})
+	attachments(left, leaving, used)
 	if err := c.first(ctx, how.DetachFirst, left, attached); err != nil {
 		return nil, err
 	}
@@ -57,6 +64,17 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*observed.Left, error
 		return left, c.budgets(ctx, left, pods)
 	}
 	return left, nil
+}
+
+// kept returns the volumes of the pods that stay: such a volume is attached as long as its pod
+// stays, so nothing waits for it. Under the taint Kubernetes deletes every pod that does not tolerate
+// it, those of a DaemonSet too.
+func (c work) kept(ctx context.Context, pods []corev1.Pod, taints bool, as api.OutOfServiceValue) (map[string]bool, error) {
+	stay := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return ours(&p, as) || taints && !tolerates(&p, as)
+	})
+	_, _, used, err := c.storage(ctx, nil, stay, nil)
+	return used, err
 }
 
 // storage selects the pods and attachments whose volumes are of one of these classes (of

@@ -146,7 +146,9 @@ func TestDetachedFirst(t *testing.T) {
 		"one that the cut covers does": {policy: api.ReleaseSettings{DetachFirst: ofClass(fast)}, cut: storage, pods: map[string][]corev1.Volume{"p": {claim("a")}, "q": {host}}, attached: both,
 			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
 		"without a pod to delete, what is in use stays": {policy: api.ReleaseSettings{DetachFirst: named("pv-a", "pv-idle")}, pods: map[string][]corev1.Volume{"d": {claim("a")}}, attached: []string{"pv-a", "pv-idle"},
-			want: got{Detach: []string{"pv-idle"}, Attach: 2}},
+			want: got{Detach: []string{"pv-idle"}, Attach: 1}},
+		"what a pod that stays uses is not waited for": {pods: map[string][]corev1.Volume{"p": {claim("b")}, "d": {claim("a")}}, attached: both,
+			want: got{Delete: []string{"p"}, Attach: 1}},
 		"no budget is asked for pods that wait": {policy: api.ReleaseSettings{DetachFirst: named("pv-a"), RespectDisruptionBudgets: true}, pods: map[string][]corev1.Volume{"p": {claim("a")}}, attached: []string{"pv-a"},
 			want: got{Detach: []string{"pv-a"}, Terminating: 1, Attach: 1, Waits: []string{"pod default/p (waits for volume pv-a to be detached first)"}}},
 	} {
@@ -209,4 +211,41 @@ func named(names ...string) (all []api.DetachFirst) {
 // ofClass are all volumes of a class.
 func ofClass(class string) []api.DetachFirst {
 	return []api.DetachFirst{{StorageClassName: class}}
+}
+
+// TestAVolumeOfAPodThatStays is not waited for. Under the taint Kubernetes deletes a DaemonSet's pod
+// too, unless it tolerates the taint; so its volume goes.
+func TestAVolumeOfAPodThatStays(t *testing.T) {
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims/"
+	yes := true
+	pod := func(name string) corev1.Pod {
+		use := corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{use}}}
+	}
+	daemon, tolerant := pod("daemon"), pod("tolerant")
+	daemon.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &yes}}
+	tolerant.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	objects := map[string]any{"/api/v1/pods": corev1.PodList{Items: []corev1.Pod{daemon, tolerant, pod("db")}}}
+	var attached storagev1.VolumeAttachmentList
+	for _, name := range []string{"daemon", "tolerant", "db"} {
+		objects[claims+name] = corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-" + name}}
+		pv := "pv-" + name
+		attached.Items = append(attached.Items, storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: pv},
+			Spec: storagev1.VolumeAttachmentSpec{NodeName: "n", Attacher: "csi", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}}})
+	}
+	objects["/apis/storage.k8s.io/v1/volumeattachments"] = attached
+	for strategy, want := range map[api.ReleaseStrategy][]string{
+		api.ReleaseTaintAndDelete:   {"volume pv-daemon (CSI driver csi)", "volume pv-db (CSI driver csi)"},
+		api.ReleaseResourceDeletion: {"volume pv-db (CSI driver csi)"},
+	} {
+		settings := api.Settings{Action: api.ActionReboot, Release: api.ReleaseSettings{Strategy: strategy}}
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Settings: settings}}}}
+		left, err := Left(t.Context(), kubetest.Client(t, kubetest.Table(objects, nil)), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, left.Names); d != "" || left.Attachments != len(want) {
+			t.Errorf("%s: %d attachments %s", strategy, left.Attachments, d)
+		}
+	}
 }
