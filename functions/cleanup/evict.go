@@ -3,11 +3,14 @@ package cleanup
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -173,15 +176,12 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.maxPods allows: %s/%s stays", m.want.Evict.MaxPods, m.want.Within, p.Namespace, p.Name))
 			return nil
 		}
-		held, err := m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
-		if err == nil && held != "" && m.late {
-			held, err = "", m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
-		}
+		held, err := m.ask(ctx, p)
 		if err != nil {
 			return err
 		}
 		if held != "" {
-			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and its PodDisruptionBudget holds it: %s (%s)", p.Namespace, p.Name, held, m.words))
+			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and %s (%s)", p.Namespace, p.Name, held, m.words))
 			continue
 		}
 		m.left--
@@ -192,6 +192,26 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 		m.Log.Info("moved", "function", Name, "node", m.node.Name, "event", m.cause.ID(), "pod", p.Namespace+"/"+p.Name, "reason", string(api.PodMoved), "message", m.words)
 	}
 	return nil
+}
+
+// ask asks a Pod to leave; held says in words why it stays. An answer with which the API server
+// refuses, as of a Pod with two PodDisruptionBudgets, is about this Pod alone: the others are asked
+// all the same.
+func (m *mover) ask(ctx context.Context, p *corev1.Pod) (held string, err error) {
+	held, err = m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
+	var status apierrors.APIStatus
+	switch {
+	case err != nil && (!errors.As(err, &status) || status.Status().Code > http.StatusInternalServerError):
+		return "", err // it did not answer, or is not up: the event comes again
+	case err != nil:
+		held = "the API server refuses to evict it: " + err.Error()
+	case held != "":
+		held = "its PodDisruptionBudget holds it: " + held
+	}
+	if held != "" && m.late {
+		return "", m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
+	}
+	return held, nil
 }
 
 // tell reports which Pod is not moved, and why.

@@ -75,13 +75,21 @@ func TestEvictions(t *testing.T) {
 		}
 		return all
 	}
+	volume := with(problemsPath, `"what":"Pod"`, `"what":"Volume"`)
 	for name, c := range map[string]struct {
 		told   []corev1.Event
 		change []func(map[string]string)
-		want   []string
+		// refused is how the API server answers each eviction of db-0.
+		refused string
+		want    []string
+		fails   bool
 	}{
+		"the others, if one is refused": {change: []func(map[string]string){volume}, want: evicted("db-0", "db-1"),
+			refused: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,"message":"This pod has more than one PodDisruptionBudget"}`},
+		"none before the API server is up": {change: []func(map[string]string){volume}, want: evicted("db-0"), fails: true,
+			refused: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503,"message":"etcd is away"}`},
 		"the Pod that it was reported of":                   {want: evicted("db-0")},
-		"and what shares its volume":                        {change: []func(map[string]string){with(problemsPath, `"what":"Pod"`, `"what":"Volume"`)}, want: evicted("db-0", "db-1")},
+		"and what shares its volume":                        {change: []func(map[string]string){volume}, want: evicted("db-0", "db-1")},
 		"nothing that was not reported":                     {told: []corev1.Event{}},
 		"nothing for a volume that another node still has":  {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
 		"nothing that is only to be told":                   {change: []func(map[string]string){with(problemsPath, `"action":"Evict"`, `"action":"Alert"`)}},
@@ -98,7 +106,7 @@ func TestEvictions(t *testing.T) {
 		"no Pod of a DaemonSet":                             {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","ownerReferences":[{"kind":"DaemonSet","controller":true,"name":"d","uid":"d","apiVersion":"apps/v1"}]`)}},
 		"none that ends already":                            {change: []func(map[string]string){with("/api/v1/pods", `"uid":"db-0"`, `"uid":"db-0","deletionTimestamp":"2026-01-01T00:00:00Z"`)}},
 		"not more than may be moved in its time":            {change: []func(map[string]string){put(aboutNode, moves(2))}},
-		"the last one that may":                             {change: []func(map[string]string){put(aboutNode, moves(1)), with(problemsPath, `"what":"Pod"`, `"what":"Volume"`)}, want: evicted("db-0")},
+		"the last one that may":                             {change: []func(map[string]string){put(aboutNode, moves(1)), volume}, want: evicted("db-0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.told == nil {
@@ -129,12 +137,20 @@ func TestEvictions(t *testing.T) {
 				if strings.Contains(r.URL.Path, "/pods/") {
 					asked = append(asked, r.Method+" "+r.URL.Path)
 				}
+				if c.refused != "" && strings.HasSuffix(r.URL.Path, "/db-0/eviction") {
+					var status metav1.Status
+					_ = json.Unmarshal([]byte(c.refused), &status)
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(int(status.Code))
+					_, _ = w.Write([]byte(c.refused))
+					return
+				}
 				kubetest.Answer(w, "{}")
 			}))
 			cleaner := &Cleaner{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: quiet{}}
 			source := events.SourceOf("c")
 			report := source.Problem(events.ProblemReport{Node: "a", NodeUID: "1", Pod: "shop/db-0", Report: "r", Component: "attachdetach-controller", Reason: "FailedAttachVolume", Count: 1}, now)
-			if _, err := cleaner.Handle(t.Context(), source.Failing(report, "a", now)); err != nil {
+			if _, err := cleaner.Handle(t.Context(), source.Failing(report, "a", now)); (err != nil) != c.fails {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, asked); d != "" {
