@@ -119,6 +119,8 @@ func (r *round) look(all bool) error {
 	if !all {
 		return nil
 	}
+	// The list is of now: a Lease that was given back since is not taken anew.
+	leases := r.keepAway(ctx, fences)
 	var requests, nodes error
 	if r.Requests != nil {
 		requests = r.wakeRequests(ctx, now)
@@ -129,7 +131,7 @@ func (r *round) look(all bool) error {
 	if r.Elsewhere != nil {
 		r.tellElsewhere(ctx, now)
 	}
-	return errors.Join(r.keepAway(ctx, fences), requests, nodes)
+	return errors.Join(leases, requests, nodes)
 }
 
 // keepAway renews the Leases by which other programs that remediate nodes are kept away.
