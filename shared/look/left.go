@@ -52,11 +52,7 @@ func (c work) left(ctx context.Context, f *api.NodeFence) (*observed.Left, error
 	}
 	left := leftOf(pods, f.OutOfServiceAs())
 	left.Stay, left.Volumes, left.Hidden = stay.Stay, stay.Volumes, stay.Hidden
-	leaving := slices.DeleteFunc(slices.Clone(attached), func(a storagev1.VolumeAttachment) bool {
-		name := a.Spec.Source.PersistentVolumeName
-		return name != nil && kept[*name]
-	})
-	attachments(left, leaving, used)
+	attachments(left, without(attached, kept), used)
 	if err := c.first(ctx, how.DetachFirst, left, attached); err != nil {
 		return nil, err
 	}
@@ -75,6 +71,14 @@ func (c work) kept(ctx context.Context, pods []corev1.Pod, taints bool, as api.O
 	})
 	_, _, used, err := c.storage(ctx, nil, stay, nil)
 	return used, err
+}
+
+// without are the attachments of all volumes but these.
+func without(attached []storagev1.VolumeAttachment, kept map[string]bool) []storagev1.VolumeAttachment {
+	return slices.DeleteFunc(slices.Clone(attached), func(a storagev1.VolumeAttachment) bool {
+		name := a.Spec.Source.PersistentVolumeName
+		return name != nil && kept[*name]
+	})
 }
 
 // storage selects the pods and attachments whose volumes are of one of these classes (of
