@@ -23,7 +23,7 @@ type news struct {
 	Saying string `json:"saying"`
 	// Main is the content; empty if only time has passed.
 	Main string `json:"main,omitempty"`
-	// AsOf is the time of it, for people.
+	// AsOf is the time of it, for people, or says that not all of it is live.
 	AsOf string `json:"asOf,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 			p, _ = nothing(l, err)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(news{Title: p.Title(), Saying: l.Heard(p.Saying())}) // the browser is gone
+		_ = json.NewEncoder(w).Encode(news{Title: title(p), Saying: l.Heard(p.Saying())}) // the browser is gone
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -95,6 +95,6 @@ func (s *Server) news(path string) (news, string, error) {
 		p, _ = nothing(l, err)
 	}
 	main, err := page.Main(p)
-	n := news{Title: p.Title(), Saying: l.Heard(p.Saying()), Main: string(main), AsOf: "live, as of " + l.At(l.Now).Text}
+	n := news{Title: title(p), Saying: l.Heard(p.Saying()), Main: string(main), AsOf: asOf(p, l, "live, as of ")}
 	return n, n.Title + page.Timeless(main), err
 }

@@ -104,9 +104,29 @@ func (s *Server) write(w http.ResponseWriter, status int, p page.Shown, f *page.
 		return
 	}
 	f.Title, f.Saying = p.Title(), f.Heard(p.Saying())
+	if f.Path != "" {
+		f.Title, f.AsOf = title(p), asOf(p, f.Look, "as of ")
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = page.Write(w, f) // the browser is gone
+}
+
+// title is that of a page that follows what happens. It may be all that a person sees of it, so it says
+// when something of the page is old.
+func title(p page.Shown) string {
+	if !p.Live() {
+		return "Not live: " + p.Title()
+	}
+	return p.Title()
+}
+
+// asOf is what stands in its header: the time after these words, unless something of the page is old.
+func asOf(p page.Shown, l *page.Look, words string) string {
+	if !p.Live() {
+		return "not all is live: see below"
+	}
+	return words + l.At(l.Now).Text
 }
 
 // say serves a page that says one thing.

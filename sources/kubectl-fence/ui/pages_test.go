@@ -146,17 +146,21 @@ func TestAPageThatIsGone(t *testing.T) {
 	}
 }
 
+// unseen is what is told of a page that is not seen.
+func unseen(t *testing.T, c *http.Client, base, path string) (n news) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body(t, c, base+"/live?unseen&page="+url.QueryEscape(path))), &n); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return n
+}
+
 // TestAPageThatIsNotSeen: its title is told once, without its content, and no pods are read for it.
 func TestAPageThatIsNotSeen(t *testing.T) {
 	_, c, base := early(t)
 	for path, title := range map[string]string{"/": "nodes not known – nodefence", "/history": "History of fences – nodefence", "/node/none": "Not known yet – nodefence", "/elsewhere": "There is no such page – nodefence"} {
-		r, err := c.Get(base + "/live?unseen&page=" + url.QueryEscape(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var n news
-		if err := json.Unmarshal([]byte(read(t, r)), &n); err != nil || n.Title != title || n.Main != "" || n.AsOf != "" || !strings.Contains(n.Saying, "still being read") {
-			t.Errorf("%s: %v: %+v", path, err, n)
+		if n := unseen(t, c, base, path); n.Title != title || n.Main != "" || n.AsOf != "" || !strings.Contains(n.Saying, "still being read") {
+			t.Errorf("%s: %+v", path, n)
 		}
 	}
 }

@@ -48,5 +48,8 @@ type Message struct {
 // Title names the page.
 func (m *Message) Title() string { return m.Heading + " – nodefence" }
 
+// Live is always so: what is not known is what it says.
+func (m *Message) Live() bool { return true }
+
 // Saying is what it says.
 func (m *Message) Saying() string { return m.Text }

@@ -57,6 +57,12 @@ func (l *Look) unread(kinds ...string) (out []string) {
 	return out
 }
 
+// Live tells whether what was read is shown as it is now. Of what was not read yet a page says itself that
+// it is not known.
+func (l *Look) Live() bool {
+	return !slices.ContainsFunc(l.Gaps, func(g Gap) bool { return !g.Unread })
+}
+
 // Heard is what a page says to those who do not see it: what is not seen as it is comes first.
 func (l *Look) Heard(saying string) string {
 	var words []string

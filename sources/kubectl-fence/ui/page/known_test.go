@@ -43,6 +43,29 @@ func TestAGapSaysSinceWhen(t *testing.T) {
 	}
 }
 
+// TestLive: a page is live unless something that was read for it is not seen as it is now.
+func TestLive(t *testing.T) {
+	old, never := Gap{Kind: "FenceTargets", Words: "no."}, Gap{Kind: "FenceTargets", Words: "no.", Unread: true}
+	for name, tc := range map[string]struct {
+		gaps []Gap
+		pods *Gap
+		live bool
+	}{
+		"no gap": {nil, nil, true}, "not read yet": {[]Gap{never}, &never, true}, "a kind is old": {[]Gap{never, old}, nil, false}, "its pods are old": {nil, &old, false},
+	} {
+		l := cluster()
+		l.Gaps = tc.gaps
+		n, err := NewNode(l, "a1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.PodsGap = tc.pods
+		if n.Live() != tc.live || tc.pods == nil && NewPolicies(l).Live() != tc.live {
+			t.Errorf("%s: live %v", name, n.Live())
+		}
+	}
+}
+
 // TestWhatWasNotReadIsNotKnown: nothing that was not read looks calm, on any page.
 func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 	empty := func() *Look { return &Look{Seen: view.Seen{Now: now, Ledger: &api.FenceLedger{}}} }

@@ -216,6 +216,9 @@ func sensible(f *api.NodeFence, verb string) bool {
 	return true
 }
 
+// Live tells it of the node's pods too.
+func (n *Node) Live() bool { return n.Look.Live() && (n.PodsGap == nil || n.PodsGap.Unread) }
+
 // Title says in a few words how the node stands.
 func (n *Node) Title() string { return n.Line.Node + ": " + n.Line.State.Word + " – nodefence" }
 

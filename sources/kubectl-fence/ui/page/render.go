@@ -38,6 +38,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 type Shown interface {
 	Title() string
 	Saying() string
+	// Live tells whether what was read for it is shown as it is now.
+	Live() bool
 }
 
 // templateOf is the template of a page's content.
@@ -61,6 +63,8 @@ func templateOf(p Shown) string {
 type Frame struct {
 	*Look
 	Title, Saying string
+	// AsOf is the time of what is shown, for people; empty for a page that does not change.
+	AsOf string
 	// Path is the page's own, with its query, for what follows it; empty for a page that does not
 	// change.
 	Path string

@@ -87,7 +87,7 @@
     const over = source?.readyState === EventSource.CLOSED;
     live.textContent = over ? "ended: run kubectl fence ui again" : "connection lost, trying again";
     live.classList.add("lost");
-    document.title = "Not live: " + title;
+    document.title = "Not live: " + title.replace(/^Not live: /, "");
     say(over ? "The page has ended: run kubectl fence ui again." : "Connection lost: what you see may be old.");
   }
 
