@@ -25,6 +25,8 @@ type news struct {
 	Main string `json:"main,omitempty"`
 	// AsOf is the time of it, for people, or says that not all of it is live.
 	AsOf string `json:"asOf,omitempty"`
+	// Now is the API server's time of it, for programs.
+	Now string `json:"now,omitempty"`
 }
 
 // live follows one page: the whole content is sent again whenever it has changed. Of a page that is not seen
@@ -95,6 +97,6 @@ func (s *Server) news(path string) (news, string, error) {
 		p, _ = nothing(l, err)
 	}
 	main, err := page.Main(p)
-	n := news{Title: title(p), Saying: l.Heard(p.Saying()), Main: string(main), AsOf: asOf(p, l, "live, as of ")}
+	n := news{Title: title(p), Saying: l.Heard(p.Saying()), Main: string(main), AsOf: asOf(p, l, "live, as of "), Now: l.At(l.Now).Machine}
 	return n, n.Title + page.Timeless(main), err
 }

@@ -1,6 +1,16 @@
 package browser
 
-import "github.com/chromedp/chromedp"
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"k8s.io/client-go/rest"
+)
 
 // hides has the page believe that it is, or is not, behind another one.
 func (b *tab) hides(is bool) {
@@ -57,4 +67,46 @@ func (w *world) actsWithoutScript(b *tab, node string) {
 	b.says(".note.done", "A FenceRequest for node "+node+" was created by bob")
 	b.says(".facts", "bob (its disk clicks)") // by a reload of the page's own
 	b.scripts(true)
+}
+
+// clock: relative times grow by the API server's clock, by which the server tells them, also where that of the
+// browser's machine is three hours slow.
+func (w *world) clock(browser context.Context, node string) {
+	w.t.Helper()
+	address, _ := w.serve("alice", "--server", w.ahead(3*time.Hour).URL)
+	b := open(w.t, browser, address)
+	b.says(".tile .name", node)
+	b.click(node)
+	b.says(".facts .ago", "3h")
+	value[bool](b, `(() => {
+		const copy = document.createElement("p");
+		copy.id = "copy";
+		copy.append(document.querySelector(".facts time").cloneNode(true), document.createElement("span"));
+		copy.lastChild.className = "ago";
+		document.body.append(copy);
+		return true;
+	})()`)
+	b.sees(`document.querySelector("#copy .ago").textContent !== ""`)
+	if got := value[string](b, `document.querySelector("#copy .ago").textContent`); got != "3h ago" {
+		w.t.Errorf("by the page's script it was %s, and not 3h ago", got)
+	}
+}
+
+// ahead passes requests on to the API server, as one whose clock is so far ahead.
+func (w *world) ahead(by time.Duration) *httptest.Server {
+	w.t.Helper()
+	to, err := url.Parse(w.Config.Host)
+	w.must(err)
+	through, err := rest.TransportFor(w.Config)
+	w.must(err)
+	s := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: through, FlushInterval: -1,
+		ModifyResponse: func(r *http.Response) error {
+			at, err := http.ParseTime(r.Header.Get("Date"))
+			r.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
+			return err
+		},
+	})
+	w.t.Cleanup(s.Close)
+	return s
 }

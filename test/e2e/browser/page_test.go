@@ -59,6 +59,7 @@ func TestThePages(t *testing.T) {
 	w.forges(alice)
 	w.escapes(alice)
 	w.changes(bob)
+	w.clock(browser, second)
 
 	for _, p := range []struct{ name, link string }{{"cluster", "Cluster"}, {"policies", "Policies"}, {"history", "History"}} {
 		alice.click(p.link)

@@ -110,13 +110,13 @@ func (w *world) must(err error) {
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/\?token=\S+`)
 
-// serve runs kubectl fence ui as a person until the test ends, or end is called. It returns the
-// address that is printed.
-func (w *world) serve(as string) (prints string, end func()) {
+// serve runs kubectl fence ui as a person, with more flags, until the test ends, or end is called. It returns
+// the address that is printed.
+func (w *world) serve(as string, flags ...string) (prints string, end func()) {
 	w.t.Helper()
 	program, err := rig.Bin("kubectl-fence")
 	w.must(err)
-	cmd := exec.CommandContext(w.ctx, program, "ui", "--kubeconfig", w.Lab.Kubeconfig, "--as", as)
+	cmd := exec.CommandContext(w.ctx, program, append([]string{"ui", "--kubeconfig", w.Lab.Kubeconfig, "--as", as}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	w.must(err)
 	cmd.Stderr = w.t.Output()

@@ -6,11 +6,13 @@
   const live = document.getElementById("live");
   const said = document.getElementById("said");
   const main = document.getElementById("main");
-  const { live: address, path } = document.body.dataset;
+  const { live: address, path, now: loaded } = document.body.dataset;
   const calm = 5000; // milliseconds between two sentences that are read out
   const rarely = 15000; // and between two looks at a page that is not seen; no look lasts longer
   let source, looks, title = document.title, saying = said.textContent, back = "", toSay;
   let lacks = !!document.querySelector("[data-gap]");
+  const ahead = (now) => Date.parse(now) - Date.now(); // the API server's clock, of this machine's
+  let fast = ahead(loaded);
 
   // match makes an element like another one, and keeps every part that is still there.
   function match(old, now) {
@@ -69,6 +71,7 @@
 
   function take(event) {
     const news = JSON.parse(event.data);
+    fast = ahead(news.now);
     let first = live.classList.contains("lost") ? "Live again. " : "";
     live.textContent = news.asOf ?? "";
     live.classList.remove("lost");
@@ -118,13 +121,13 @@
     }
   }
 
-  // grow makes relative times grow between two messages.
+  // grow makes relative times grow between two messages, by the API server's clock as the server does.
   const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
   function grow() {
     for (const t of document.querySelectorAll("time[datetime]")) {
       const ago = t.nextElementSibling;
       if (!ago?.classList.contains("ago")) continue;
-      const s = Math.round((Date.now() - Date.parse(t.dateTime)) / 1000);
+      const s = Math.round((Date.now() + fast - Date.parse(t.dateTime)) / 1000);
       const [n, unit] = units.find(([n]) => Math.abs(s) >= (n === 1 ? 0 : 2 * n));
       const words = Math.floor(Math.abs(s) / n) + unit;
       const text = s < -1 ? "in " + words : words + " ago";
