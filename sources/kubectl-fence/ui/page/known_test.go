@@ -165,6 +165,38 @@ func TestANodefenceThatIsDead(t *testing.T) {
 	}
 }
 
+// TestALedgerThatIsNotSeenAnyMore: its old picture of Leases calls nobody silent either, and whether
+// nodefence looks is not known.
+func TestALedgerThatIsNotSeenAnyMore(t *testing.T) {
+	const silent, still, dead = "its Lease has missed two renewals", "<dd>stands still", "nodefence has not looked at the Leases"
+	for name, tc := range map[string]struct {
+		at   time.Duration
+		says []string
+		not  []string
+	}{
+		"since just now": {-time.Second, []string{silent, still}, []string{dead}}, "for an hour": {-time.Hour, nil, []string{silent, still, dead}},
+	} {
+		l := cluster()
+		l.Gaps = []Gap{{Kind: "FenceLedgers", Words: "no."}}
+		l.Ledger.Status.Leases.ObservedAt = at(tc.at)
+		n, err := NewNode(l, "a3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, n)
+		for _, words := range tc.says {
+			if !strings.Contains(html, words) {
+				t.Errorf("not seen %s: without %q: %s", name, words, html)
+			}
+		}
+		for _, words := range tc.not {
+			if strings.Contains(html, words) {
+				t.Errorf("not seen %s: says %q: %s", name, words, html)
+			}
+		}
+	}
+}
+
 // TestMoreThanAreNamed: a policy names 64 nodes at most, and counts all.
 func TestMoreThanAreNamed(t *testing.T) {
 	l := cluster()

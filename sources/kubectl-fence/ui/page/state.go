@@ -61,10 +61,11 @@ func (l *Look) lines() []Line {
 	return out
 }
 
-// still are the Leases that missed a renewal, by node. None is known from a picture that is too old.
+// still are the Leases that missed a renewal, by node. None is known from a picture that is too old, be it
+// that nodefence wrote no other or that no other is seen.
 func (l *Look) still() map[string]*api.StillLease {
 	out := map[string]*api.StillLease{}
-	if l.Ledger != nil && !l.blind() {
+	if l.Ledger != nil && !l.Blind() {
 		for i := range l.Ledger.Status.Leases.Still {
 			x := &l.Ledger.Status.Leases.Still[i]
 			out[x.NodeName] = x
