@@ -55,8 +55,12 @@ func (s *Server) at(path string, seen bool) (page.Shown, *page.Look, string, err
 		return page.NewHistory(l, q.Get("node")), l, "History", nil
 	case strings.HasPrefix(u.Path, "/node/"):
 		p, err := page.NewNode(l, strings.TrimPrefix(u.Path, "/node/"))
-		if err == nil && seen {
+		switch {
+		case err != nil:
+		case seen:
 			s.pods(p)
+		default:
+			s.mirror.Keep(p.Line.Node, time.Now())
 		}
 		return p, l, "", err
 	}

@@ -126,3 +126,20 @@ func TestAPageThatIsNotLive(t *testing.T) {
 	s.until(t, "followed again", func() bool { return len(s.mirror.Gaps()) == 0 })
 	says(true)
 }
+
+// TestThePodsOfAPageThatIsOpen are followed on while it is not seen: those that go meanwhile are to be told.
+func TestThePodsOfAPageThatIsOpen(t *testing.T) {
+	s, c, base := before(t, kubetest.Serve(t, &watched{}))
+	s.mirrors(t)
+	s.until(t, "read", func() bool { return len(s.mirror.Gaps()) == 0 })
+	followed := func() bool {
+		return !strings.Contains(body(t, c, base+"/node/a"), "Pods are still being read")
+	}
+	s.until(t, "followed, with its pods", followed)
+	seen := time.Now()
+	unseen(t, c, base, "/node/a")
+	s.mirror.Forget(seen)
+	if !followed() {
+		t.Error("the pods of a page that is open are followed no more")
+	}
+}

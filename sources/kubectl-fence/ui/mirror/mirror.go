@@ -46,7 +46,7 @@ type Mirror struct {
 	client  *cluster.Client
 	mu      sync.Mutex
 	waiting map[chan struct{}]bool
-	// pods are followed of the nodes whose pages are seen.
+	// pods are followed of the nodes whose pages are open.
 	pods map[string]*podsOf
 	// running is done when Run ends.
 	running context.Context
@@ -85,7 +85,7 @@ func (m *Mirror) Run(ctx context.Context) {
 	m.running = ctx
 	m.mu.Unlock()
 	var wg sync.WaitGroup
-	wg.Go(func() { m.forget(ctx) })
+	wg.Go(func() { m.forgets(ctx) })
 	for _, f := range m.all() {
 		wg.Go(func() { f.informer.RunWithContext(ctx) })
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -40,6 +41,29 @@ func TestWhatIsRefusedIsAGap(t *testing.T) {
 			s.turns(nil, nil, nil, "a")
 			s.until("granted", func() bool { return len(s.Gaps()) == 0 && s.sees() == "a" })
 		})
+	}
+}
+
+// TestThePodsOfAPageThatIsOpen are followed while it is seen or not, with those that have gone meanwhile, and no
+// longer. A page that is not seen begins nothing.
+func TestThePodsOfAPageThatIsOpen(t *testing.T) {
+	t.Parallel()
+	s := follows(t, func(*server) {})
+	began := time.Now()
+	s.until("begun", func() bool { _, _ = s.Pods("a", began); return s.pods["a"] != nil })
+	s.pods["a"].went(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-0"}})
+	s.Keep("a", began.Add(2*time.Minute))
+	s.Keep("b", began.Add(2*time.Minute))
+	s.Forget(began.Add(time.Minute))
+	if s.pods["b"] != nil {
+		t.Error("a page that is not seen has begun to follow pods")
+	}
+	if all, _ := s.Pods("a", began); len(all) != 1 || all[0].Name != "db-0" || all[0].Gone.IsZero() {
+		t.Errorf("while the page was open these have gone: %+v", all)
+	}
+	s.Forget(began.Add(time.Minute))
+	if s.pods["a"] != nil {
+		t.Error("the pods are followed for a page that nobody has open")
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// unseen is how long the pods of a node are followed after its page was seen last.
-	unseen = time.Minute
+	// unseen is how long the pods of a node are followed after its page was asked for last. Of a page that is
+	// not seen some browsers ask once a minute only.
+	unseen = 3 * time.Minute
 	// mostGone bounds the pods of a node that are remembered after they have gone.
 	mostGone = 500
 )
@@ -26,7 +27,8 @@ type Pod struct {
 // podsOf follows the pods of one node.
 type podsOf struct {
 	*followed
-	end  context.CancelFunc
+	end context.CancelFunc
+	// seen is when the page was asked for last, seen or not.
 	seen time.Time
 
 	keeping sync.Mutex
@@ -58,6 +60,16 @@ func (m *Mirror) Pods(node string, now time.Time) ([]Pod, *Gap) {
 	return out, p.gap()
 }
 
+// Keep goes on to follow the pods of a node whose page is open but not seen, so that those that go
+// meanwhile are remembered. It begins nothing.
+func (m *Mirror) Keep(node string, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.pods[node]; p != nil {
+		p.seen = now
+	}
+}
+
 // followPods begins to follow the pods of a node. It is called with the lock held.
 func (m *Mirror) followPods(node string) *podsOf {
 	p := &podsOf{followed: m.follow("Pods", &corev1.Pod{}, m.client.Pods(node))}
@@ -86,8 +98,8 @@ func (p *podsOf) went(o any) {
 	}
 }
 
-// forget ends to follow the pods of nodes whose pages nobody sees any more.
-func (m *Mirror) forget(ctx context.Context) {
+// forgets forgets the pods of nodes whose pages nobody has open any more, until ctx is done.
+func (m *Mirror) forgets(ctx context.Context) {
 	tick := time.NewTicker(unseen)
 	defer tick.Stop()
 	for {
@@ -95,14 +107,19 @@ func (m *Mirror) forget(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			m.mu.Lock()
-			for node, p := range m.pods {
-				if now.Sub(p.seen) > unseen {
-					p.end()
-					delete(m.pods, node)
-				}
-			}
-			m.mu.Unlock()
+			m.Forget(now.Add(-unseen))
+		}
+	}
+}
+
+// Forget ends to follow the pods of nodes whose pages nobody has asked for since then.
+func (m *Mirror) Forget(since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for node, p := range m.pods {
+		if p.seen.Before(since) {
+			p.end()
+			delete(m.pods, node)
 		}
 	}
 }
