@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 // browser, to names of other hosts that lead here (DNS rebinding), and to other programs on this
 // machine.
 type guard struct {
+	// hosts are the names of this server, as a browser may send them; the first is printed.
 	hosts []string
 	// base is the path below which everything is. The cookie is sent for this path alone:
 	// browsers send a cookie of 127.0.0.1 to every port of it, also to another user's server.
@@ -39,8 +41,12 @@ const cookieName = "kubectl-fence"
 // newGuard guards a server on this port of 127.0.0.1. rand.Text has 130 bits at random.
 func newGuard(port int) guard {
 	p := ":" + strconv.Itoa(port)
+	hosts := []string{host + p, "localhost" + p}
+	if port == 80 { // a browser leaves it out
+		hosts = append(hosts, host, "localhost")
+	}
 	return guard{
-		hosts: []string{host + p, "localhost" + p}, base: "/" + rand.Text(), session: rand.Text() + rand.Text(), form: rand.Text(),
+		hosts: hosts, base: "/" + rand.Text(), session: rand.Text() + rand.Text(), form: rand.Text(),
 		tokens: &tokens{}, cross: http.NewCrossOriginProtection(), invited: func() {},
 	}
 }
@@ -80,7 +86,7 @@ func (g *guard) guarded(inside http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		switch {
-		case r.Host != g.hosts[0] && r.Host != g.hosts[1]:
+		case !slices.Contains(g.hosts, r.Host):
 			refuse(w, "this is not the address of kubectl fence ui: use the one that it has printed")
 		case r.Method == http.MethodGet && r.URL.Path == "/":
 			g.enter(w, r)
@@ -112,7 +118,7 @@ func ownSite(r *http.Request) bool {
 // ownOrigin tells whether the request, if it says from where it is, is from here.
 func (g *guard) ownOrigin(r *http.Request) bool {
 	o := r.Header.Get("Origin")
-	return o == "" || o == "http://"+g.hosts[0] || o == "http://"+g.hosts[1]
+	return o == "" || slices.ContainsFunc(g.hosts, func(host string) bool { return o == "http://"+host })
 }
 
 // enter exchanges a token for the cookie. A browser that only loads in advance is not let in.

@@ -67,6 +67,7 @@ func TestNobodyElseGetsIn(t *testing.T) {
 		"no path":         func() *http.Request { return request(t, http.MethodGet, "/policies", c) },
 		"another host":    func() *http.Request { return request(t, http.MethodGet, "http://evil.example:8123"+inside, c) },
 		"another port":    func() *http.Request { return request(t, http.MethodGet, "http://127.0.0.1:80"+inside, c) },
+		"a port left out": func() *http.Request { return request(t, http.MethodGet, "http://127.0.0.1"+inside, c) },
 		"no token":        func() *http.Request { return request(t, http.MethodGet, "/", c) },
 		"an empty token":  func() *http.Request { return request(t, http.MethodGet, "/?token=", nil) },
 		"a guessed token": func() *http.Request { return request(t, http.MethodGet, "/?token=GUESSED", nil) },
@@ -83,6 +84,26 @@ func TestNobodyElseGetsIn(t *testing.T) {
 	} {
 		if w := answer(h, r()); w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "inside") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// TestPort80: a browser leaves it out of the host and the origin, and no other port.
+func TestPort80(t *testing.T) {
+	g := newGuard(80)
+	h := g.guarded(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }))
+	c := &http.Cookie{Name: cookieName, Value: g.session}
+	if w := answer(h, request(t, http.MethodGet, strings.Replace(g.invitation(), ":80/", "/", 1), nil)); w.Code != http.StatusSeeOther {
+		t.Errorf("the address that is printed: %d %s", w.Code, w.Body)
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "127.0.0.1:80", "localhost:80"} {
+		if w := answer(h, with(request(t, http.MethodPost, "http://"+host+g.base+"/", c), "Origin", "http://"+host)); w.Body.String() != "inside" {
+			t.Errorf("as %s: %d %s", host, w.Code, w.Body)
+		}
+	}
+	for _, other := range []string{"http://127.0.0.1:8123", "https://127.0.0.1", "http://evil.example"} {
+		if w := answer(h, with(request(t, http.MethodPost, "http://127.0.0.1"+g.base+"/", c), "Origin", other)); w.Code != http.StatusForbidden {
+			t.Errorf("from %s: %d %s", other, w.Code, w.Body)
 		}
 	}
 }
