@@ -2,6 +2,7 @@ package aws
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,6 +49,26 @@ func TestGeneratedRights(t *testing.T) {
 	for id, r := range stack(t).Resources {
 		if r.Type == "AWS::EKS::AccessEntry" && !strings.Contains(given, "kind: Group\n    name: "+r.Properties["Username"].(string)+"\n") {
 			t.Errorf("%s: the group %s may do nothing", id, r.Properties["Username"])
+		}
+	}
+}
+
+// TestUpgradeNamesEachFolderOfRights: one that is not applied again leaves a program with the rights of an older
+// version, and with those of an older remediation no fence begins.
+func TestUpgradeNamesEachFolderOfRights(t *testing.T) {
+	page, err := os.ReadFile("../UPGRADE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, step, _ := strings.Cut(string(page), "[folders](aws/cluster)")
+	step, _, _ = strings.Cut(step, ";")
+	folders, err := filepath.Glob("cluster/*/rights.yaml")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no folder of rights: %v", err)
+	}
+	for _, f := range folders {
+		if name := filepath.Base(filepath.Dir(f)); !strings.Contains(step, "`"+name+"`") {
+			t.Errorf("UPGRADE.md does not name %s among the folders to apply again: %q", name, step)
 		}
 	}
 }
