@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -70,10 +71,11 @@ func (w *world) actsWithoutScript(b *tab, node string) {
 }
 
 // clock: relative times grow by the API server's clock, by which the server tells them, also where that of the
-// browser's machine is three hours slow.
+// browser's machine is three hours slow. When the API server is lost, and then the server, the title says so.
 func (w *world) clock(browser context.Context, node string) {
 	w.t.Helper()
-	address, _ := w.serve("alice", "--server", w.ahead(3*time.Hour).URL)
+	api, lost := w.ahead(3 * time.Hour)
+	address, end := w.serve("alice", "--server", api.URL)
 	b := open(w.t, browser, address)
 	b.says(".tile .name", node)
 	b.click(node)
@@ -90,23 +92,37 @@ func (w *world) clock(browser context.Context, node string) {
 	if got := value[string](b, `document.querySelector("#copy .ago").textContent`); got != "3h ago" {
 		w.t.Errorf("by the page's script it was %s, and not 3h ago", got)
 	}
+	lost.Store(true)
+	api.CloseClientConnections()
+	b.says("#live", "not all is live: see below")
+	b.sees(`document.title.startsWith("Not live: ` + node + `")`)
+	end()
+	b.says(".live.lost", "connection lost")
+	b.sees(`document.title.startsWith("Not live: ` + node + `")`)
 }
 
-// ahead passes requests on to the API server, as one whose clock is so far ahead.
-func (w *world) ahead(by time.Duration) *httptest.Server {
+// ahead passes requests on to the API server, as one whose clock is so far ahead, until it is lost.
+func (w *world) ahead(by time.Duration) (*httptest.Server, *atomic.Bool) {
 	w.t.Helper()
 	to, err := url.Parse(w.Config.Host)
 	w.must(err)
 	through, err := rest.TransportFor(w.Config)
 	w.must(err)
-	s := httptest.NewServer(&httputil.ReverseProxy{
+	lost, proxy := &atomic.Bool{}, &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: through, FlushInterval: -1,
 		ModifyResponse: func(r *http.Response) error {
 			at, err := http.ParseTime(r.Header.Get("Date"))
 			r.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
 			return err
 		},
-	})
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
+		if lost.Load() {
+			http.Error(r, "the API server is lost", http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(r, q)
+	}))
 	w.t.Cleanup(s.Close)
-	return s
+	return s, lost
 }
