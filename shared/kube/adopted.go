@@ -76,6 +76,38 @@ func (c *Client) SaveFARStatus(ctx context.Context, o *far.Object, st far.Status
 	})
 }
 
+// SaveFARTemplateStatus writes the status of a template by compare-and-swap, and of its maps only what
+// differs.
+func (c *Client) SaveFARTemplateStatus(ctx context.Context, t *far.Template, st far.TemplateStatus) error {
+	return c.patchOnly(ctx, mergePatch, farPath(t.Namespace, farTemplates)+"/"+t.Name+"/status", map[string]any{
+		"metadata": map[string]any{"resourceVersion": t.ResourceVersion, "uid": t.UID},
+		"status": map[string]any{
+			"conditions":       st.Conditions,
+			"validationFailed": changes(t.Status.ValidationFailed, st.ValidationFailed),
+			"validationPassed": changes(t.Status.ValidationPassed, st.ValidationPassed),
+		},
+	})
+}
+
+// changes are what a merge patch says of a map that was one thing and is to be another; nil removes it.
+func changes(was, is map[string]string) map[string]any {
+	if len(is) == 0 {
+		return nil
+	}
+	out := map[string]any{}
+	for key, value := range is {
+		if had, ok := was[key]; !ok || had != value {
+			out[key] = value
+		}
+	}
+	for key := range was {
+		if _, ok := is[key]; !ok {
+			out[key] = nil
+		}
+	}
+	return out
+}
+
 // HoldFAR adds its finalizer, and notes the node that it is about, or removes the finalizer, by
 // compare-and-swap. Without it an object that is deleted is gone; that is no error.
 func (c *Client) HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error) {

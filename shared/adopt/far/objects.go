@@ -1,6 +1,7 @@
 package far
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,10 +45,23 @@ type Template struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Template struct {
+		// StatusValidationSample says of how many nodes the device is read by the template: a number, or
+		// a percentage as text. It is read by Sample, so that a wrong one keeps no template from being read.
+		StatusValidationSample json.RawMessage `json:"statusValidationSample,omitempty"`
+		Template               struct {
 			Spec Spec `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
+	Status TemplateStatus `json:"status"`
+}
+
+// TemplateStatus says how a template's sample stands.
+type TemplateStatus struct {
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ValidationFailed are the nodes that failed, each with why.
+	ValidationFailed map[string]string `json:"validationFailed,omitempty"`
+	// ValidationPassed are the nodes that passed, as long as others are not known yet.
+	ValidationPassed map[string]string `json:"validationPassed,omitempty"`
 }
 
 // Spec says which agent switches the machine, and with which parameters.
