@@ -42,6 +42,7 @@ type Objects interface {
 	HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error)
 	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
 	TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error
+	Templates
 }
 
 // Adopter is the function. It must not be copied after first use.
@@ -57,7 +58,8 @@ type Adopter struct {
 	Elapsed func() time.Duration
 	Log     *slog.Logger
 
-	leader leader
+	leader  leader
+	samples samples
 	// missing says that the kind was not served at the last look.
 	mu      sync.Mutex
 	missing bool
@@ -66,22 +68,24 @@ type Adopter struct {
 
 // Handle handles one tick, from any clock.
 func (a *Adopter) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {
-	return nil, a.Look(ctx)
+	return nil, errors.Join(a.Look(ctx), a.LookAtTemplates(ctx))
 }
 
 // Run looks at every tick until ctx ends.
 func (a *Adopter) Run(ctx context.Context, every time.Duration) {
+	var templates sync.WaitGroup
+	templates.Go(func() { a.runTemplates(ctx, every) })
 	run.Every(ctx, every, a.Log, Name, "looking at FenceAgentsRemediations failed; the next tick tries again", a.Look)
+	templates.Wait()
 }
 
 // Look looks at all objects once. One that fails does not keep the others from being looked at.
 func (a *Adopter) Look(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
-	leases, err := a.Objects.LeasesNamed(ctx, far.LeaderLease)
+	live, unsure, err := a.itself(ctx)
 	if err != nil {
-		return fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
+		return err
 	}
-	live, unsure := a.leader.live(leases, a.Elapsed())
 	all, served, failed := a.list(ctx)
 	if len(failed) == 0 {
 		a.note(served)

@@ -47,6 +47,7 @@ type cluster struct {
 	changes map[string]func()
 	// read does something to the cluster once all that belongs to an object was read.
 	read func()
+	sampling
 	// silent names a webhook that does not answer: no change of the object is let through.
 	silent string
 }

@@ -2,6 +2,8 @@
 // it makes a FenceRequest of each, writes into the object what becomes of that, in the words that
 // its users know, and places and removes the taint and the finalizer that belong to the object.
 //
+// Of a template with a sample it writes what the checks of healthy nodes have read of its devices.
+//
 // It is woken by its own clock, and by that of a platform, and by nothing else. No event names such
 // an object, so that none can be forged, and none can get lost (S18, S19).
 //

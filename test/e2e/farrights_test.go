@@ -19,7 +19,8 @@ import (
 )
 
 // TestRightsToAdopt: with the rights of the base and of component far, and each function as its own
-// account, an object of Fence Agents Remediation is answered to its end, and nothing is forbidden.
+// account, an object of Fence Agents Remediation is answered to its end, a template's sample too, and
+// nothing is forbidden.
 func TestRightsToAdopt(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	w.remediations()
@@ -35,6 +36,9 @@ func TestRightsToAdopt(t *testing.T) {
 	w.granted(grants(t, here))
 	node := w.database(1)
 	w.byFAR(node)
+	other := map[bool]string{true: "node-1", false: "node-0"}[node == "node-0"]
+	w.byFAR(other)
+	w.sampled("1", other)
 	o := &office{world: w, used: map[right]bool{}, checks: 3 * time.Second, adopts: adopt.Kinds{adopt.FAR}}
 	o.open()
 	parts, err := functions.NewParts(w.ctx, o.settings(), o.as("adopt"), o.logger(), freshRegistry())
@@ -50,6 +54,7 @@ func TestRightsToAdopt(t *testing.T) {
 	w.phase(node, api.Finished)
 	w.farGone(asked)
 	w.unmarked(node)
+	w.validation("True ValidationSucceeded parameters validation succeeded")
 }
 
 // TestNodeHealthCheckKeepsItsRights: the role of component far is enough for NodeHealthCheck to make
