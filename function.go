@@ -55,7 +55,7 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	f.handle = run.Result(served.Handle, log)
+	f.handle = run.Result(served.Handle, s.InvocationTimeout(), log)
 	return nil
 }
 

@@ -83,8 +83,8 @@ func (r *round) send(about string, late time.Duration, now time.Time, e event.Ev
 	})
 }
 
-// lasting returns the context of one call. A function loses its invocation when its caller
-// disconnects, so a call outlives the round's context for a while.
+// lasting returns the context of one call. A reply is lost when its caller disconnects, so a call
+// outlives the round's context for a while.
 func (r *round) lasting() (context.Context, context.CancelFunc) {
 	if r.draining == 0 {
 		return context.WithTimeout(r.ctx, r.callTimeout())

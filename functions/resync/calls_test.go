@@ -87,8 +87,8 @@ func TestACallThatHangsHoldsUpNoOther(t *testing.T) {
 }
 
 // TestCallsUnderWayEndByThemselves when resync is told to end, for example because its pod
-// ends: the called function would lose its invocation with its caller. No call is started
-// then, and a call that hangs is given up.
+// ends: the called function's reply would be lost with its caller. No call is started then, and a
+// call that hangs is given up.
 func TestCallsUnderWayEndByThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
 		invocation, takes, waits time.Duration

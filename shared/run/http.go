@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -24,6 +25,9 @@ type HTTPOptions struct {
 	Logger *slog.Logger
 	// MaxBody is in bytes; MaxBody if zero.
 	MaxBody int64
+	// Invocation is how long the handler may take, whether its caller waits or not; if zero, for as
+	// long as the caller waits.
+	Invocation time.Duration
 }
 
 // HTTP serves h at POST /, the way Knative calls a subscriber. A broker repeats
@@ -35,13 +39,14 @@ func HTTP(h Handler, o HTTPOptions) http.Handler {
 	if o.MaxBody <= 0 {
 		o.MaxBody = MaxBody
 	}
-	return &endpoint{handle: h, log: o.Logger, maxBody: o.MaxBody}
+	return &endpoint{handle: h, log: o.Logger, maxBody: o.MaxBody, invocation: o.Invocation}
 }
 
 type endpoint struct {
-	handle  Handler
-	log     *slog.Logger
-	maxBody int64
+	handle     Handler
+	log        *slog.Logger
+	maxBody    int64
+	invocation time.Duration
 }
 
 func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +62,7 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	log := s.log.With("event", e.ID(), "type", e.Type(), "node", e.Subject())
-	reply, status, err := call(r.Context(), s.handle, e)
+	reply, status, err := call(r.Context(), s.invocation, s.handle, e)
 	if err != nil {
 		logFailure(r.Context(), log, status, err)
 		refuse(w, status, outward(status, err))
@@ -69,7 +74,7 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err = cehttp.WriteResponseWriter(r.Context(), binding.ToMessage(reply), http.StatusOK, w)
 	if err != nil {
-		// The caller is gone. It will repeat the event, and the handler then looks again.
+		// The caller is gone. What the reply says stands in the cluster, and is sent from there.
 		log.WarnContext(r.Context(), "reply not written", "error", err)
 	}
 }
@@ -98,8 +103,15 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("handler panicked: %v", p.value) }
 
-// call runs the handler, and answers with the status for its error.
-func call(ctx context.Context, h Handler, e event.Event) (*event.Event, int, error) {
+// call runs the handler, and answers with the status for its error. A broker that hangs up on a slow
+// device must not end the call to that device, whose end is saved after it (S7, S10): a sender waits
+// for seconds, and with a synchronous channel of Knative it waits for all that follows from its event.
+func call(ctx context.Context, invocation time.Duration, h Handler, e event.Event) (*event.Event, int, error) {
+	if invocation > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), invocation)
+		defer cancel()
+	}
 	reply, err := Recover(h)(ctx, e)
 	var p *panicked
 	switch {

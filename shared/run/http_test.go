@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
@@ -267,5 +269,75 @@ func TestLogsNameTheEventAndHoldNoBody(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "hunter2") {
 		t.Errorf("log holds the body:\n%s", &out)
+	}
+}
+
+// TestACallerThatHangsUpEndsNoInvocation: a device that is slower than its caller is patient still gets its
+// whole call, and the end of the call is saved (S8).
+func TestACallerThatHangsUpEndsNoInvocation(t *testing.T) {
+	o := quiet()
+	o.Invocation = time.Minute
+	ctx, hangUp := context.WithCancel(t.Context())
+	callers, ended := make(chan context.Context, 1), make(chan error, 1)
+	h := run.HTTP(func(ctx context.Context, _ event.Event) (*event.Event, error) {
+		caller := <-callers
+		hangUp()
+		<-caller.Done() // the server has seen it
+		ended <- ctx.Err()
+		return nil, nil
+	}, o)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		callers <- r.Context()
+		h.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = binaryHeaders(nil)
+	if resp, err := http.DefaultClient.Do(r); err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("the caller got %s, and was to hang up", resp.Status)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the invocation ended with its caller: %v", err)
+	}
+}
+
+// TestAnInvocationEndsInItsTime, and not before, in our own server and behind the SDK's (S10: no call
+// outlives its deadline).
+func TestAnInvocationEndsInItsTime(t *testing.T) {
+	const invocation = time.Minute
+	type key struct{}
+	for name, serve := range map[string]func(ctx context.Context, h run.Handler){
+		"HTTP": func(ctx context.Context, h run.Handler) {
+			o := quiet()
+			o.Invocation = invocation
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader("{}"))
+			r.Header = binaryHeaders(nil)
+			run.HTTP(h, o).ServeHTTP(httptest.NewRecorder(), r)
+		},
+		"the SDK": func(ctx context.Context, h run.Handler) {
+			_, _ = run.Result(h, invocation, slog.New(slog.DiscardHandler))(ctx, event.New())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, hangUp := context.WithCancel(context.WithValue(t.Context(), key{}, "of the request"))
+				begun := time.Now()
+				serve(ctx, func(ctx context.Context, _ event.Event) (*event.Event, error) {
+					hangUp()
+					<-ctx.Done()
+					if ctx.Value(key{}) == nil {
+						t.Error("the request's values are lost")
+					}
+					return nil, ctx.Err()
+				})
+				if took := time.Since(begun); took != invocation {
+					t.Errorf("the invocation took %s, want %s", took, invocation)
+				}
+			})
+		})
 	}
 }

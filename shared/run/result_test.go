@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/client"
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -40,11 +41,11 @@ func TestResultAnswersAsHTTPDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			quiet := slog.New(slog.DiscardHandler)
-			sdk, err := client.NewHTTPReceiveHandler(t.Context(), p, Result(c.handle, quiet))
+			sdk, err := client.NewHTTPReceiveHandler(t.Context(), p, Result(c.handle, time.Minute, quiet))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for which, h := range map[string]http.Handler{"the SDK": sdk, "ours": HTTP(c.handle, HTTPOptions{Logger: quiet})} {
+			for which, h := range map[string]http.Handler{"the SDK": sdk, "ours": HTTP(c.handle, HTTPOptions{Logger: quiet, Invocation: time.Minute})} {
 				w := httptest.NewRecorder()
 				r := httptest.NewRequest(http.MethodPost, "/", nil)
 				for k, v := range map[string]string{"ce-id": "1", "ce-source": "/test", "ce-type": "x", "ce-specversion": "1.0"} {

@@ -198,7 +198,8 @@ func serveHTTP(s settings) error {
 		clocks.Go(func() { clock(ctx) })
 	}
 	defer stop()
-	return run.ServeFor(ctx, s.InvocationTimeout(), fmt.Sprintf(":%d", s.Port), run.Mux(run.HTTP(served.Handle, run.HTTPOptions{Logger: log}), run.Probes{
+	handler := run.HTTP(served.Handle, run.HTTPOptions{Logger: log, Invocation: s.InvocationTimeout()})
+	return run.ServeFor(ctx, s.InvocationTimeout(), fmt.Sprintf(":%d", s.Port), run.Mux(handler, run.Probes{
 		Ready: parts.Client.Ready, Detail: parts.Detail, Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	}))
 }

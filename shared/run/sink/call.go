@@ -28,7 +28,7 @@ type Caller struct {
 
 // NewCaller takes the URL of all functions, with {function} in place of the name. Trust is
 // as in o; the other options of o are about a sink. A call may take as long as a platform gives
-// one invocation: a function loses its invocation when its caller disconnects.
+// one invocation: a reply is lost when its caller disconnects.
 func NewCaller(address string, o Options, invocation time.Duration) (*Caller, error) {
 	u, err := url.Parse(strings.ReplaceAll(address, FunctionName, "function"))
 	switch {
