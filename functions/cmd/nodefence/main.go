@@ -58,7 +58,7 @@ It takes no other arguments. It is configured by its environment:
                                API's)
   NODEFENCE_MACHINES_KUBECONFIG  kubeconfig file of the cluster that has this cluster's Machines
                                and MachineHealthChecks (this cluster); read by gate, isolate,
-                               power and policystatus
+                               power, policystatus and resync
   NODEFENCE_MACHINES_CLUSTER   the Cluster of Cluster API there that is this cluster, as
                                namespace/name; no Machine of another one counts
   NODEFENCE_NODE_NETWORKS      networks of the nodes, CIDRs by commas: activityChecks connect to
