@@ -55,8 +55,22 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	tellWhatIsNotHere(s.Settings, s.Sink, len(served.Clocks), log)
 	f.handle = run.Result(served.Handle, s.InvocationTimeout(), log)
 	return nil
+}
+
+// tellWhatIsNotHere says in the log what this program does not do by itself, or not at all.
+func tellWhatIsNotHere(s functions.Settings, sink string, clocks int, log *slog.Logger) {
+	if clocks > 0 {
+		log.Info("func runs no clock: what acts by one does so only when a PingSource calls this Service (infra/knative/README.md, With func)")
+	}
+	if s.Function == "" && sink == "" {
+		log.Warn("K_SINK is not set; there is no resync, and what the broker loses waits for the source: bind this Service to the broker by a SinkBinding")
+	}
+	if s.Direct != "" {
+		log.Warn("NODEFENCE_DIRECT is not used here: a Service with all functions calls them in itself, and one with resync alone sends through the broker")
+	}
 }
 
 // Start returns the error of New. The process then ends and is restarted.

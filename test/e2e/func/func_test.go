@@ -41,10 +41,13 @@ func TestFuncAnswersAsOurOwnProgramDoes(t *testing.T) {
 	bin, err := rig.Bin("nodefence")
 	must(t, err)
 	own := serve(ctx, t, bin, "/readyz", "KUBECONFIG="+kubeconfig, "NODE_NAME=none")
-	f, env := build(t), append(deployed(t), "KUBECONFIG="+kubeconfig)
+	f, env := build(t), append(deployed(t), "KUBECONFIG="+kubeconfig, "NODEFENCE_DIRECT=http://nodefence-{function}")
 	fn := serve(ctx, t, f, "/health/readiness", env...)
 	if status, body := get(t, fn.url+"/health/liveness"); status != http.StatusOK || body != "ALIVE" {
 		t.Errorf("liveness: %d %s", status, body)
+	}
+	for _, words := range []string{"func runs no clock", "K_SINK is not set", "NODEFENCE_DIRECT is not used here"} {
+		must(t, rig.Until(ctx, "its log to say "+words, func() (bool, error) { return strings.Contains(fn.log.String(), words), nil }))
 	}
 
 	watchLeases(ctx, t, c)
@@ -142,6 +145,10 @@ var questions = map[string]struct {
 			Status: http.StatusBadRequest,
 			Body:   `malformed event: attribute type: nodefence has no type "io.nodefence.request.fense.v1": did you mean io.nodefence.request.fence.v1?`,
 		},
+	},
+	"a clock's tick": {
+		header: map[string]string{"ce-specversion": "1.0", "ce-type": events.Ping, "ce-id": "1", "ce-source": "/test"},
+		want:   answer{Status: http.StatusAccepted},
 	},
 	"a node that does not exist": {header: unhealthy("node-99"), want: answer{Status: http.StatusAccepted}},
 	"a node that is healthy":     {header: unhealthy("node-0"), want: answer{Status: http.StatusAccepted}},
