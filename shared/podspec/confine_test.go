@@ -14,8 +14,8 @@ func TestConfine(t *testing.T) {
 	yes, root := true, int64(1000)
 	spec := &corev1.PodSpec{
 		NodeName: "n", HostNetwork: true, ServiceAccountName: "power", RestartPolicy: corev1.RestartPolicyAlways,
-		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-		Containers:  []corev1.Container{{Name: "c", SecurityContext: &corev1.SecurityContext{Privileged: &yes, RunAsUser: &root}}},
+		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}},
+		Containers: []corev1.Container{{Name: "c", SecurityContext: &corev1.SecurityContext{Privileged: &yes, RunAsUser: &root}}},
 		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}, {}},
 		}}},
@@ -34,5 +34,8 @@ func TestConfine(t *testing.T) {
 	if spec.NodeName != "" || spec.HostNetwork || spec.ServiceAccountName != "" || *spec.AutomountServiceAccountToken || spec.RestartPolicy != corev1.RestartPolicyNever ||
 		len(spec.Tolerations) > 0 || c.Privileged != nil || *c.AllowPrivilegeEscalation || !*c.RunAsNonRoot || *c.RunAsUser != 1000 {
 		t.Errorf("%+v, %+v", spec, c)
+	}
+	if len(spec.ImagePullSecrets) != 1 {
+		t.Errorf("no image of a private registry is pulled by %v", spec.ImagePullSecrets)
 	}
 }
