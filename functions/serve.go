@@ -48,7 +48,7 @@ func Serve(p Parts) (s Served, err error) {
 	if p.Function == resync.Name && p.Sender == nil {
 		return s, errors.New("NODEFENCE_FUNCTION=resync needs a place to send events: set K_SINK to the broker's URL")
 	}
-	if err = p.adoptable(); err != nil {
+	if err = p.Adoptable(); err != nil {
 		return s, err
 	}
 	if p.Self, err = p.node(); err != nil {
@@ -78,9 +78,9 @@ func Serve(p Parts) (s Served, err error) {
 	return s, nil
 }
 
-// adoptable says what is wrong with the settings of what is adopted. It refuses them for the process
+// Adoptable says what is wrong with the settings of what is adopted. It refuses them for the process
 // that adopts.
-func (p Parts) adoptable() error {
+func (p Parts) Adoptable() error {
 	if p.Function == adopt.Name && p.Adopter() == nil {
 		return errors.New("NODEFENCE_FUNCTION=adopt has nothing to do: set NODEFENCE_ADOPT=far")
 	}

@@ -77,11 +77,15 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Settings.Function = "" // this process serves all functions, whatever its environment names
 	reg := program.Registry()
 	cfg, busy := rest.CopyConfig(o.Config), &traffic{}
 	cfg.Wrap(busy.counted)
 	parts, err := functions.NewParts(ctx, o.Settings, cfg, o.Log, reg)
 	if err != nil {
+		return nil, err
+	}
+	if err := parts.Adoptable(); err != nil {
 		return nil, err
 	}
 	if o.Drivers != nil {

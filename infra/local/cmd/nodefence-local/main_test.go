@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +29,29 @@ func TestTheNodeThatItRunsOn(t *testing.T) {
 		got, err := self(c.given, "host", c.inPod)
 		if got != c.want || (err != nil) != (c.err != "") || (err != nil && !strings.HasPrefix(err.Error(), c.err)) {
 			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestANamespaceThatIsAdoptedInVain is refused before anything runs: no object in it would be answered. It
+// is also refused where a shared environment names one function, because this program serves all of them.
+func TestANamespaceThatIsAdoptedInVain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{apiVersion: v1, kind: Config, clusters: [{name: m, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: m, context: {cluster: m}}], current-context: m}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "NODEFENCE_ADOPT_NAMESPACES has b, whose FenceRequests do not count"
+	for _, function := range []string{"", "power"} {
+		t.Setenv("NODEFENCE_FUNCTION", function)
+		t.Setenv("NODEFENCE_CLUSTER", "c") // nobody is asked for it
+		var out strings.Builder
+		err := start(t.Context(), []string{
+			"--kubeconfig", file, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+			"--adopt", "far", "--adopt-namespaces", "a,b", "--request-namespaces", "nodefence-system,a",
+		}, &out)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("NODEFENCE_FUNCTION=%q: %v, want %s", function, err, want)
 		}
 	}
 }
