@@ -220,6 +220,10 @@ func TestAlarmsWatchEveryFunctionAndQueue(t *testing.T) {
 			t.Errorf("%s is watched by %d alarms, want %d", id, got, want)
 		}
 	}
+	// A function with reserved concurrency is throttled at that, however much the account has left.
+	if words := at[string](t, s.Resources["ThrottlesAlarm"], "AlarmDescription"); !strings.Contains(words, "ReservedConcurrency") {
+		t.Errorf("the alarm for throttles says %q", words)
+	}
 	for _, name := range []string{"ErrorsAlarm", "ThrottlesAlarm"} {
 		sum := at[[]any](t, s.Resources[name], "Metrics")[0].(map[string]any)["Expression"].(string)
 		for _, f := range names(t) {
