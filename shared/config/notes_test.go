@@ -27,10 +27,12 @@ func TestNotes(t *testing.T) {
 		"a password where all can read it": {props: config + "\nrecovery=uncordon", method: reboot + "passwd=x",
 			want: []string{"password is in ConfigMap fence-config-node-7, where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>"}},
 		"a fabric": {props: config + "\nisolation=fc\nrecovery=uncordon", method: reboot + "secret=s",
-			want: []string{"method fc is not carried out: its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}},
+			want: []string{"method fc is not carried out: its agent cuts off storage or network, which is not done in a Job: leave job_image out; nothing is released before the machine is seen off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve([]ConfigMap{configMap("fence-config-node-7", "config.properties", tc.props, "fence-method-ipmi", tc.method, "fence-method-fc", "agent_name=fence_fc\nplug=2")}, node7, finding(settings()))
+			s := finding(settings())
+			s.Job = s.Find
+			p, err := Resolve([]ConfigMap{configMap("fence-config-node-7", "config.properties", tc.props, "fence-method-ipmi", tc.method, "fence-method-fc", "agent_name=fence_fc\njob_image=registry.example.com/agents:1\nplug=2")}, node7, s)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -154,7 +154,7 @@ func TestRefuse(t *testing.T) {
 		"a fabric that must succeed": {
 			agents: true,
 			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", config+"\nisolation=fc", "fence-method-ipmi", good, "fence-method-fc", "agent_name=fence_fc\nmust_success=yes")},
-			want:   `ConfigMap fence-config-node-7, key fence-method-fc, line 2: method "fc" must succeed, and this build does not cut off storage or network; delete the line or the method`,
+			want:   `ConfigMap fence-config-node-7, key fence-method-fc, line 2: method "fc" must succeed, and in a Job nothing is cut off from storage or network: leave job_image out, or delete the line or the method`,
 		},
 		"a fabric the wrong way round": {
 			agents: true,

@@ -82,16 +82,16 @@ func (r *resolver) bare(m *method) error {
 
 var olderScripts = []string{"k8s_cordon_node.sh", "k8s_uncordon_node.sh", "k8s_clean_all_pods_on_node.sh"}
 
-// fabricStep notes a method that would cut a machine off from storage or network, and is
+// fabricStep notes a method that would cut a machine off from storage or network in a Job, and is
 // skipped. That is safe: only power proves here, and nothing is released before.
 func (r *resolver) fabricStep(out *stage, key string, m *method) error {
-	s := Step{Method: m.name, Skipped: "its agent cuts off storage or network, which this build does not do; nothing is released before the machine is seen off"}
+	s := Step{Method: m.name, Skipped: "its agent cuts off storage or network, which is not done in a Job: leave job_image out; nothing is released before the machine is seen off"}
 	var err error
 	if s.MustSucceed, err = must(m); err != nil {
 		return err
 	}
 	if s.MustSucceed {
-		return m.values["must_success"].at.errorf("method %q must succeed, and this build does not cut off storage or network; delete the line or the method", m.name)
+		return m.values["must_success"].at.errorf("method %q must succeed, and in a Job nothing is cut off from storage or network: leave job_image out, or delete the line or the method", m.name)
 	}
 	if s.Do, err = cutAction(key, m); err != nil {
 		return err
