@@ -98,7 +98,7 @@ func TestEveryDriverSaysWhereSecretsGo(t *testing.T) {
 		"ec2, elsewhere":              {"ec2", with(inst, "endpoint", "https://x.example:8443"), []string{"x.example"}},
 		"ec2-network":                 {"ec2-network", inst, []string{"ec2.eu-west-1.amazonaws.com"}},
 		"machine, of EC2":             {"machine", map[string]string{"provider_id": "aws:///eu-west-1a/i-0123456789abcdef0"}, []string{"ec2.eu-west-1.amazonaws.com"}},
-		"a BMC's agent":               {"fence_ilo_ssh", map[string]string{"ip": "192.0.2.7"}, []string{"192.0.2.7"}},
+		"a BMC's agent":               {"fence_rsb", map[string]string{"ip": "192.0.2.7"}, []string{"192.0.2.7"}},
 		"an agent with a URL":         {"fence_xenapi", map[string]string{"session_url": "https://xen.example", "plug": "a"}, []string{"xen.example"}},
 		"an agent that knows its API": {"fence_aliyun", map[string]string{"plug": "a", "region": "eu-central-1"}, []string{"fence_aliyun"}},
 		"an agent behind a proxy":     {"fence_ibm_vpc", map[string]string{"plug": "a", "region": "us-south", "proxy": "https://p.example:8080"}, []string{"p.example", "fence_ibm_vpc"}},

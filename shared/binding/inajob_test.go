@@ -47,6 +47,8 @@ func TestBindAnAgentInJobs(t *testing.T) {
 		"a driver of ours": {method: "agent_name=ipmi\n" + image + "ip=10.0.0.7\n", images: one, err: at + `1: "ipmi" is not the name of a fence agent, such as fence_apc`},
 		"fence_aws, which stops nothing off EC2": {method: "agent_name=fence_aws\n" + image + "plug=i-0123456789abcdef0\nregion=eu-west-1\n", images: one,
 			err: at + "1: agent fence_aws is refused: it stops nothing where it does not run on a running EC2 instance of the same account, and says that it did; leave job_image out: then driver ec2 takes its place"},
+		"fence_vmware_rest, which calls what is suspended off (S2)": {method: "agent_name=fence_vmware_rest\n" + image + "ip=vc.example\nplug=worker-7\n", images: one,
+			err: at + "1: agent fence_vmware_rest is refused: it calls a machine off that is suspended, and may go on where it was; leave job_image out: then driver vsphere takes its place"},
 		"a built-in": {method: "agent_name=cordon\n" + image, images: one, err: at + `1: "cordon" is not the name of a fence agent, such as fence_apc`},
 		"a denied parameter": {method: apc + "telnet_path=/bin/sh", images: one,
 			err: at + "7: parameter telnet_path of agent fence_apc is refused: it names a program or a command, and nodefence runs no programs that a configuration names"},

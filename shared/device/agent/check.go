@@ -90,7 +90,7 @@ func (m *metadata) value(p param, v string) error {
 }
 
 // freely are the agents whose machines have names that people choose, and that quote those names.
-var freely = named("vmware_rest vmware_soap vmware_vcloud xenapi")
+var freely = named("xenapi")
 
 // plain refuses values that a later program would read as something else: a shell, an option
 // parser, a query or a URL.

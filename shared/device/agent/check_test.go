@@ -180,6 +180,7 @@ func TestKind(t *testing.T) {
 		"fence_reboots": "echo '" + head + plug + `<action name="reboot"/><action name="status"/>` + tail + "'",
 		"fence_blind":   "echo '" + head + "</parameters><actions>" + three + tail + "'",
 		"fence_deaf":    "echo '" + head + plug + three + tail + "'",
+		"fence_amt":     "echo '" + head + plug + three + `<action name="list"/>` + tail + "'",
 		"fence_virsh":   "echo '" + head + plug + three + tail + "'",
 		"fence_good":    "echo '" + head + plug + three + `<action name="list"/>` + tail + "'",
 	}
@@ -207,6 +208,7 @@ func TestKind(t *testing.T) {
 		"fence_reboots": "agent fence_reboots is refused: it can't tell the power, switch off and switch on",
 		"fence_blind":   "agent fence_blind is refused: its metadata has no parameter for the machine",
 		"fence_deaf":    "agent fence_deaf is refused: it can't list its machines, and says off for one that does not exist as far as anybody here knows",
+		"fence_amt":     "agent fence_amt is refused: it calls a machine off that sleeps, and one whose power state it does not understand; name another device of the machine, such as an outlet, or driver manual",
 		"fence_virsh":   "agent fence_virsh is refused: it calls a machine off that is still shutting down, and one whose state it does not understand",
 	} {
 		k, err := Kind(name, dir)
