@@ -26,6 +26,9 @@ type Reading struct {
 	// MissingSupply says in words which of several power supplies is not seen on though
 	// Power is On. The On is then not complete.
 	MissingSupply string
+	// Unread is why one of several supplies could not be read though Power is On; nil if each
+	// was read. It may be the one that tells the identity.
+	Unread error
 }
 
 // Driver calls the device of one machine. Every method makes at most one bounded

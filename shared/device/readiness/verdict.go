@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,60 +69,6 @@ func notLearnt(err error) bool {
 	return errors.Is(err, errCredentials) && (errors.As(err, &status) || errors.As(err, &request))
 }
 
-// devicesOf returns the devices of all levels and of the isolation, with the earlier
-// results for each.
-func devicesOf(bound []api.Binding, known []api.TargetDevice) []api.TargetDevice {
-	all := make([]api.TargetDevice, 0, len(bound))
-	for i := range bound {
-		b := &bound[i]
-		d := api.TargetDevice{Driver: b.Driver, Address: b.Address, Role: b.Role, Enrolled: b.Identity, Reason: api.NotCheckedYet}
-		for _, k := range known {
-			// Its identity was compared with the enrolled one at that time.
-			if k.Driver == d.Driver && k.Address == d.Address && k.Role == d.Role && k.Enrolled == d.Enrolled {
-				d = k
-			}
-		}
-		all = append(all, d)
-	}
-	return all
-}
-
-// oldest is the device whose last turn is longest ago. It leaves out devices that have
-// refused the account; false if all of them have. A device that refused before a person
-// asked for a check counts: that person may have corrected the account.
-func oldest(st *api.FenceTargetStatus, since time.Time) (first int, ok bool) {
-	all, wish := st.Devices, st.CheckNow
-	for i := range all {
-		wished := wish != nil && wish.DoneAt == nil && all[i].LastChecked.Before(&wish.At)
-		if t := all[i].LastChecked; all[i].Reason == api.DeviceDenied && t != nil && t.After(since) && !wished {
-			continue
-		}
-		a, b := asked(all[i]), asked(all[first])
-		if !ok || b != nil && (a == nil || a.Before(b)) {
-			first, ok = i, true
-		}
-	}
-	return first, ok
-}
-
-// asked is when a device had its last turn. A turn without a result counts too.
-func asked(d api.TargetDevice) *api.Time {
-	if d.LastAsked != nil {
-		return d.LastAsked
-	}
-	return d.LastChecked
-}
-
-// heeded notes that each device had its turn since a person asked for a check.
-func heeded(st *api.FenceTargetStatus, now api.Time) {
-	if wish := st.CheckNow; wish != nil && wish.DoneAt == nil && !slices.ContainsFunc(st.Devices, func(d api.TargetDevice) bool {
-		last := asked(d)
-		return last == nil || last.Before(&wish.At)
-	}) {
-		wish.DoneAt = &now
-	}
-}
-
 // verdict is the result of one read.
 func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
 	d.Identity, d.State, d.Reason, d.Message = r.Identity, api.StateOf(string(r.Power)), api.DeviceAnswers, ""
@@ -138,18 +83,28 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 		d.Tells = true
 	}
 	switch {
-	case b.Identity != "" && r.Identity == "" && d.Tells:
-		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11: the device is the node's own
 	case b.Identity != "" && r.Identity != "" && !mine:
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+call.Mend(b) // S11
+	case r.Unread != nil:
+		d.Reason, d.Message = whyNot(b, r.Unread) // a set is proven off only if each of its devices says so
+	case b.Identity != "" && r.Identity == "" && d.Tells:
+		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11: the device is the node's own
 	case r.Power == device.Unknown:
 		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
-	case r.Power == device.Off && ready && b.Role.Cuts():
-		d.Reason, d.Message = api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or "+call.Mend(b)
+	case r.MissingSupply != "":
+		d.Reason, d.Message = api.DeviceFailed, "the machine "+has(b)+", but "+r.MissingSupply+"; see to that, or "+call.Mend(b)
 	case r.Power == device.Off && ready:
-		d.Reason, d.Message = api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; "+call.Mend(b)
+		d.Reason, d.Message = offThoughReady(b)
 	}
 	return d
+}
+
+// offThoughReady is what a device says of a machine that lives.
+func offThoughReady(b *api.Binding) (api.Reason, string) {
+	if b.Role.Cuts() {
+		return api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or " + call.Mend(b)
+	}
+	return api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; " + call.Mend(b)
 }
 
 // has describes a machine whose device reads on.

@@ -2,6 +2,7 @@ package readiness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 // TestVerdict: each way in which a device may answer, in one word.
 func TestVerdict(t *testing.T) {
+	const lacks = "device pdu2 of the set can't be read"
 	on := device.Reading{Power: device.On, Identity: "x"}
 	for name, tc := range map[string]struct {
 		driver, enrolled string
@@ -31,6 +33,11 @@ func TestVerdict(t *testing.T) {
 		"off, and its node is Ready":            {"pdu", "", device.Reading{Power: device.Off}, nil, true, api.SignOfLife},
 		"another's":                             {"ipmi", "y", on, nil, true, api.WrongMachine},
 		"another's, off, and its node is Ready": {"ipmi", "y", device.Reading{Power: device.Off, Identity: "x"}, nil, true, api.WrongMachine},
+		"a set of which one can't be read":      {"set", "x", device.Reading{Power: device.On, Identity: "x", MissingSupply: lacks, Unread: fmt.Errorf("%w: x", device.ErrUnreachable)}, nil, true, api.DeviceUnreachable},
+		"a set of which one refuses us":         {"set", "x", device.Reading{Power: device.On, Identity: "x", MissingSupply: lacks, Unread: fmt.Errorf("%w: x", device.ErrDenied)}, nil, true, api.DeviceDenied},
+		"a set of which one does not tell":      {"set", "x", device.Reading{Power: device.On, Identity: "x", MissingSupply: lacks, Unread: errors.New("its power is not known")}, nil, true, api.DeviceFailed},
+		"a set of which one reads off":          {"set", "x", device.Reading{Power: device.On, Identity: "x", MissingSupply: lacks}, nil, true, api.DeviceFailed},
+		"another's set, of which one is dead":   {"set", "y", device.Reading{Power: device.On, Identity: "x", MissingSupply: lacks, Unread: device.ErrUnreachable}, nil, true, api.WrongMachine},
 		"it does not tell":                      {"vsphere", "x", device.Reading{Identity: "x"}, nil, true, api.DeviceFailed},
 		"it knows no such machine":              {"vsphere", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnknown), true, api.MachineUnknown},
 		"nobody is there":                       {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true, api.DeviceUnreachable},
@@ -60,9 +67,10 @@ func TestNamelessVerdict(t *testing.T) {
 	never := verdict(api.TargetDevice{}, b, device.Reading{Power: device.On}, nil, true)
 	once := verdict(never, b, device.Reading{Power: device.On, Identity: "x"}, nil, true)
 	failed := verdict(once, b, device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true)
-	nameless := verdict(failed, b, device.Reading{Power: device.On}, nil, true)
-	got := []api.Reason{never.Reason, once.Reason, failed.Reason, nameless.Reason}
-	if d := cmp.Diff([]api.Reason{api.DeviceAnswers, api.DeviceAnswers, api.DeviceUnreachable, api.WrongMachine}, got); d != "" {
+	silent := verdict(failed, b, device.Reading{Power: device.On, Unread: device.ErrUnreachable}, nil, true) // the one of a set that tells
+	nameless := verdict(silent, b, device.Reading{Power: device.On}, nil, true)
+	got := []api.Reason{never.Reason, once.Reason, failed.Reason, silent.Reason, nameless.Reason}
+	if d := cmp.Diff([]api.Reason{api.DeviceAnswers, api.DeviceAnswers, api.DeviceUnreachable, api.DeviceUnreachable, api.WrongMachine}, got); d != "" {
 		t.Error(d)
 	}
 }

@@ -39,7 +39,8 @@ func New(members ...Member) (device.Driver, error) {
 type driver []Member
 
 // State reads every member. The set is on if any member is on, so that the others are cut
-// too. It then also names the first member that is not seen on, so that On is called again.
+// too. It then also names the first member that is not seen on, so that On is called again, and
+// says why a member can't be read.
 // The set is off only if all members are off. Otherwise it is unknown, and the error names
 // the member.
 func (d driver) State(ctx context.Context) (device.Reading, error) {
@@ -75,7 +76,7 @@ func (d driver) State(ctx context.Context) (device.Reading, error) {
 		return device.Reading{}, first
 	}
 	if sum.Power = power; power == device.On {
-		sum.MissingSupply = lacks
+		sum.MissingSupply, sum.Unread = lacks, first
 	}
 	return sum, nil
 }

@@ -164,6 +164,13 @@ func TestOneMemberIsNotSwitchedOn(t *testing.T) {
 						t.Error(err)
 					}
 					got.Reading = device.Reading{Power: r.Power, MissingSupply: r.MissingSupply}
+					why := want.On
+					if want.Reading.MissingSupply == x+"reads off" {
+						why = nil
+					}
+					if kind(r.Unread) != why {
+						t.Errorf("it was not read by %v, want %v", r.Unread, why)
+					}
 				})
 				got.Really = [2]bool{rack.On("x"), rack.On("y")}
 				if d := cmp.Diff(want, got, cmp.Comparer(func(a, b error) bool { return a == b })); d != "" {
