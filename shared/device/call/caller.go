@@ -102,7 +102,7 @@ func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c
 		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
 		return err
 	}
-	if err := t.identify(ctx, bound, r.Identity, c); err != nil {
+	if err := t.identify(ctx, bound, r, c); err != nil {
 		return err
 	}
 	c.Power, c.MissingSupply = string(r.Power), r.MissingSupply
@@ -112,11 +112,14 @@ func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c
 // identify compares the device's name for its machine with the enrolled identity (S11: the
 // device is the node's own). For a known machine it records the enrolled spelling, whatever
 // the order of the bytes in the answer.
-func (t Caller) identify(ctx context.Context, bound *api.Binding, told string, c *observed.CallResult) error {
+func (t Caller) identify(ctx context.Context, bound *api.Binding, r device.Reading, c *observed.CallResult) error {
+	told := r.Identity
 	c.Identity = told
 	switch want := bound.Identity; {
 	case want == "":
 		return nil
+	case told == "" && bound.Tells && r.Unread != nil:
+		return r.Unread // the device that told may be the one of the set that can't be read
 	case told == "" && bound.Tells:
 		return fmt.Errorf("%w: it told before that it is machine %s, and tells no machine now; see what answers at its address, or %s", device.ErrUnknown, want, Mend(bound))
 	case told == "":

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,17 +17,18 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// answering is a device that reads on, as this machine, or refuses us.
+// answering is a device that reads on, as this machine, or refuses us. It may be a set of which one
+// can't be read.
 type answering struct {
-	as  string
-	err error
+	as          string
+	unread, err error
 }
 
 func (a answering) State(context.Context) (device.Reading, error) {
 	if a.err != nil {
 		return device.Reading{}, a.err
 	}
-	return device.Reading{Power: device.On, Identity: a.as}, nil
+	return device.Reading{Power: device.On, Identity: a.as, Unread: a.unread}, nil
 }
 func (a answering) Off(context.Context) error { return a.err }
 func (a answering) On(context.Context) error  { return a.err }
@@ -64,29 +66,33 @@ func said(t *testing.T, d device.Driver, b *api.Binding, a fence.Action) *observ
 // its bytes in the device; another one by its node; and an identity that was told before
 // is demanded (S11).
 func TestWhichMachineAnswers(t *testing.T) {
+	dead := fmt.Errorf("device bmc of the set: %w", device.ErrUnreachable)
 	read := func(c observed.CallResult) observed.CallResult { c.Call = api.CallRead; return c }
 	for name, tc := range map[string]struct {
-		as    string
-		bound api.Binding
-		want  observed.CallResult
+		as     string
+		unread error
+		bound  api.Binding
+		want   observed.CallResult
 	}{
-		"as it was enrolled":            {mine, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
-		"in another order of its bytes": {swapped, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
-		"it never told":                 {"", api.Binding{Identity: mine}, read(observed.CallResult{Power: "On"})},
-		"none was enrolled":             {swapped, api.Binding{}, read(observed.CallResult{Power: "On", Identity: swapped})},
-		"it told before, and does no more": {"", api.Binding{Driver: "ipmi", Identity: mine, Tells: true}, read(observed.CallResult{
+		"as it was enrolled":            {mine, nil, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
+		"in another order of its bytes": {swapped, nil, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On", Identity: mine})},
+		"it never told":                 {"", nil, api.Binding{Identity: mine}, read(observed.CallResult{Power: "On"})},
+		"none was enrolled":             {swapped, nil, api.Binding{}, read(observed.CallResult{Power: "On", Identity: swapped})},
+		"it told before, and does no more": {"", nil, api.Binding{Driver: "ipmi", Identity: mine, Tells: true}, read(observed.CallResult{
 			Err: "device does not know this machine: it told before that it is machine " + mine + ", and tells no machine now; see what answers at its address, or mend the address of its device",
 		})},
-		"another node's": {another, api.Binding{Identity: mine}, read(observed.CallResult{
+		"it told before, and may be the one of the set that can't be read": {"", dead, api.Binding{Driver: "set", Identity: mine, Tells: true}, read(observed.CallResult{Err: dead.Error()})},
+		"another of the set can't be read":                                 {mine, dead, api.Binding{Driver: "set", Identity: mine, Tells: true}, read(observed.CallResult{Power: "On", Identity: mine})},
+		"another node's": {another, nil, api.Binding{Identity: mine}, read(observed.CallResult{
 			Wrong: true, Identity: theirs, Whose: "b",
 			Err: "device does not know this machine: it is the device of node b: it answers for " + theirs + ", enrolled is " + mine + "; mend the address of its device",
 		})},
-		"nobody's": {"x", api.Binding{Identity: mine}, read(observed.CallResult{
+		"nobody's": {"x", nil, api.Binding{Identity: mine}, read(observed.CallResult{
 			Wrong: true, Identity: "x", Err: "device does not know this machine: it answers for x, enrolled is " + mine + "; mend the address of its device",
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(&tc.want, said(t, answering{as: tc.as}, &tc.bound, fence.Read)); d != "" {
+			if d := cmp.Diff(&tc.want, said(t, answering{as: tc.as, unread: tc.unread}, &tc.bound, fence.Read)); d != "" {
 				t.Error(d)
 			}
 		})
