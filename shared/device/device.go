@@ -24,7 +24,8 @@ type Reading struct {
 	// the device can tell; empty if it can't (S11: the device is the node's own).
 	Identity string
 	// MissingSupply says in words which of several power supplies is not seen on though
-	// Power is On. The On is then not complete.
+	// Power is On, or which part of the access is cut off. The On is then not complete: an Off
+	// goes on from there, and so does an On.
 	MissingSupply string
 	// Unread is why one of several supplies could not be read though Power is On; nil if each
 	// was read. It may be the one that tells the identity.

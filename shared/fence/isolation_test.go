@@ -275,6 +275,39 @@ func TestGivenBackInReverse(t *testing.T) {
 	}
 }
 
+// TestWhatIsCutInPartIsGivenBack: an Off that stopped halfway leaves a machine a part of its access. The device is
+// told to give the rest back, and is owed that until all of it reads as there (S22, S25).
+func TestWhatIsCutInPartIsGivenBack(t *testing.T) {
+	f, now := isolatedFence(specs.Fabric(), api.Restoring)
+	f.Status.Isolation[0].SwitchedByUs = true
+	f.Status.Restore = &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff, Message: "it stays off"}
+	part := observed.CallResult{Call: api.CallRead, Power: "On", MissingSupply: "1 of its 2 network interfaces is isolated"}
+	for i, c := range []struct {
+		act  fence.Action
+		ends observed.CallResult
+	}{
+		{fence.Read, part}, {fence.On, observed.CallResult{Call: api.CallOn, Err: "throttled"}}, {fence.Read, part},
+		{fence.Read, observed.CallResult{Call: api.CallRead, Power: "On"}},
+	} {
+		if f.Status.Phase != api.Restoring || !facts.Owed(f.Status.Isolation[0]) {
+			t.Fatalf("step %d: %s: %+v", i, f.Status.Phase, f.Status.Isolation)
+		}
+		if n := f.Status.NextLook; n != nil && n.After(now) {
+			now = n.Time
+		}
+		seen := fencetest.Look(f, now, "Unknown", false, "a")
+		st, act := fence.Decide(f, seen, now)
+		if f.Status = st; act != c.act {
+			t.Fatalf("step %d: %q, want %q (%s: %s)", i, act, c.act, st.Reason, st.Message)
+		}
+		c.ends.At, seen.Call = now, &c.ends
+		f.Status, _ = fence.Decide(f, seen, now)
+	}
+	if st := f.Status; st.Phase != api.Fenced || facts.Owed(st.Isolation[0]) {
+		t.Errorf("%s %s: %s", st.Phase, st.Reason, st.Message)
+	}
+}
+
 // TestEndedWithADeadDevice: what can't be given back is left, and said (S27).
 func TestEndedWithADeadDevice(t *testing.T) {
 	f, now := isolatedFence(specs.Fabric(), api.Restoring)

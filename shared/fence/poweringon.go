@@ -107,14 +107,13 @@ func (d *decision) stillOff() outcome {
 // a device that was away before was not asked yet.
 func (d *decision) onAgain(lacks string) outcome {
 	p := &d.Record.Power
-	if p.OnAt != nil && d.power().shows(p.OnAt) {
+	switch {
+	case p.OnAt != nil && d.power().shows(p.OnAt):
 		return d.power().wait(facts.Poll)
-	}
-	if p.SupplyTries >= d.Attempts() {
+	case p.SupplyTries >= d.Attempts():
 		d.tell(api.PowerOnNotSeen, "the machine reads on, and "+lacks+": it is to be switched on by hand")
 		return goOn
-	}
-	if p.OnAt == nil {
+	case p.OnAt == nil:
 		d.tell(api.SeenOn, "the machine reads on, but "+lacks)
 		d.lookAfter(0)
 		return settled

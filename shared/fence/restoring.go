@@ -30,10 +30,7 @@ func (d *decision) restoring() outcome {
 			due = facts.Sooner(due, at) // another device need not wait for it
 			continue
 		}
-		if o := d.calledAlready(); o.decided {
-			return o
-		}
-		return d.readOrGiveBack(i)
+		return first(d.calledAlready, func() outcome { return d.readOrGiveBack(i) })
 	}
 	switch {
 	case !due.IsZero() && d.Record.Outcome == api.SentBack && d.Record.Claim == nil && d.AllDead():
@@ -73,7 +70,8 @@ func (d *decision) outOfReach() string {
 // be called was asked before.
 func (d *decision) readOrGiveBack(i int) outcome {
 	r, dev := d.CutRecord(i), d.access(i)
-	if d.Decision.Isolation()[i].LeaveOff || !dev.reads(api.PoweredOff) || r.OnAt != nil {
+	part := dev.reads(api.PoweredOn) && r.LastRead.MissingSupply != "" // an Off or On of ours that stopped halfway
+	if d.Decision.Isolation()[i].LeaveOff || !part && !dev.reads(api.PoweredOff) || r.OnAt != nil {
 		return dev.call(api.CallRead) // who gives back what has no method for that is not we
 	}
 	r.OnAt = d.At(0)
@@ -85,18 +83,19 @@ func (d *decision) readOrGiveBack(i int) outcome {
 func (d *decision) judgeBack(i int) {
 	r, b, dev := d.CutRecord(i), d.Decision.Isolation()[i], d.access(i)
 	said := dev.response()
+	cut := said == readsOff || said == readsOn && r.LastRead.MissingSupply != "" // also if in part only
 	switch {
 	case said == wrongMachine:
 		d.backFailed(i, r.Words()+" answers for another machine: it is not given access")
-	case said == readsOn:
+	case said == readsOn && !cut:
 		*r = api.RecordOf(&b)
 		d.tell(api.AccessRestored, facts.Taken(b)+" reads as given back")
-	case said == noResponse || said == readsOff && r.OnAt == nil && !b.LeaveOff: // it is told, or read, next
-	case said == readsOff && b.LeaveOff:
+	case said == noResponse || cut && r.OnAt == nil && !b.LeaveOff: // it is told, or read, next
+	case cut && b.LeaveOff:
 		d.backFailed(i, facts.Taken(b)+" reads cut off, and nothing that can be said to that device gives it back: the machine takes it up again by itself, or a person does it")
 	case said != unknown && r.OnAt != nil && dev.shows(r.OnAt):
 		r.NotBefore = d.At(facts.Poll) // on its way
-	case said == readsOff:
+	case cut:
 		r.OnAt = nil
 		d.backFailed(i, facts.Taken(b)+" was given back, and still reads cut off")
 	default:

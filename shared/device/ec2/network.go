@@ -57,8 +57,8 @@ func (w wiring) doubtful(id string) bool {
 	return len(w.by) == 0 && len(w.groups[id]) == 1 && readable(w.saved[id]) && !slices.Equal(w.groups[id], w.saved[id])
 }
 
-// State reads the groups of all interfaces. If only some are isolated, it is neither on nor
-// off.
+// State reads the groups of all interfaces. If only some are isolated, it is on in part: the
+// next Off isolates the others, and the next On gives back what ours have lost (S22, S25).
 func (n *network) State(ctx context.Context) (device.Reading, error) {
 	_, w, err := n.look(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (n *network) State(ctx context.Context) (device.Reading, error) {
 	case alone+with == 0:
 		return device.Reading{Power: device.On, Identity: w.id}, nil
 	}
-	return device.Reading{}, fmt.Errorf("%w: instance %s is isolated in part: of its %d network interfaces %d have %s alone, and %d have it beside others",
-		device.ErrConflict, n.id, len(w.groups), alone, n.group, with)
+	return device.Reading{Power: device.On, Identity: w.id, MissingSupply: fmt.Sprintf("instance %s is isolated in part: of its %d network interfaces %d have %s alone, and %d have it beside others",
+		n.id, len(w.groups), alone, n.group, with)}, nil
 }
 
 func (n *network) isolated(groups []string) bool { return slices.Equal(groups, []string{n.group}) }

@@ -117,7 +117,7 @@ func TestNetworkStates(t *testing.T) {
 	type eni = ec2test.Interface
 	type after struct {
 		Power            device.Power
-		State            string
+		InPart, State    string
 		Off, On          []string
 		OffTags, OnTags  []string
 		OffError, OnText string
@@ -146,13 +146,13 @@ func TestNetworkStates(t *testing.T) {
 			OnText: "device refused in its present state: instance " + id + " has no tag " + saved + "<interface> that says which security groups to give back to " + first + "; give them back by hand",
 		}},
 		"isolated in part, a process died": {[]eni{{ID: first, Groups: []string{alone}}, {ID: other, Groups: []string{nodes}}}, tagged(world), after{
-			State: "device refused in its present state: instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
-			Off:   []string{"save", other + " " + alone}, OffTags: []string{saved + first + "=" + world, saved + other + "=" + nodes, by + alone},
+			Power: device.On, InPart: "instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
+			Off: []string{"save", other + " " + alone}, OffTags: []string{saved + first + "=" + world, saved + other + "=" + nodes, by + alone},
 			On: []string{first + " " + world, "forget"},
 		}},
 		"the group beside others": {[]eni{{ID: first, Groups: []string{alone, nodes}}}, nil, after{
-			State: "device refused in its present state: instance " + id + " is isolated in part: of its 1 network interfaces 0 have " + alone + " alone, and 1 have it beside others",
-			Off:   []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes, by + alone},
+			Power: device.On, InPart: "instance " + id + " is isolated in part: of its 1 network interfaces 0 have " + alone + " alone, and 1 have it beside others",
+			Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes, by + alone},
 		}},
 		"an old tag": {[]eni{{ID: first, Groups: []string{nodes, world}}}, tagged(world), after{
 			Power: device.On, Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes + " " + world, by + alone}, On: []string{"forget"},
@@ -161,8 +161,8 @@ func TestNetworkStates(t *testing.T) {
 			Power: device.On, Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes, by + alone}, On: []string{"forget"},
 		}},
 		"isolated by another group of ours (S22)": {[]eni{{ID: first, Groups: []string{quiet}}, {ID: other, Groups: []string{alone}}}, byQuiet, after{
-			State: "device refused in its present state: instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
-			Off:   []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes + " " + world, saved + other + "=" + nodes, by + alone + " " + quiet},
+			Power: device.On, InPart: "instance " + id + " is isolated in part: of its 2 network interfaces 1 have " + alone + " alone, and 0 have it beside others",
+			Off: []string{"save", first + " " + alone}, OffTags: []string{saved + first + "=" + nodes + " " + world, saved + other + "=" + nodes, by + alone + " " + quiet},
 			On: []string{first + " " + nodes + "," + world, other + " " + nodes, "forget"},
 		}},
 		"an old tag, or isolated by another group of ours before that was kept (S22)": {[]eni{{ID: first, Groups: []string{quiet}}}, tagged(world), after{
@@ -201,7 +201,7 @@ func TestNetworkStates(t *testing.T) {
 			var got after
 			var r device.Reading
 			_, _, got.State = in(func(d device.Driver) (err error) { r, err = d.State(t.Context()); return err })
-			got.Power = r.Power
+			got.Power, got.InPart = r.Power, r.MissingSupply
 			got.Off, got.OffTags, got.OffError = in(func(d device.Driver) error { return d.Off(t.Context()) })
 			got.On, got.OnTags, got.OnText = in(func(d device.Driver) error { return d.On(t.Context()) })
 			if d := cmp.Diff(tc.want, got); d != "" {
