@@ -22,6 +22,8 @@ func (f *fence) look(ctx context.Context) (device.Reading, error) {
 		return device.Reading{Power: device.On}, nil
 	case o.cut():
 		return device.Reading{Power: device.Off}, nil
+	case o.changed():
+		return device.Reading{Power: device.On, MissingSupply: "NetworkFence " + f.spec.object() + " was changed after it was made, and what its status says may be about an earlier wish"}, nil
 	}
 	return device.Reading{}, f.doubt(o)
 }
@@ -35,8 +37,6 @@ func (f *fence) doubt(o *object) error {
 		return f.errorf(device.ErrConflict, "it is "+unfenced+", and csi-addons has not said yet that it is done (\""+undone+"\")")
 	case o.Meta.Deleted != nil:
 		return f.errorf(device.ErrConflict, "it was deleted while "+fenced+", and csi-addons does not unfence on deletion: see that the storage lets the machine in again")
-	case !o.untouched():
-		return f.errorf(device.ErrConflict, "it was changed after it was made, and what its status says may be about an earlier wish; switch it on, and off again")
 	}
 	return f.errorf(device.ErrStopping, "it is "+fenced+", and csi-addons has not carried it out yet")
 }

@@ -53,13 +53,14 @@ const (
 func TestStates(t *testing.T) {
 	deleted := `"generation": 2, "deletionTimestamp": "2026-01-01T00:00:00Z"`
 	lost := refused + "it was deleted while Fenced, and csi-addons does not unfence on deletion: see that the storage lets the machine in again"
-	changed := refused + "it was changed after it was made, and what its status says may be about an earlier wish; switch it on, and off again"
+	changed := "NetworkFence nodefence-10-0-0-7-05d9e8e1 was changed after it was made, and what its status says may be about an earlier wish"
 	notYet := refused + `it is Unfenced, and csi-addons has not said yet that it is done ("unfencing operation successful")`
 	leaving := refused + "one of an earlier fence is being deleted; when csi-addons has taken its finalizer off, a new one is made"
 	foreign := refused + "it is somebody else's: it has no label app.kubernetes.io/managed-by=nodefence"
 	other := refused + "it was changed: it is not about networkfence:rbd.csi.example/rook#10.0.0.7/32 any more"
 	type result struct {
 		Power          device.Power
+		InPart         string
 		State, Off, On string
 		OffSent        []string
 		OnSent         []string
@@ -72,7 +73,7 @@ func TestStates(t *testing.T) {
 		"fenced":                             {ours(`"generation": 1`, "Fenced", fencingDone), result{Power: device.Off, OnSent: []string{"PUT"}}},
 		"not carried out yet":                {ours(`"generation": 1`, "Fenced", `{}`), result{State: stopping + "it is Fenced, and csi-addons has not carried it out yet", OnSent: []string{"PUT"}}},
 		"failed":                             {ours(`"generation": 1`, "Fenced", `{"result": "Failed", "message": "rpc error:\n no leader"}`), result{State: refused + "the storage failed to carry out Fenced: rpc error: no leader", On: refused + "the storage failed to carry out Unfenced: rpc error: no leader", OnSent: []string{"PUT"}}},
-		"fenced again by another hand":       {ours(`"generation": 3`, "Fenced", fencingDone), result{State: changed, Off: leaving, OffSent: []string{"DELETE"}, OnSent: []string{"PUT"}}},
+		"fenced again by another hand":       {ours(`"generation": 3`, "Fenced", fencingDone), result{Power: device.On, InPart: changed, Off: leaving, OffSent: []string{"DELETE"}, OnSent: []string{"PUT"}}},
 		"deleted while fenced":               {ours(deleted, "Fenced", fencingDone), result{State: lost, Off: lost, On: lost}},
 		"unfenced":                           {ours(`"generation": 2`, "Unfenced", unfencingDone), result{Power: device.On, Off: leaving, OffSent: []string{"DELETE"}, OnSent: []string{"DELETE"}}},
 		"an old result of another wish (S2)": {ours(`"generation": 2`, "Unfenced", fencingDone), result{State: notYet, Off: leaving, OffSent: []string{"DELETE"}}},
@@ -98,7 +99,7 @@ func TestStates(t *testing.T) {
 			var got result
 			var r device.Reading
 			got.State, _ = in(func(d device.Driver) (err error) { r, err = d.State(t.Context()); return err })
-			got.Power = r.Power
+			got.Power, got.InPart = r.Power, r.MissingSupply
 			got.Off, got.OffSent = in(func(d device.Driver) error { return d.Off(t.Context()) })
 			got.On, got.OnSent = in(func(d device.Driver) error { return d.On(t.Context()) })
 			if d := cmp.Diff(tc.want, got); d != "" {

@@ -105,6 +105,13 @@ func (o *object) cut() bool { return o.is(fenced, succeeded) && o.untouched() }
 
 func (o *object) untouched() bool { return o.Meta.Generation == 1 && o.Meta.Deleted == nil }
 
+// changed: it wants the machine cut off, and somebody changed it since it was made. Whether the
+// machine has access is not known. It reads as there in part, so that an Off makes a new object,
+// and an On has this one unfenced.
+func (o *object) changed() bool {
+	return o.Spec.State == fenced && o.Status.Result != failed && !o.untouched() && o.Meta.Deleted == nil
+}
+
 // back: the storage was told to give the machine access again, and did.
 func (o *object) back() bool { return o.is(unfenced, succeeded) && o.Status.Message == undone }
 
