@@ -12,9 +12,9 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// TestAProofKnowsItsDevice: after our own Off the second read comes no earlier than the
-// device may read off before the machine is (S5). A machine that was off before we came
-// needs no more than a settle.
+// TestAProofKnowsItsDevice: the second read comes no earlier than the device may read off before the
+// machine is (S5), also if the machine was off before we came: somebody may have pressed its button a
+// moment ago.
 func TestAProofKnowsItsDevice(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	s := func(n time.Duration) *metav1.Duration { return &metav1.Duration{Duration: n * time.Second} }
@@ -28,7 +28,8 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 		"a binding of an older nodefence":       {lead: nil, cut: true, want: 5 * time.Second},
 		"a device that declares it":             {lead: s(8), cut: true, want: 8 * time.Second},
 		"a cloud":                               {lead: s(0), cut: true, want: 2 * time.Second},
-		"off before we came":                    {lead: s(8), want: 2 * time.Second},
+		"off before we came":                    {lead: s(8), want: 8 * time.Second},
+		"a cloud's, off before we came":         {lead: s(0), want: 2 * time.Second},
 		"seen off once, its release goes on":    {lead: s(8), cut: true, Admitted: true, want: 2 * time.Second},
 		"over a fresh Lease, a renewal is more": {lead: s(3), cut: true, fresh: true, want: 4800 * time.Millisecond},
 		"over a fresh Lease, the lead is more":  {lead: s(8), cut: true, fresh: true, want: 8 * time.Second},

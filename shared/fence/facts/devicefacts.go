@@ -221,14 +221,14 @@ func (d *Facts) AnotherLevel() bool {
 var RefusedOften = fmt.Sprintf("the device refused the account %d times", DeniedTries)
 
 // SettleTime is the time between the two reads: where the Lease was fresh when the
-// power went, a whole renewal and a margin, in which it must not move; and after our own
-// Off the device's lead (S5).
+// power went, a whole renewal and a margin, in which it must not move; and the device's lead,
+// whoever switched the machine off: when that was, nobody of us saw (S5).
 func (d *Facts) SettleTime() time.Duration {
 	settle := Settle
 	if d.Record.Power.LeaseFresh {
 		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
 	}
-	if d.Record.Power.SwitchedByUs && d.Record.Release.StartedAt == nil { // from there it was proven off once
+	if d.Record.Release.StartedAt == nil { // from there it was proven off once
 		settle = max(settle, d.Lead(d.Binding()))
 	}
 	return settle

@@ -192,7 +192,7 @@ var breaks = map[string]string{
 	"takes another machine's off for a proof":                          "S1: a proof is two reads of off, with nothing else between them",
 	"takes another machine's off for this one's":                       "activityChecks: nothing begins before enough checks failed, and lately, or it was degraded for too long",
 	"takes another's off for a late one of its own":                    "S12: only what we cut is switched on",
-	"takes any device for one that never reads off too soon":           "S5: after our own Off the reads are the device's lead apart",
+	"takes any device for one that never reads off too soon":           "S5: the reads are the device's lead apart",
 	"takes any window for open":                                        "a window that is not open changes nothing",
 	"takes brakes not looked at for off":                               "S25: no Off while a brake is on",
 	"takes a Lease that moved before the machine was off for a life":   "S3: a node is back only by a Lease that moved since its machine was off",

@@ -96,7 +96,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *obse
 		if ok {
 			apart := r[1].At.Sub(r[0].At.Time)
 			say(apart >= promisedSettle, "S1: the reads are a settle apart")
-			say(!sh.cut || b.Release.StartedAt != nil || apart >= fencetest.Lead, "S5: after our own Off the reads are the device's lead apart")
+			say(b.Release.StartedAt != nil || apart >= fencetest.Lead, "S5: the reads are the device's lead apart")
 			say(!(sh.fresh && b.Power.OffAt != nil) || !seen.Lease.Exists || (apart >= fencetest.Renewal && !sh.moved.After(r[0].At.Time)), "S5: a fresh Lease must stand still for a renewal")
 		}
 	}
