@@ -46,6 +46,32 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestABMCThatItsOutletMayFeed is noted: it would be silent after the Off, and the set never read off.
+func TestABMCThatItsOutletMayFeed(t *testing.T) {
+	const stays = "no method switches the machine on: it stays off until a person does"
+	const silent = "bmc 10.0.0.7:623 and pdu p1#1 are one set, which is off only if each says so: if that outlet feeds that BMC, the BMC is silent after the Off, and nothing is ever released; name in a set only outlets that leave the BMC its power, and any other as power_management_2"
+	mixed := supplies("ipmi a", "a p1 1 off")
+	mixed.Data["fence-method-ipmi"] = good
+	apart := supplies("ipmi\npower_management_2=a", "a p1 1 off")
+	apart.Data["fence-method-ipmi"] = good
+	for name, tc := range map[string]struct {
+		cm   ConfigMap
+		want []string
+	}{
+		"a BMC and an outlet":  {mixed, []string{silent, stays}},
+		"two outlets":          {supplies("a b", "a p1 1 off", "b p2 1 off"), []string{stays}},
+		"each a level of both": {apart, []string{"1 further levels: they are tried as far as power.maxLevels of the FencePolicy goes", stays}},
+	} {
+		p, err := Resolve([]ConfigMap{tc.cm}, node7, settings())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if d := cmp.Diff(tc.want, p.Notes); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestOrigins: each value of a binding is said to come from where it stands.
 func TestOrigins(t *testing.T) {
 	maps := []ConfigMap{own(config, "template=rack\nip=10.0.0.7\nsecret=bmc-7"), configMap("rack", "template.properties", "agent_name=fence_bmc\n\nlogin=fence")}

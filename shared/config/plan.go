@@ -111,7 +111,7 @@ func (r *resolver) cutPlan(from source, p Plan, stages [3]stage) (Plan, error) {
 
 // notes say in words where the plan differs from what its lines suggest.
 func notes(p Plan) []string {
-	var out []string
+	out := fed(p.Devices())
 	if p.Kdump {
 		out = append(out, "kdump: nodefence waits for a dump before it cuts the power, as long as nodefence-kdump gets the dump's messages; without nodefence-kdump each fence of this node only waits for a first message")
 	}
@@ -141,6 +141,26 @@ func notes(p Plan) []string {
 		if ref.Kind == api.KindConfigMap && !said[ref.Name+"/"+ref.Key] {
 			said[ref.Name+"/"+ref.Key] = true
 			out = append(out, ref.Parameter+" is in ConfigMap "+ref.Name+", where everyone who may read ConfigMaps can read it; put it into a Secret and write secret=<its name>")
+		}
+	}
+	return out
+}
+
+// fed tells of sets in which an outlet may feed the BMC beside it. That BMC says nothing after the
+// Off, and a set is off only if each of its devices says so.
+func fed(all []api.Binding) (out []string) {
+	for _, b := range all {
+		bmc, outlet := "", ""
+		for _, m := range b.Members {
+			switch {
+			case m.Params["plug"] != "":
+				outlet = m.Driver + " " + m.Address
+			case m.Params["ip"] != "":
+				bmc = m.Driver + " " + m.Address
+			}
+		}
+		if bmc != "" && outlet != "" {
+			out = append(out, bmc+" and "+outlet+" are one set, which is off only if each says so: if that outlet feeds that BMC, the BMC is silent after the Off, and nothing is ever released; name in a set only outlets that leave the BMC its power, and any other as power_management_2")
 		}
 	}
 	return out
