@@ -49,6 +49,8 @@ type processes struct {
 	spoil func(*job.End)
 	// accepted is how long ago the node accepted the pod when it is started.
 	accepted time.Duration
+	// sleeps: the agent finds that folder beside itself.
+	sleeps bool
 }
 
 func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
@@ -65,6 +67,11 @@ func (p *processes) Run(ctx context.Context, c job.Call) (job.End, error) {
 	err = errors.Join(os.WriteFile(filepath.Join(dir, "call"), text, 0o600), os.Mkdir(accepted, 0o700), os.Chtimes(accepted, at, at))
 	if err != nil {
 		return job.End{}, err
+	}
+	if at := filepath.Join(p.dir, "accepted"); p.sleeps {
+		if err := errors.Join(os.RemoveAll(at), os.Symlink(accepted, at)); err != nil {
+			return job.End{}, err
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -196,6 +203,22 @@ func TestLate(t *testing.T) {
 	d := open(t, &processes{t: t, dir: m.Dir, accepted: limit})
 	for name, call := range map[string]func(context.Context) error{"off": d.Off, "on": d.On} {
 		if err := call(t.Context()); !errors.Is(err, device.ErrUnreachable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if told := m.Told(); len(told) > 0 || !m.On() {
+		t.Errorf("the device was told %q", told)
+	}
+}
+
+// TestLateAfterASleep: the node slept after the pod had seen that its time is not over, and before it tells
+// the agent to switch. That is as if the node had accepted the pod longer ago (S8).
+func TestLateAfterASleep(t *testing.T) {
+	m := agenttest.New(t, devicetest.None)
+	m.Write(agenttest.Name, strings.Replace(agenttest.Script, "cat metadata", "touch -c -d '1 hour ago' accepted; cat metadata", 1))
+	d := open(t, &processes{t: t, dir: m.Dir, sleeps: true})
+	for name, call := range map[string]func(context.Context) error{"off": d.Off, "on": d.On} {
+		if err := call(t.Context()); !errors.Is(err, device.ErrUnreachable) || !strings.Contains(err.Error(), device.ErrLate.Error()) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -77,22 +77,22 @@ func Command(at Paths) int {
 
 // serve makes the call, if there is time left for it. The time began when this node
 // accepted the pod, however long it then took to receive the call, to pull an image, and to
-// start the container.
+// start the container. It is asked for once more right before the agent is told to switch.
 func serve(at Paths) (action string, r device.Reading, err error) {
 	c, err := read(at.Given)
 	if err != nil {
 		return "", r, err
 	}
-	accepted, err := os.Stat(at.Accepted)
+	age, err := ageOf(at)
 	if err != nil {
 		return c.Action, r, fmt.Errorf("see when the pod was accepted: %w", err)
 	}
-	age := time.Since(accepted.ModTime())
 	if age < 0 || age >= c.Limit || c.Limit > Most {
 		return c.Action, r, fmt.Errorf("%w: the pod was accepted %s before the agent could be started, and has %s", device.ErrUnreachable, age.Round(time.Millisecond), c.Limit)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(c.Left, c.Limit-age))
 	defer cancel()
+	ctx = device.Timely(ctx, func() time.Duration { return left(at, c.Limit) }) // this node may sleep from here (S8)
 	k, err := agent.Kind(c.Agent, at.Agents)
 	if err != nil {
 		return c.Action, r, err
@@ -112,6 +112,24 @@ func serve(at Paths) (action string, r device.Reading, err error) {
 		err = errors.New("there is no such action")
 	}
 	return c.Action, r, err
+}
+
+// ageOf is how long ago this node accepted the pod, by a clock that counts the time it slept.
+func ageOf(at Paths) (time.Duration, error) {
+	accepted, err := os.Stat(at.Accepted)
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(accepted.ModTime()), nil
+}
+
+// left is how much of the time is left that a call has; none where that can't be known.
+func left(at Paths, limit time.Duration) time.Duration {
+	age, err := ageOf(at)
+	if err != nil {
+		return 0
+	}
+	return limit - age
 }
 
 func read(file string) (c Call, err error) {
