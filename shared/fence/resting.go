@@ -7,10 +7,7 @@ import (
 
 // fenced is a machine that stays off until somebody switches it on.
 func (d *decision) fenced() outcome {
-	if o := d.ended(); o.decided {
-		return o
-	}
-	if o := d.endAsked(); o.decided {
+	if o := first(d.ended, d.endAsked); o.decided {
 		return o
 	}
 	if r := d.Requests.Retry; d.RetryAsked() && d.Record.Power.SwitchedByUs {
@@ -33,13 +30,8 @@ func (d *decision) fenced() outcome {
 
 // failed is given up: a person retries, confirms or ends it, or the node heals.
 func (d *decision) failed() outcome {
-	if o := d.ended(); o.decided {
-		return o
-	}
-	if o := d.clearOutOfService(); o.decided {
-		return o // nobody sees the machine off any more (S23)
-	}
-	if o := first(d.endBegun, d.healed); o.decided {
+	// Nobody sees the machine off any more: the out-of-service taint goes before all else (S23).
+	if o := first(d.ended, d.clearOutOfService, d.endBegun, d.healed); o.decided {
 		return o
 	}
 	if r := d.Requests.Retry; d.RetryAsked() {
