@@ -61,8 +61,8 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
 }
 
-// Act places the marks, or makes one call. The record already has what was there before (S22),
-// and what the call is for (S8).
+// Act places the marks, takes off the out-of-service taint, or makes one call. The record already has
+// what was there before (S22), and what the call is for (S8).
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():
@@ -72,6 +72,8 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 		return err
 	case a == fence.Isolate:
 		return i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+	case a == fence.ClearOutOfService:
+		return i.Client.ClearOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, f.OutOfServiceAs())
 	}
 	return fmt.Errorf("isolate can't %s", a)
 }

@@ -2,6 +2,9 @@ package isolate
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -64,5 +67,34 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheOutOfServiceTaintIsTakenOff before access is given back: the taint of this fence, and no
+// other (S22, S23).
+func TestTheOutOfServiceTaintIsTakenOff(t *testing.T) {
+	const node = `{"metadata":{"name":"7","uid":"u7","resourceVersion":"1"},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}%s]}}`
+	for value, want := range map[string][]string{
+		"nodeshutdown":    {`{"metadata":{"resourceVersion":"1","uid":"u7"},"spec":{"taints":[{"key":"nodefence.io/isolated","value":"f1","effect":"NoSchedule"}]}}`},
+		"hardwarefailure": {`{"metadata":{"annotations":{"nodefence.io/touched":"true"},"resourceVersion":"1","uid":"u7"},"spec":{}}`, `{"metadata":{"annotations":{"nodefence.io/touched":null},"resourceVersion":"1","uid":"u7"},"spec":{}}`},
+	} {
+		var got []string
+		taint := fmt.Sprintf(`,{"key":"node.kubernetes.io/out-of-service","value":%q,"effect":"NoExecute"}`, value)
+		client := kubetest.Client(t, kubetest.Table(map[string]string{"/api/v1/nodes/7": fmt.Sprintf(node, taint)}, func(w http.ResponseWriter, r *http.Request) {
+			patch, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(patch))
+			kubetest.Answer(w, fmt.Sprintf(node, taint))
+		}))
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{
+			Decision: api.Decision{NodeUID: "u7"}, Placed: api.Placed{OutOfService: true, OutOfServiceAs: api.NodeShutdown}}}
+		if err := (&Isolator{Client: client}).Act(t.Context(), f, fence.ClearOutOfService, &observed.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", value, d)
+		}
 	}
 }

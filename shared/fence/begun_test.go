@@ -11,6 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -170,6 +171,12 @@ func TestWhatWasGivenUp(t *testing.T) {
 func TestNoTaintWithoutAProof(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
 	unreachable := func(s *observed.Look) { s.Call = &observed.CallResult{Call: api.CallRead, Err: "unreachable", At: now} }
+	owed := func(f *api.NodeFence, again time.Time) { // by a device that is asked again then
+		f.Status.Decision.Devices = specs.Fabric().Decision.Devices
+		r, at := api.RecordOf(&f.Status.Decision.Isolation()[0]), observed.StampOf(again)
+		r.SwitchedByUs, r.NotBefore = true, &at
+		f.Status.Isolation = []api.IsolationRecord{r}
+	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *observed.Look)
 		phase  api.Phase
@@ -181,6 +188,16 @@ func TestNoTaintWithoutAProof(t *testing.T) {
 			s.Lease.Renewed = "r1"
 			s.Lease.StillSince = now.Add(time.Second)
 		}, api.Recovering, fence.None},
+		"it has rebooted, and access is owed": {func(f *api.NodeFence, s *observed.Look) { owed(f, now); s.Node.BootID = "b" }, api.Restoring, fence.None},
+		"access is owed":                      {func(f *api.NodeFence, _ *observed.Look) { owed(f, now); f.Status.Phase = api.Restoring }, api.Restoring, fence.ClearOutOfService},
+		"access is owed by a dead device": {func(f *api.NodeFence, _ *observed.Look) {
+			owed(f, now.Add(time.Hour))
+			f.Status.Phase = api.Restoring
+		}, api.Restoring, fence.ClearOutOfService},
+		"access is owed, and the taint is off": {func(f *api.NodeFence, s *observed.Look) {
+			owed(f, now)
+			f.Status.Phase, s.Cleared = api.Restoring, true
+		}, api.Restoring, fence.Read},
 		"the last try failed: not our cut": {func(f *api.NodeFence, s *observed.Look) { f.Status.Retries = 2; unreachable(s) }, api.Fencing, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {

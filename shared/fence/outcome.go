@@ -44,7 +44,7 @@ const (
 	DeleteNode Action = "DeleteNode"
 	// DeleteMachine deletes a Machine that has no node. Owner: power.
 	DeleteMachine Action = "DeleteMachine"
-	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, recover.
+	// ClearOutOfService removes that taint, and fails what is about to place it. Owners: cleanup, isolate, recover.
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.
 	Undo Action = "Undo"

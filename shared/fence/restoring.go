@@ -7,8 +7,12 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
-// restoring gives back what we cut, and goes on.
-func (d *decision) restoring() outcome {
+// restoring takes the out-of-service taint off, and then gives back what we cut. The machine may be
+// on, and a device that is dead must not keep the taint on it (S23).
+func (d *decision) restoring() outcome { return first(d.clearOutOfService, d.givesBack) }
+
+// givesBack gives back what we cut, and goes on.
+func (d *decision) givesBack() outcome {
 	if i := d.DeviceIndex(d.CallDevice); i >= 0 {
 		d.isolationRecords()
 		d.judgeBack(i)

@@ -115,6 +115,7 @@ var breaks = map[string]string{
 	"forgets what it cut off":                                          "S25: no recovery before what we cut off was seen given back",
 	"forgets when it deleted last":                                     "S24: no minute has more deletions than the rate",
 	"frees all at once where it is to go pod by pod":                   "S24: no taint frees all at once where the release is pod by pod",
+	"gives access back with the out-of-service taint on":               "S23: the out-of-service taint is off, and can't come back, before the machine may be on",
 	"gives back what others cut off":                                   "S12: only what we cut is switched on",
 	"gives back while a cut may still take effect":                     "S8: no On while an Off of ours may still take effect",
 	"gives storage back to a machine whose Node was deleted":           "S1: access is not given back to a machine on which what was released may still write",

@@ -54,6 +54,9 @@ var brokenCut = map[string]walk.Decider{
 			f.Status.Isolation[i].EffectUntil = nil
 		}
 	}),
+	"gives access back with the out-of-service taint on": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		s.Cleared = s.Cleared || f.Status.Phase == api.Restoring
+	}),
 	"believes without looking that access is back": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if c := s.Call; c != nil && f.Status.Phase == api.Restoring && c.Call == api.CallRead && !c.Wrong {
 			c.Power, c.Err = "On", ""

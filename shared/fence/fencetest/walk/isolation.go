@@ -37,7 +37,9 @@ func restoringAfter(specs []fencetest.Given) []State {
 			}}
 		off := s
 		off.st.Isolation, off.st.Restore = slices.Clone(s.st.Isolation), &api.RestoreRecord{Then: api.Fenced, Reason: api.StaysOff}
-		all = append(all, s, off)
+		tainted := s // somebody switched it on while its release waited
+		tainted.st.Isolation, tainted.st.Placed.OutOfService, tainted.st.Release.DoneAt = slices.Clone(s.st.Isolation), true, nil
+		all = append(all, s, off, tainted)
 	}
 	return all
 }
@@ -145,6 +147,9 @@ func cutLooks(s *State, with func(func(*observed.Look))) {
 	}
 	if s.st.Phase == api.Restoring {
 		with(func(y *observed.Look) { y.Node.VolumesInUse = []string{"v"} })
+		if s.st.Placed.OutOfService {
+			with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
+		}
 	}
 }
 

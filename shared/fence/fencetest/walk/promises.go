@@ -54,7 +54,8 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 		say(!seen.Finalizer, "S27: the finalizer is off before the record is closed")
 	}
 	entered := a.Phase != b.Phase && (a.Phase == api.PoweringOn || a.Phase == api.Fenced || a.Phase == api.Finished)
-	if entered && mine {
+	restores := b.Phase == api.Restoring && act.Device()
+	if (entered || restores) && mine {
 		say(!b.Placed.OutOfService || (seen.Cleared && !seen.Node.OutOfService), "S23: the out-of-service taint is off, and can't come back, before the machine may be on")
 	}
 	if a.Phase != api.Finished {
