@@ -39,12 +39,12 @@ func (d *decision) yesTooOld() outcome {
 }
 
 // mark places taint and cordon. What was there before is written down before it is changed
-// (S22). Where that was done, and the marks were not placed yet, somebody else may have cordoned
-// the node since.
+// (S22). A cordon that nodefence set last is of a record that was lost: it goes with this one. Where
+// that was done, and the marks were not placed yet, somebody else may have cordoned the node since.
 func (d *decision) mark() outcome {
 	n := d.Seen.Node
 	if !d.Record.Placed.Taint || n.Cordoned && !n.CordonOurs {
-		d.Record.Placed.Cordon = !n.Cordoned
+		d.Record.Placed.Cordon = !n.Cordoned || n.CordonOurs
 	}
 	d.Record.Placed.Taint = true
 	return d.carryOut(Isolate)

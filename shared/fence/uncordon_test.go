@@ -177,3 +177,21 @@ func TestACordonThatWentBeforeAFailureSaysNothingOfIt(t *testing.T) {
 		t.Errorf("%s: %s", f.Status.Reason, f.Status.Message)
 	}
 }
+
+// TestACordonOfALostRecord is this fence's to take off, and a person's is not (S22).
+func TestACordonOfALostRecord(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	for name, c := range map[string]struct{ cordoned, ours, want bool }{
+		"no cordon":                     {false, false, true},
+		"a person's cordon":             {true, false, false},
+		"a cordon of a record now lost": {true, true, true},
+	} {
+		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Phase, f.Status.Placed = api.Isolating, api.Placed{}
+			s.Node.Taint, s.Node.Cordoned, s.Node.CordonOurs = false, c.cordoned, c.ours
+		})
+		if st, act := fence.Decide(f, s, now); act != fence.Isolate || !st.Placed.Taint || st.Placed.Cordon != c.want {
+			t.Errorf("%s: %s, placed %+v", name, act, st.Placed)
+		}
+	}
+}
