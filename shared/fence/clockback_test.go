@@ -31,6 +31,11 @@ var backLooks = map[string]struct {
 		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
 		s.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}}
 	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, ", 0},
+	"the proof, of a Node whose Lease stands still since a time ahead": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
+		still := observed.StampOf(stamp.Add(-55 * time.Second))
+		f.Status.Phase, f.Status.Proof = api.Releasing, &api.Proof{Type: api.ProofSeenOff, At: *stamp, BootIDBefore: "a"}
+		s.Left, f.Status.Lease.StillSince = &observed.Left{Delete: []observed.Pod{{Name: "p"}}}, &still
+	}, "Releasing ReleaseStarted, Release", "Fencing ProofExpired, ", 0},
 	"the proof before the Node is deleted": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
 		released(f)
 		f.Status.Proof.At = *stamp
@@ -168,5 +173,35 @@ func TestAVerdictOfTheFutureIsAskedAnew(t *testing.T) {
 	a := st.ActivityChecks
 	if act != fence.Check || a.StartedAt == nil || a.Since == nil || a.Since.After(backNow) || a.Number != 3 {
 		t.Errorf("%s %s: %+v", st.Reason, act, a)
+	}
+}
+
+// TestALeaseThatStandsStillSinceTheFuture stands still from now on (S30).
+func TestALeaseThatStandsStillSinceTheFuture(t *testing.T) {
+	for ahead, want := range map[time.Duration]time.Duration{observed.ClockSlack: observed.ClockSlack, 10 * time.Minute: 0} {
+		still := observed.StampOf(backNow.Add(ahead))
+		f, s := under(backNow, func(f *api.NodeFence, _ *observed.Look) { f.Status.Lease.StillSince = &still })
+		if st, _ := fence.Decide(f, s, backNow); st.Lease.StillSince.Sub(backNow) != want {
+			t.Errorf("%s ahead: it stands still since %s from now", ahead, st.Lease.StillSince.Sub(backNow))
+		}
+	}
+}
+
+// TestAReleaseOutlivesAClockThatIsSetBack: a Lease that stands still all the time is no sign of life.
+// The proof is made anew, and the machine that we cut is switched on after that (S3, S25, S30).
+func TestAReleaseOutlivesAClockThatIsSetBack(t *testing.T) {
+	before := func(d time.Duration) time.Time { return backNow.Add(2*time.Minute - d) } // the clock was set back
+	f, s := under(backNow, func(f *api.NodeFence, s *observed.Look) {
+		still := observed.StampOf(before(time.Minute))
+		f.Status.Phase, f.Status.Lease.StillSince, f.Status.Power.SwitchedByUs = api.Releasing, &still, true
+		f.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: observed.StampOf(before(5 * time.Second)), BootIDBefore: "a"}
+		f.Status.Release, s.Left = begunAt(before(4*time.Second), false), &observed.Left{Delete: []observed.Pod{{Name: "p"}}}
+	})
+	for _, after := range []time.Duration{0, time.Second} {
+		var act fence.Action
+		f.Status, act = fence.Decide(f, s, backNow.Add(after))
+		if f.Status.Phase != api.Fencing || !f.Status.Power.SwitchedByUs || act != map[time.Duration]fence.Action{time.Second: fence.Read}[after] {
+			t.Errorf("after %s: %s %s (%s), %s, switched by us: %v", after, f.Status.Phase, f.Status.Reason, f.Status.Message, act, f.Status.Power.SwitchedByUs)
+		}
 	}
 }

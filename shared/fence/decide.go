@@ -111,6 +111,9 @@ func (d *decision) noteLease() {
 		return
 	}
 	if l.Renewed == d.Record.Lease.Renewed && d.Record.Lease.StillSince != nil {
+		if observed.Ahead(d.Record.Lease.StillSince.Time, d.Now) {
+			d.Record.Lease.StillSince = d.At(0) // the API server's clock was set back: it stands still from now
+		}
 		// The source may have watched for longer than we.
 		if !l.StillSince.IsZero() && l.StillSince.Before(d.Record.Lease.StillSince.Time) {
 			d.Record.Lease.StillSince = d.Stamp(l.StillSince)

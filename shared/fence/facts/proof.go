@@ -9,7 +9,9 @@ import (
 
 // What a proof rests on, what contradicts it, and until when it holds (S3).
 
-// SignOfLife names what contradicts the proof, if anything (S3).
+// SignOfLife names what contradicts the proof, if anything (S3). Of a proof of the future nobody can
+// tell whether the Lease has moved since. One that ages is made anew for that (ProofExpired); beside
+// any other a fresh Lease is taken for one that moved (S30).
 func (d *Facts) SignOfLife() string {
 	p, r := d.Record.Proof, d.Record.Release
 	switch n := d.Seen.Node; {
@@ -19,7 +21,7 @@ func (d *Facts) SignOfLife() string {
 		return "boot ID changed"
 	case p.Type == api.ProofStorageCut:
 		return "" // the machine may live: it does not write
-	case d.LeaseMovedSince(p.At), observed.Ahead(p.At.Time, d.Now) && d.LeaseFresh(): // a Lease that moves now has a time before such a proof
+	case d.LeaseMovedSince(p.At), !p.Type.Ages() && observed.Ahead(p.At.Time, d.Now) && d.LeaseFresh():
 		return "the node's Lease moved"
 	case r.MarkedAt != nil && n.Ready() && !d.Within(r.MarkedAt, Settle):
 		return "the node reports Ready again"
