@@ -38,7 +38,9 @@ func (s *Resyncer) drain() time.Duration { return s.callTimeout() - notDrained }
 // call is the last call about one fence or node.
 type call struct {
 	busy, failed bool
-	at           time.Time
+	// noted: nobody was called, as the fence is due far ahead.
+	noted bool
+	at    time.Time
 }
 
 // round is one look with its calls, which may take longer than the look.
@@ -102,9 +104,7 @@ func (r *round) lasting() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// begin takes a place. If resync called a moment ago, it assumes that nobody else wakes
-// this fence, and calls as soon as the fence is due. After a failed call it waits for a
-// while.
+// begin takes a place, if it is time for a call.
 func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,20 +118,36 @@ func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
 		}
 	}
 	c := s.calls[about]
+	far := late < -facts.Resync
 	switch {
-	case late < 0, busy >= places:
+	case busy >= places, c != nil && c.busy:
 		return false
-	case c == nil:
-		if late < patience {
-			return false
-		}
-	case c.busy:
+	case far && c == nil:
+		s.calls[about] = &call{noted: true, at: now}
 		return false
-	case c.failed && now.Sub(c.at) < patience, now.Sub(c.at) >= wakes && late < patience:
+	case far && !c.waited(now), !far && !c.due(late, now):
 		return false
 	}
 	s.calls[about] = &call{busy: true, at: now}
 	return true
+}
+
+// due tells whether it is time to call about what is late. If resync called a moment ago, it assumes
+// that nobody else wakes this fence, and calls as soon as the fence is due. After a failed call it waits
+// for a while, unless that call is of a time that is still to come: the clock was set back since (S30).
+func (c *call) due(late time.Duration, now time.Time) bool {
+	if late < 0 || c == nil || c.noted {
+		return late >= patience
+	}
+	age := now.Sub(c.at)
+	return !(c.failed && age >= 0 && age < patience) && (age < wakes || late >= patience)
+}
+
+// waited tells whether it is time to call about a fence that is due far ahead. Its time may be of a
+// clock that was set back since (S30): it is called as if it were due each resync (S19).
+func (c *call) waited(now time.Time) bool {
+	age := now.Sub(c.at)
+	return age < 0 || age >= facts.Resync-Tick
 }
 
 func (s *Resyncer) end(about string, err error) {

@@ -35,6 +35,14 @@ func TestWakeUpsAreBounded(t *testing.T) {
 			{late: patience, want: 1}, {after: wakes, late: time.Second}, {after: wakes + Tick, late: patience, want: 1}},
 		"whoever failed is left alone for a while": {
 			{late: patience, fails: true, want: 1}, {after: Tick, late: patience + Tick}, {after: 2 * Tick, late: patience + 2*Tick, want: 1}},
+		"but not for one that failed before the clock was set back": {
+			{late: patience, fails: true, want: 1}, {after: -time.Hour, late: patience, want: 1}},
+		"whoever is due far ahead is called each resync": {
+			{late: -time.Hour}, {after: Tick, late: -time.Hour}, {after: 2 * Tick, late: -time.Hour, want: 1}, {after: 3 * Tick, late: -time.Hour}, {after: 4 * Tick, late: -time.Hour, want: 1}},
+		"also where the clock was set back since": {
+			{late: -time.Hour}, {after: -time.Hour, late: -2 * time.Hour, want: 1}},
+		"whoever was due far ahead, and is due now, is left to the source": {
+			{late: -time.Minute}, {after: Tick, late: 0}, {after: 2 * Tick, late: patience, want: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, calls, fails := now, 0, false

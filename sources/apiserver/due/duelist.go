@@ -91,10 +91,14 @@ type wakeUp struct {
 
 // take returns what is due. Each fence becomes due again one resync later, with another due
 // time, so that no broker drops the wake-up as a duplicate (S19: a lost event costs time
-// only).
+// only). A due time that lies further ahead may be of a clock that was set back since: no fence waits
+// for longer than a resync (S30).
 func (d *dueList) take(now time.Time) []wakeUp {
 	var out []wakeUp
 	for _, x := range d.byNode {
+		if last := now.Add(d.resync); x.at.After(last) {
+			x.at = last
+		}
 		if !x.hurry.IsZero() && !x.hurry.After(now) {
 			out = append(out, wakeUp{x.fence, x.hurry, x.counted})
 			x.hurry, x.hurried = time.Time{}, now
