@@ -200,9 +200,9 @@ func (g *Gate) fresh(f *api.NodeFence) bool {
 	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
 }
 
-// begin is a fence that is about to open. First there is a record with our finalizer, and
-// without what people asked of an earlier fence; the status that opens it is saved by the
-// loop, with what its first look sees. A process that dies in between leaves a record
+// begin is a fence that is about to open. First there is a record with our finalizer,
+// without what people asked of an earlier fence, and with what they aborted; the status
+// that opens it is saved by the loop, with what its first look sees. A process that dies in between leaves a record
 // that is no fence: the next event of the node opens it.
 func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (o *opened, err error) {
 	dec.DeviceCallTimeout.Duration = g.DeviceCall
@@ -213,7 +213,7 @@ func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec 
 			ObjectMeta: metav1.ObjectMeta{Name: node, Finalizers: []string{api.Finalizer}},
 			Spec:       api.NodeFenceSpec{NodeName: node},
 		})
-	case !slices.Contains(f.Finalizers, api.Finalizer) || f.Spec.Requests != (api.Requests{}):
+	case !slices.Contains(f.Finalizers, api.Finalizer) || f.Spec.Requests != (api.Requests{}) || f.WithAborted() != f.Annotations[api.AbortedAnnotation]:
 		f, err = g.Client.ClearRequests(ctx, f)
 	}
 	if err != nil {

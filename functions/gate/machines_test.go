@@ -33,6 +33,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 	for name, c := range map[string]struct {
 		failed, other, fence string
 		want                 []string
+		ready                string // True if empty
 	}{
 		"Failed":                        {failed: failed("1", ""), want: []string{"POST 1 Machine Failed"}},
 		"nobody has seen it fail":       {},
@@ -44,9 +45,12 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 		"once more":                     {failed: failed("1", ""), fence: past("Recovered", at(-time.Minute)), want: []string{"PATCH 5 Machine Failed"}},
 		"a person ended it":             {failed: failed("1", ""), fence: past("Aborted", at(-time.Minute))},
 		"a person ended an earlier one": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), want: []string{"PATCH 5 Machine Failed"}},
+		"a person ended it, node lost":  {failed: failed("1", ""), fence: past("Aborted", at(-time.Minute)), ready: "Unknown", want: []string{"PATCH 5 NodeCondition Ready=Unknown"}},
+		"an earlier one, and node lost": {failed: failed("1", ""), fence: past("Aborted", at(-time.Hour)), ready: "Unknown", want: []string{"PATCH 5 Machine Failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
+			answers["/api/v1/nodes/a"] = strings.Replace(answers["/api/v1/nodes/a"], `"True"`, `"`+cmp.Or(c.ready, "True")+`"`, 1)
 			if c.fence != "" {
 				answers[fencePath] = c.fence
 			}
@@ -64,7 +68,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 				t.Error(d)
 			}
 			var said []string
-			if c.want != nil {
+			if c.want != nil && strings.Contains(c.want[0], "Machine") {
 				said = []string{"MachineFailed a: MachineFailed: Machine m/x: phase Failed; expected by policy p"}
 			}
 			if d := gocmp.Diff(said, w.words); d != "" {

@@ -32,7 +32,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		if is, was := trigger.Machine, last.Status.Decision.Trigger.Machine; is != nil {
 			same = was != nil && was.UID == is.UID
 		}
-		if last.Status.Outcome == api.Aborted && !last.EndedByWithdrawal() && same {
+		if last.EndedByAPerson() && same {
 			g.ignored(e, node, string(api.Aborted))
 			return nil, nil
 		}

@@ -13,8 +13,10 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// startup is what the policy's startup timeout says of a node, if anything.
+// startup is what the policy's startup timeout says of a node, if anything; machine is the trigger on
+// account of its Machine.
 type startup struct {
+	machine  *api.Trigger
 	trigger  *api.Trigger
 	starting bool
 }
@@ -37,8 +39,8 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 }
 
 // machine is the trigger on account of the node's Machine, as policystatus keeps it
-// in the status of the policy that decides (S18). It comes before any other: no time
-// is waited for.
+// in the status of the policy that decides (S18). It comes before any other, unless a
+// person has ended its fence: no time is waited for.
 func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return policy.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())

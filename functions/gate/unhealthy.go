@@ -32,9 +32,7 @@ func (g *Gate) unhealthy(ctx context.Context, recent kube.Recent, n *corev1.Node
 	if err != nil {
 		return nil, err
 	}
-	if t := g.machine(n, policies); t != nil {
-		start = startup{trigger: t}
-	}
+	start.machine = g.machine(n, policies)
 	dec, why := opening(n, policies, last, early, start)
 	if dec == nil {
 		g.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
@@ -61,27 +59,51 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}
-	trigger, ok := observed.TriggerOf(resolved, look.NodeFrom(n, ""))
+	trigger, why := reason(n, resolved, last, early, start)
 	switch {
-	case start.starting:
-		return nil, string(api.Starting)
-	case start.trigger != nil:
-		trigger = *start.trigger
-	case ok:
-	case early.why != "":
-		return nil, early.why
-	case early.trigger == nil:
-		return nil, string(api.Healthy)
-	default:
-		trigger = *early.trigger
-	}
-	if last != nil && last.Status.Outcome == api.Aborted && !last.EndedByWithdrawal() && (sameSpell(last, n.UID, trigger) || early.ended(last, n.UID)) {
+	case trigger == nil:
+		return nil, why
+	case sameSpell(last, n.UID, *trigger) || last != nil && last.EndedByAPerson() && early.ended(last, n.UID):
 		// A person ended it; the same failure does not start it again.
 		return nil, string(api.Aborted)
 	}
-	return &api.Decision{NodeUID: n.UID, Trigger: trigger, ResolvedPolicy: resolved}, ""
+	return &api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: resolved}, ""
 }
 
+// reason is what a fence would open for: the Machine, the startup timeout, or the first condition of the
+// policy, of which no person has ended a fence. A person who ended it for one failure has not ended it for
+// another. A still Lease counts only where nothing else holds: it may be of the failure that was ended.
+func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early suspicion, start startup) (t *api.Trigger, why string) {
+	var all []api.Trigger
+	for _, t := range []*api.Trigger{start.machine, start.trigger} {
+		if t != nil {
+			all = append(all, *t)
+		}
+	}
+	if !start.starting {
+		all = append(all, observed.TriggersOf(resolved, look.NodeFrom(n, ""))...)
+	}
+	for i := range all {
+		if !sameSpell(last, n.UID, all[i]) {
+			return &all[i], ""
+		}
+	}
+	switch {
+	case len(all) > 0:
+		return nil, string(api.Aborted)
+	case start.starting:
+		return nil, string(api.Starting)
+	case early.trigger == nil && early.why == "":
+		return nil, string(api.Healthy)
+	}
+	return early.trigger, early.why
+}
+
+// sameSpell: a person has ended the node's last fence, or an earlier one, while this was wrong with it.
 func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
-	return last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
+	if last == nil {
+		return false
+	}
+	now := last.EndedByAPerson() && last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
+	return now || last.AbortedBefore(uid, t.Spell())
 }

@@ -47,11 +47,17 @@ func (c *Client) SaveFenceStatus(ctx context.Context, f *api.NodeFence) (*api.No
 }
 
 // ClearRequests prepares a record for a fence that is about to open, by compare-and-swap: it adds
-// our finalizer, and removes what people asked of an earlier fence.
+// our finalizer, removes what people asked of an earlier fence, and notes what they aborted
+// (NodeFence.WithAborted).
 func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	meta := map[string]any{"resourceVersion": f.ResourceVersion}
 	if !slices.Contains(f.Finalizers, api.Finalizer) {
 		meta["finalizers"] = append(slices.Clone(f.Finalizers), api.Finalizer)
+	}
+	if is := f.WithAborted(); is != "" {
+		meta["annotations"] = map[string]any{api.AbortedAnnotation: is}
+	} else if f.Annotations[api.AbortedAnnotation] != "" {
+		meta["annotations"] = map[string]any{api.AbortedAnnotation: nil}
 	}
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
 		"metadata": meta, "spec": map[string]any{"requests": fieldsOf(api.Requests{})},

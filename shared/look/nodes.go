@@ -28,9 +28,16 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.L
 	}
 	if n != nil {
 		seen.Node = NodeFrom(n, string(f.UID))
+		seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool { return aborted(f, n, c) })
 		seen.Node.OutOfService, seen.Node.OutOfServiceForeign = outOfService(n, f.OutOfServiceAs())
 	}
 	return nil
+}
+
+// aborted: a person has aborted an earlier fence for this occurrence of a condition. It speaks for no
+// other fence, which has opened for something else.
+func aborted(f *api.NodeFence, n *corev1.Node, c observed.Condition) bool {
+	return f.AbortedBefore(n.UID, api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: observed.StampOf(c.Since)})
 }
 
 // excludeLabel is medik8s' label for a node that no remediation may touch.

@@ -51,6 +51,14 @@ func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 		}
 	}
 
+	aborted := map[string]any{"annotations": map[string]string{api.AbortedAnnotation: `{"nodeUID":"1"}`}}
+	for _, who := range []string{"otto", "ada"} {
+		if r := w.refused(w.patchMeta(who, "a", aborted)); r.code != 403 || !strings.Contains(r.says, "may not write "+api.AbortedAnnotation) {
+			t.Errorf("what was aborted, by %s: %+v", who, r)
+		}
+	}
+	must(t, w.patchMeta("", "a", aborted))
+
 	// What people may do works as before: labels, and a request as kubectl edit sends it.
 	must(t, w.patchMeta("otto", "a", map[string]any{"labels": map[string]string{"by": "otto"}}))
 	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = aborts("otto") }); r != (refusal{}) {

@@ -11,17 +11,25 @@ import (
 
 // TriggerOf is the first condition of the policy that holds on the node.
 func TriggerOf(p api.ResolvedPolicy, n Node) (api.Trigger, bool) {
+	if all := TriggersOf(p, n); len(all) > 0 {
+		return all[0], true
+	}
+	return api.Trigger{}, false
+}
+
+// TriggersOf are the conditions of the policy that hold on the node, in the policy's order.
+func TriggersOf(p api.ResolvedPolicy, n Node) (all []api.Trigger) {
 	for _, want := range p.Settings.UnhealthyConditions {
 		for _, c := range n.Conditions {
 			if c.Type == want.Type && c.Status == want.Status {
-				return api.Trigger{
+				all = append(all, api.Trigger{
 					Type: api.TriggerNodeCondition, NodeCondition: &api.NodeConditionTrigger{Type: c.Type, Status: c.Status, Duration: want.Duration},
 					Since: metav1.NewMicroTime(c.Since.UTC()), Reason: clip.Message(c.Reason),
-				}, true
+				})
 			}
 		}
 	}
-	return api.Trigger{}, false
+	return all
 }
 
 // Startup is what the startup timeout says of a node that is not Ready now and, as

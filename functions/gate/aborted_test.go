@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/loop"
+)
+
+// TestAnotherFailureThanTheAborted opens a fence, in whatever order the policy names them. What a person
+// has aborted speaks for none: neither for the new one (S17) nor for one after it.
+func TestAnotherFailureThanTheAborted(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
+	of := func(what, status string, ago time.Duration) string {
+		return `{"type":"NodeCondition","condition":"` + what + `","status":"` + status + `","mark":"` + at(ago) + `","since":"` + at(ago) + `"}`
+	}
+	deadlock, lost := of("KernelDeadlock", "True", time.Hour), of("Ready", "Unknown", time.Minute)
+	machine := `{"type":"Machine","machineState":"Failed","mark":"` + at(time.Hour) + `","since":"` + at(time.Hour) + `"}`
+	record := func(uid, outcome, evidence, noted string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"a","uid":"f","finalizers":[%q],"annotations":{%q:%q}},"spec":{"nodeName":"a"},"status":{"fenceNumber":4,"phase":"Finished","outcome":%q,"decision":{"nodeUID":%q},"evidence":[%s]}}`,
+			api.Finalizer, api.AbortedAnnotation, noted, outcome, uid, evidence)
+	}
+	aborted := func(evidence ...string) string { return record("1", "Aborted", strings.Join(evidence, ","), "") }
+	before := func(uid string, evidence ...string) string {
+		return record("1", "HealedBeforeFence", "", `{"nodeUID":"`+uid+`","evidence":[`+strings.Join(evidence, ",")+`]}`)
+	}
+	const both, one = "Ready=Unknown KernelDeadlock=True", "Ready=True KernelDeadlock=True"
+	for name, c := range map[string]struct {
+		holds, fence string
+		failed       bool
+		want         string // what the fence opens for, what is wrong at its first look, and once Ready comes back
+	}{
+		"nothing was aborted, the first": {both, record("1", "Recovered", "", ""), false, "%s: %[1]s %s; KernelDeadlock"},
+		"the other is":                   {both, aborted(deadlock), false, "Ready: Ready; "},
+		"the lost node is":               {both, aborted(lost), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"both are":                       {both, aborted(deadlock, lost), false, ""},
+		"it is, and nothing else fails":  {one, aborted(deadlock), false, ""},
+		"it was at another time":         {one, aborted(of("KernelDeadlock", "True", 2*time.Hour)), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"of another Node object":         {one, record("0", "Aborted", deadlock, ""), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"before the last fence":          {one, before("1", deadlock), false, ""},
+		"that, and the node is lost":     {both, before("1", deadlock), false, "Ready: Ready; "},
+		"that, of another Node object":   {one, before("0", deadlock), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"one before, now the other":      {both, record("1", "Aborted", lost, `{"nodeUID":"1","evidence":[`+deadlock+`]}`), false, ""},
+		"a Machine's, and one more":      {both, aborted(machine, deadlock), true, "Ready: Ready; "},
+		"one, and a Machine fails":       {both, aborted(deadlock, lost), true, "Machine: Machine; Machine"},
+	} {
+		for _, order := range []string{"Ready KernelDeadlock", "KernelDeadlock Ready"} {
+			t.Run(name+", "+order, func(t *testing.T) {
+				answers := cluster(now)
+				nodeOf := func(holds string) string {
+					ready, deadlock, _ := strings.Cut(holds, " ")
+					return fmt.Sprintf(`{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"KernelDeadlock","status":%q,"lastTransitionTime":%q},{"type":"Ready","status":%q,"lastTransitionTime":%q}]}}`,
+						strings.TrimPrefix(deadlock, "KernelDeadlock="), now.Add(-time.Hour).UTC().Format(time.RFC3339), strings.TrimPrefix(ready, "Ready="), now.Add(-time.Minute).UTC().Format(time.RFC3339))
+				}
+				conditions := []string{`{"type":"Ready","status":"Unknown"}`, `{"type":"KernelDeadlock","status":"True"}`}
+				if strings.HasPrefix(order, "K") {
+					conditions[0], conditions[1] = conditions[1], conditions[0]
+				}
+				failed := ""
+				if c.failed {
+					failed = `{"namespace":"m","name":"x","uid":"x","nodeName":"a","nodeUID":"1","state":"Failed","message":"phase Failed","since":"` + at(time.Hour) + `"}`
+				}
+				answers["/api/v1/nodes/a"], answers[fencePath] = nodeOf(c.holds), c.fence
+				answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","machines":{"selector":{}},"unhealthyConditions":[` + strings.Join(conditions, ",") + `]},"status":{"failedMachines":[` + failed + `]}}]}`
+				client, _ := apiOf(t, answers)
+				g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: &told{}, Loop: &loop.Loop{Now: client.Clock().Now}}
+				o, _, _, err := g.open(t.Context(), "a", events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, now, now))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ""
+				if o != nil {
+					got = opensFor(o.fence.Status.Decision.Trigger) + ": " + g.wrong(t, o.fence)
+					answers["/api/v1/nodes/a"] = nodeOf(one)
+					got += "; " + g.wrong(t, o.fence)
+				}
+				want := c.want
+				if strings.Contains(want, "%") {
+					all := strings.Fields(order)
+					want = fmt.Sprintf(want, all[0], all[1])
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Error(d)
+				}
+			})
+		}
+	}
+}
+
+func opensFor(t api.Trigger) string {
+	if t.NodeCondition != nil {
+		return t.NodeCondition.Type
+	}
+	return string(t.Type)
+}
+
+// wrong is what speaks for a fence at a look of now.
+func (g *Gate) wrong(t *testing.T, f *api.NodeFence) string {
+	t.Helper()
+	seen := observed.Look{Me: "me", Finalizer: true}
+	if err := g.Look(t.Context(), f, &seen, g.Client.Clock().Elapsed()); err != nil {
+		t.Fatal(err)
+	}
+	st, _ := fence.Decide(f, seen, g.Client.Clock().Now())
+	var all []string
+	for _, e := range st.Evidence {
+		if e.Condition == "" {
+			e.Condition = string(e.Type)
+		}
+		all = append(all, e.Condition)
+	}
+	return strings.Join(all, " ")
+}
