@@ -161,3 +161,35 @@ func TestReportsCountByMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestReportsFromBeforeTheNodeCountForNone: a Node was deleted, and another machine has its name (S11).
+// Many reporters name a Node by its name alone.
+func TestReportsFromBeforeTheNodeCountForNone(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "2", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
+	told := func(ago time.Duration, uid types.UID, message string) corev1.Event {
+		return corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-ago))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: uid},
+			Type:           corev1.EventTypeWarning, Reason: "R", Message: message, Count: 2, Source: corev1.EventSource{Component: "m"},
+		}
+	}
+	again, last := told(2*time.Minute, "a", "x"), metav1.NewTime(now.Add(-time.Second))
+	again.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &last}}
+	for name, c := range map[string]struct {
+		events []corev1.Event
+		want   int64
+	}{
+		"before it, of no UID":               {[]corev1.Event{told(2*time.Minute, "", "x")}, 0},
+		"before it, of the name":             {[]corev1.Event{told(2*time.Minute, "a", "x")}, 0},
+		"since":                              {[]corev1.Event{told(time.Second, "a", "x")}, 2},
+		"before it, and at least once since": {[]corev1.Event{again}, 1},
+		"since, and before in other words":   {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "y")}, 2},
+		"since, and before in the same":      {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "x")}, 2},
+	} {
+		r, err := Reported(t.Context(), reported{events: c.events}, n, Rule{About: api.AboutNode, Reason: "R", Count: 1, Within: 10 * time.Minute}, nil, now)
+		if err != nil || r.Times != c.want {
+			t.Errorf("%s: %d, want %d, %v", name, r.Times, c.want, err)
+		}
+	}
+}

@@ -96,9 +96,10 @@ func idle(outcome api.Reason, asked bool, cuts int32) bool {
 }
 
 // Reported reads, from the API server, the reports of a node's problem. f is the node's
-// last fence, if there was one.
+// last fence, if there was one. What was reported before this Node object was created is
+// about an earlier one of the name, and perhaps another machine.
 func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.NodeFence, now time.Time) (Reports, error) {
-	since := Lately(f, want.Within, now)
+	since := later(Lately(f, want.Within, now), n.CreationTimestamp.Time)
 	if want.About == api.AboutPod {
 		return ofPods(ctx, c, n, want, since)
 	}
@@ -106,11 +107,18 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.N
 	if err != nil {
 		return Reports{}, err
 	}
-	lately := window{since: since, known: Lately(f, want.Within+lookback, now)}
+	lately := window{since: since, known: later(Lately(f, want.Within+lookback, now), n.CreationTimestamp.Time)}
 	r, _ := count(all, want, lately, func(ev *corev1.Event) bool {
 		return slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
 	})
 	return r, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // ofPods counts the reports about the Pods that are bound to the node. The node that a

@@ -143,7 +143,7 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := string(about)
-	if about == api.AboutNode && !isOf(ev.InvolvedObject, v) {
+	if told := nodeproblem.ToldAt(ev); about == api.AboutNode && (!isOf(ev.InvolvedObject, v) || told.Before(v.created)) {
 		of = earlierNode
 	}
 	if p.named.names(about, r.Reason, r.Component) {
@@ -158,7 +158,7 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 }
 
 // earlierNode is the metric's label for a report that names an earlier Node object of the
-// same name.
+// same name, or is from before this one was created.
 const earlierNode = "EarlierNode"
 
 // outdatedLocked warns once for each node whose reports still name an earlier Node object:

@@ -130,6 +130,28 @@ func TestWhichKubernetesEventsAreProblems(t *testing.T) {
 	}
 }
 
+// TestReportsFromBeforeTheNodeAreNotOfIt: many reporters name a Node by its name alone, and another
+// machine may have that since (S11).
+func TestReportsFromBeforeTheNodeAreNotOfIt(t *testing.T) {
+	again := metav1.NewTime(sec(-29))
+	for name, c := range map[string]struct {
+		change func(*corev1.Event)
+		want   []string
+	}{
+		"before it was created":            {func(*corev1.Event) {}, nil},
+		"when it was created":              {func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(sec(-30)) }, []string{"report.1"}},
+		"before, and again since":          {func(ev *corev1.Event) { ev.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &again}} }, []string{"report.1"}},
+		"before it was, of its UID itself": {func(ev *corev1.Event) { ev.InvolvedObject.UID = "node-a" }, nil},
+	} {
+		s := asleep(t, sec(0), "a")
+		s.nodes.known["a"] = nodeView{uid: "node-a", created: sec(-30)}
+		s.problemHandler().OnAdd(hung(1, func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(sec(-31)) }, c.change), false)
+		if d := cmp.Diff(c.want, s.pendingIDs()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 func TestOfAReportOnlyWhatIsSentIsKept(t *testing.T) {
 	again := metav1.NewTime(sec(9))
 	full := hung(3, newer, func(ev *corev1.Event) {
