@@ -31,7 +31,7 @@ var problemRows = map[string]row{
 	"rules.name":                           {with: ofNode, from: `"hung"`, to: `"slow"`, ask: words},
 	"rules.kubernetesEvent.about":          {with: ofNode, from: `"Node"`, to: `"Pod"`, ask: problems("")},
 	"rules.kubernetesEvent.reason":         {with: ofNode, from: `"Hung"`, to: `"Slow"`, ask: problems("")},
-	"rules.kubernetesEvent.component":      {with: ofNode, from: `"kubelet"`, to: `"kernel-monitor"`, ask: problems("")},
+	"rules.kubernetesEvent.component":      {with: ofNode, from: `"kernel-monitor"`, to: `"disk-watcher"`, ask: problems("")},
 	"rules.kubernetesEvent.namespaceNames": {with: ofPods, from: `["shop"]`, to: `["bank"]`, ask: problems("shop/web-0")},
 	"rules.cloudEvent.source":              {with: ofEvents, from: `"/me"`, to: `"/you"`, ask: asked()},
 	"rules.cloudEvent.type":                {with: ofEvents, from: `"io.nodefence.request.fence.v1"`, to: `"org.example.broken"`, ask: asked()},
@@ -146,14 +146,22 @@ func opens(path string, about func(now time.Time) event.Event, said func(now tim
 }
 
 // problems asks what a problem of a node, or of the Pods on it, opens: it was
-// reported thrice, of two Pods, by the kubelet, five minutes ago.
+// reported thrice, of two Pods by the kubelet, five minutes ago.
 func problems(pod string) question {
 	return opens(problemsPath, func(now time.Time) event.Event { return events.SourceOf("c").Problem(hung(pod), now) }, reported(pod))
 }
 
 // hung is a report about node a, or a Pod on it.
 func hung(pod string) events.ProblemReport {
-	return events.ProblemReport{Node: "a", NodeUID: "1", Pod: pod, Report: "r", Component: "kubelet", Reason: "Hung", Count: 3}
+	return events.ProblemReport{Node: "a", NodeUID: "1", Pod: pod, Report: "r", Component: by(pod), Reason: "Hung", Count: 3}
+}
+
+// by is who reports: of a Pod the kubelet, of a node a monitor.
+func by(pod string) string {
+	if pod != "" {
+		return "kubelet"
+	}
+	return "kernel-monitor"
 }
 
 func hungNode(now time.Time) event.Event { return events.SourceOf("c").Problem(hung(""), now) }
@@ -161,14 +169,14 @@ func hungAgain(now time.Time) event.Event {
 	return events.SourceOf("c").ProblemAgain(hung(""), now, now)
 }
 
-// reported is what stands there: three reports, of two Pods, by the kubelet, five minutes ago.
+// reported is what stands there: three reports, of two Pods if they are of Pods, five minutes ago.
 func reported(pod string) func(time.Time) []corev1.Event {
 	return func(now time.Time) (all []corev1.Event) {
 		for i := range 3 {
 			ev := corev1.Event{
 				ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprint(i), CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 				InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
-				Type:           corev1.EventTypeWarning, Reason: "Hung", Message: fmt.Sprint(i), Count: 1, Source: corev1.EventSource{Component: "kubelet"},
+				Type:           corev1.EventTypeWarning, Reason: "Hung", Message: fmt.Sprint(i), Count: 1, Source: corev1.EventSource{Component: by(pod)},
 			}
 			if pod != "" {
 				name := fmt.Sprintf("web-%d", i%2)

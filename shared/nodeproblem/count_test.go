@@ -193,3 +193,42 @@ func TestReportsFromBeforeTheNodeCountForNone(t *testing.T) {
 		}
 	}
 }
+
+// TestWhichEventsCountForANode: those that the source takes for reports, and no others (S18).
+func TestWhichEventsCountForANode(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	from := func(component string) func(*corev1.Event) {
+		return func(ev *corev1.Event) { ev.Source.Component = component }
+	}
+	for name, c := range map[string]struct {
+		change func(*corev1.Event)
+		want   int64
+	}{
+		"a monitor's":                  {func(*corev1.Event) {}, 1},
+		"one that does not say a type": {func(ev *corev1.Event) { ev.Type = "" }, 1},
+		"of the core API by name":      {func(ev *corev1.Event) { ev.InvolvedObject.APIVersion = "v1" }, 1},
+		"what is normal":               {func(ev *corev1.Event) { ev.Type = corev1.EventTypeNormal }, 0},
+		"of a Node of another API":     {func(ev *corev1.Event) { ev.InvolvedObject.APIVersion = "longhorn.io/v1beta2" }, 0},
+		"of another kind":              {func(ev *corev1.Event) { ev.InvolvedObject.Kind = "NodeFence" }, 0},
+		"of nobody":                    {from(""), 0},
+		"the kubelet's":                {from("kubelet"), 0},
+		"the node controller's":        {from("node-controller"), 0},
+		"the cloud's":                  {from("cloud-node-lifecycle-controller"), 0},
+		"nodefence's own":              {from("nodefence-power"), 0},
+		"nodefence's own, of the newer API": {func(ev *corev1.Event) {
+			ev.Source, ev.ReportingController = corev1.EventSource{}, "nodefence.io/power"
+		}, 0},
+	} {
+		ev := corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Second))},
+			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a"},
+			Type:           corev1.EventTypeWarning, Reason: "R", Count: 1, Source: corev1.EventSource{Component: "m"},
+		}
+		c.change(&ev)
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
+		r, err := Reported(t.Context(), reported{events: []corev1.Event{ev}}, n, Rule{About: api.AboutNode, Reason: "R", Count: 1, Within: time.Minute}, nil, now)
+		if err != nil || r.Times != c.want {
+			t.Errorf("%s: %d, want %d, %v", name, r.Times, c.want, err)
+		}
+	}
+}

@@ -109,7 +109,7 @@ func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.N
 	}
 	lately := window{since: since, known: later(Lately(f, want.Within+lookback, now), n.CreationTimestamp.Time)}
 	r, _ := count(all, want, lately, func(ev *corev1.Event) bool {
-		return slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
+		return OfNode(ev) && slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
 	})
 	return r, nil
 }

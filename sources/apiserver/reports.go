@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +11,8 @@ import (
 
 // reportOf reports whether a Kubernetes Event is about a problem of a node, and returns it.
 func reportOf(ev *corev1.Event) (events.ProblemReport, bool) {
-	r, said := wordsOf(ev)
-	return r, said && ev.InvolvedObject.Kind == "Node" && !ordinary(r.Component)
+	r, _ := wordsOf(ev)
+	return r, nodeproblem.OfNode(ev)
 }
 
 // wordsOf returns the report in an Event, and whether the Event is about a problem at all.
@@ -33,17 +31,7 @@ func wordsOf(ev *corev1.Event) (events.ProblemReport, bool) {
 		r.Last = ev.Series.LastObservedTime.Time
 	}
 	r.Last = firstOf(r.Last, r.First)
-	// Other API groups have a kind Node too.
-	core := ev.InvolvedObject.APIVersion == "" || ev.InvolvedObject.APIVersion == "v1"
-	said := strings.TrimSpace(events.Printable(r.Reason)) != "" && strings.TrimSpace(events.Printable(r.Component)) != ""
-	return r, core && said && ev.Type != corev1.EventTypeNormal
-}
-
-// ordinary are reporters whose Events repeat conditions of the node, or nodefence's own
-// actions.
-func ordinary(component string) bool {
-	return slices.Contains([]string{"kubelet", "node-controller", "kube-proxy"}, component) ||
-		strings.HasPrefix(component, "cloud-node-") || strings.HasPrefix(component, "nodefence")
+	return r, nodeproblem.Problem(ev)
 }
 
 // isOf reports whether an Event is about this Node object, and not about an earlier one of
