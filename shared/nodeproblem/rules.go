@@ -78,6 +78,9 @@ func ruleOf(policy string, spec *api.ProblemRule) Rule {
 		r.Wrong = "set one of kubernetesEvent and cloudEvent"
 	case k != nil:
 		r.About, r.Reason, r.Component, r.Namespaces = or(k.About, api.AboutNode), k.Reason, k.Component, k.NamespaceNames
+		if r.About == api.AboutNode && ordinary(r.Component) {
+			r.Wrong = "kubernetesEvent.component is " + r.Component + ", whose Events about Nodes count for nothing: name a monitor's, or name the condition of the Node in a FencePolicy (unhealthyConditions)"
+		}
 	default:
 		r.Source, r.Type = c.Source, or(c.Type, events.RequestFence)
 		if !c.BrokerIsClosed {

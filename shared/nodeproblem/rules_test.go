@@ -1,6 +1,7 @@
 package nodeproblem
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,28 @@ func TestARuleThatSaysLittle(t *testing.T) {
 		p := policyOf("p", nil, spec)
 		if d := cmp.Diff([]Rule{least}, RulesOf(&p)); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestARuleThatCouldNeverCount is none, and says why: of these reporters no Event about a Node counts.
+func TestARuleThatCouldNeverCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		about     api.ProblemAbout
+		component string
+		wrong     bool
+	}{
+		"the kubelet's of a Node":    {api.AboutNode, "kubelet", true},
+		"of a Node unless set":       {"", "kubelet", true},
+		"nodefence's own":            {api.AboutNode, "nodefence-power", true},
+		"the kubelet's of a Pod":     {api.AboutPod, "kubelet", false},
+		"a monitor's":                {api.AboutNode, "kernel-monitor", false},
+		"whoever's it is, of a Node": {api.AboutNode, "", false},
+	} {
+		p := policyOf("p", nil, ofKubernetes("r", c.about, "SystemOOM", c.component))
+		says := strings.Contains(Written(&p)[0].Wrong, "kubernetesEvent.component is "+c.component+", whose Events about Nodes count for nothing")
+		if got := len(RulesOf(&p)) == 0; got != c.wrong || says != c.wrong {
+			t.Errorf("%s: no rule: %v, %q", name, got, Written(&p)[0].Wrong)
 		}
 	}
 }
