@@ -48,6 +48,7 @@ func TestARequestByAnObject(t *testing.T) {
 		fence  string
 		none   bool // no policy selects the node
 		want   string
+		since  time.Duration // ago, when the Node was created
 	}{
 		"as it is":  {want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"in a name": {object: func(o *api.FenceRequest) { o.Spec.RequestedBy = "ada" }, want: "opens: u of /fencerequests/own/a-x, by ada: smoke"},
@@ -58,6 +59,8 @@ func TestARequestByAnObject(t *testing.T) {
 		"that, and another Node has the name":     {object: of("0"), want: "refused, and told: RemediationFinishedNodeNotFound"},
 		"that, beside a fence of others":          {object: of("0"), fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "refused, and told: RemediationFinishedNodeNotFound"},
 		"of a Machine whose Node was not noted":   {object: of(""), want: "refused, and told: RemediationFinishedNodeNotFound"},
+		"created before its Node":                 {since: 59 * time.Second, want: "refused, and told: RemediationFinishedNodeNotFound"},
+		"created in the same second":              {since: time.Minute, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"beside a fence of others":                {fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"after a fence of others":                 {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Hour) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"created before that ended":               {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Second) + `"}}`, want: "refused, and told: RequestMerged"},
@@ -111,6 +114,9 @@ func TestARequestByAnObject(t *testing.T) {
 				t.Fatal(err)
 			}
 			answers := cluster(now)
+			if c.since != 0 {
+				answers["/api/v1/nodes/a"] = strings.Replace(answers["/api/v1/nodes/a"], `"uid":"1"`, `"uid":"1","creationTimestamp":"`+now.Add(-c.since).UTC().Format(time.RFC3339)+`"`, 1)
+			}
 			answers["/api/v1/nodes/b"] = strings.ReplaceAll(answers["/api/v1/nodes/a"], `"a"`, `"b"`)
 			answers[requestPath], answers[fencePath] = string(raw), c.fence
 			if c.fence == "" {

@@ -110,7 +110,7 @@ func (g *Gate) judge(ctx context.Context, e event.Event, n *corev1.Node, policie
 }
 
 // unserved is why a request is not served, whoever sends it: nobody could name it or its
-// node, it was answered already, or it is too old. Whatever was sent before end was answered by the
+// node, it was answered already, it is too old, or its node was created after it. Whatever was sent before end was answered by the
 // fence that ended then. It is nil if there is no such reason.
 func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, end *api.Time, now time.Time) *no {
 	switch {
@@ -131,6 +131,10 @@ func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, polic
 	}
 	if why := tooOld(e, now); why != "" {
 		return &no{api.RequestTooOld, why}
+	}
+	if made := n.CreationTimestamp; made.After(e.Time()) {
+		// Another machine may have the name by now (S6, S11).
+		return &no{api.NoSuchNode, "it was sent at " + e.Time().UTC().Format(time.RFC3339) + ", and another Node has that name since " + made.UTC().Format(time.RFC3339) + ": if that one is to be fenced, send a new one"}
 	}
 	return nil
 }

@@ -66,6 +66,43 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// TestARequestForAnEarlierNode of the name is none for the Node that has it now (S6, S11). The API server
+// tells whole seconds of a Node's creation.
+func TestARequestForAnEarlierNode(t *testing.T) {
+	g, _ := server(t, nil)
+	created := g.Client.Clock().Now().Truncate(time.Second).Add(-time.Minute)
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", CreationTimestamp: metav1.NewTime(created)}}
+	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
+	rules := []nodeproblem.Rule{{Policy: "q", Name: "west", Source: "/racks/west", Type: events.RequestFence, Count: 1, Action: api.ProblemFence}}
+	for name, c := range map[string]struct {
+		sent time.Duration // after its creation
+		want string
+	}{
+		"sent before it was created":       {-time.Millisecond, "NoSuchNode: it was sent at " + created.Add(-time.Second).UTC().Format(time.RFC3339) + ", and another Node has that name since " + created.UTC().Format(time.RFC3339) + ": if that one is to be fenced, send a new one"},
+		"sent in that second":              {0, ""},
+		"sent since":                       {time.Second, ""},
+		"sent before it, and much too long": {-time.Hour, "RequestTooOld: made at " + created.Add(-time.Hour).UTC().Format(time.RFC3339) + ", which is not within 15m0s of now"},
+	} {
+		e := event.New()
+		e.SetType(events.RequestFence)
+		e.SetSource("/racks/west")
+		e.SetID("1")
+		e.SetSubject("a")
+		e.SetTime(created.Add(c.sent))
+		_, refused, err := g.judge(t.Context(), e, n, policies, rules, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if refused != nil {
+			got = string(refused.why) + ": " + refused.message
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestATokenIsGoodOnce: whoever sees its event can send it again with another source
 // and a later time, for as long as the token lives (S29).
 func TestATokenIsGoodOnce(t *testing.T) {
