@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/nodefence/nodefence/events"
@@ -151,12 +153,15 @@ func replaced(o *api.FenceRequest, n *corev1.Node) *no {
 
 // lastAnswer is when a fence of the node ended that answers what was asked for before. The fence of
 // a FenceRequest that was withdrawn answers no other one: NodeHealthCheck gives one up and creates
-// the next one before the fence of the first has ended.
+// the next one before the fence of the first has ended. It is the whole second, as an object's
+// creationTimestamp is: one that was created within that second, after the end, must not be refused for
+// good. Each is served once by its UID (S7).
 func lastAnswer(f *api.NodeFence) *api.Time {
-	if f == nil {
+	if f == nil || f.LastAnswer() == nil {
 		return nil
 	}
-	return f.LastAnswer()
+	second := metav1.NewMicroTime(f.LastAnswer().Truncate(time.Second))
+	return &second
 }
 
 // stillAsked reads a FenceRequest again, after a node's first record was created: before that

@@ -64,6 +64,8 @@ func TestARequestByAnObject(t *testing.T) {
 		"beside a fence of others":                {fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"after a fence of others":                 {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Hour) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"created before that ended":               {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Second) + `"}}`, want: "refused, and told: RequestMerged"},
+		"created in the second of that end":       {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(time.Minute-300*time.Millisecond) + `"}}`, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"created in the second before it ended":   {fence: head + another + `,"phase":"Finished","phaseSince":"` + stamp(59*time.Second-300*time.Millisecond) + `"}}`, want: "refused, and told: RequestMerged"},
 		"beside a fence that ends":                {fence: head + another + `,"phase":"Recovering","outcome":"Aborted"}}`, want: "refused, and told: RequestMerged"},
 		"beside one that was withdrawn, and ends": {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Recovering","outcome":"Aborted"}}`)},
 		"that, and it is too old": {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Recovering","outcome":"Aborted"}}`), object: func(o *api.FenceRequest) {

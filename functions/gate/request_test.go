@@ -107,11 +107,11 @@ func TestARequestForAnEarlierNode(t *testing.T) {
 // and a later time, for as long as the token lives (S29).
 func TestATokenIsGoodOnce(t *testing.T) {
 	g, _ := server(t, nil) // whose API server knows no token at all
-	now := g.Client.Clock().Now()
+	now := g.Client.Clock().Now().Truncate(time.Second)
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1"}}
 	policies := []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}
 	fence := func(asked string, past ...string) *api.NodeFence {
-		ended := metav1.NewMicroTime(now.Add(-time.Minute))
+		ended := metav1.NewMicroTime(now.Add(500*time.Millisecond - time.Minute))
 		f := &api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 1}}
 		if asked != "" {
 			f.Status.Decision.AskedBy = []api.AskedBy{{ID: asked, Source: "/me"}}
@@ -131,6 +131,9 @@ func TestATokenIsGoodOnce(t *testing.T) {
 	}{
 		"of a node that never had a fence":           {nil, 5 * time.Minute, api.TokenRefused, unknown},
 		"made after the last fence":                  {fence(""), 30 * time.Second, api.TokenRefused, unknown},
+		"made in the second in which that ended":     {fence(""), time.Minute, api.TokenRefused, unknown},
+		"that, and its event opened it":              {fence("8"), time.Minute, api.RequestServedAlready, "event 8 of /else"},
+		"made in the second before":                  {fence(""), time.Minute + time.Second, api.TokenRefused, old},
 		"its event opened the last fence":            {fence("8"), 30 * time.Second, api.RequestServedAlready, "event 8 of /else"},
 		"its event opened one before":                {fence("", "7", "8"), 30 * time.Second, api.RequestServedAlready, "event 8 of /else"},
 		"another ID that begins alike":               {fence("", "88"), 30 * time.Second, api.TokenRefused, unknown},

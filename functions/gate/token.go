@@ -24,7 +24,7 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 	if why != "" {
 		return &no{api.TokenRefused, why}, nil
 	}
-	if end := lastEnd(f); end != nil && made.Before(end.Time) {
+	if end := lastEnd(f); end != nil && made.Before(end.Truncate(time.Second)) { // it says whole seconds
 		// Whoever saw its event could send it again under another source and time (S29).
 		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
