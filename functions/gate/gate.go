@@ -141,7 +141,7 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 		o, reply, err = g.problem(ctx, node, e, f)
 		return o, reply, reply != nil, askedAgain(err)
 	case !ours || f != nil && f.Open():
-		return goingOn(f), nil, g.elsewhere(f, e), nil
+		return goingOn(f), nil, g.elsewhere(f, e), g.whileDeleted(ctx, node, e, f)
 	}
 	n, err := recent.Node(ctx, node)
 	if err != nil {

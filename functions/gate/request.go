@@ -67,6 +67,28 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
 }
 
+// whileDeleted tells whoever asks while the node's NodeFence is being deleted that no fence opens, and none is
+// joined, before that is gone (S28). For a FenceRequest the function request asks again then.
+func (g *Gate) whileDeleted(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
+	if !events.Asks(e.Type()) || f.DeletionTimestamp == nil || fence.Foreign(f.Status) {
+		return nil
+	}
+	why := "the NodeFence of this node is being deleted"
+	if objectNamed(e) != nil {
+		g.ignored(e, node, string(api.NotYet)+": "+why+", and the function request asks again then")
+		return nil
+	}
+	n, err := g.Client.Node(ctx, node)
+	if err != nil {
+		return err
+	}
+	if n != nil && f.Open() && fence.Ends(f, n.UID) != "" {
+		why = fence.Ends(f, n.UID)
+	}
+	g.refuse(ctx, e, node, n, &no{api.RequestMerged, why + ": if the node is to be fenced, send a new one after that"})
+	return nil
+}
+
 // forRequest is the decision with which a fence opens because of a request.
 func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, resolved api.ResolvedPolicy) api.Decision {
 	return api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.JoinedAt}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: resolved}

@@ -78,9 +78,9 @@ func TestARequestForAnEarlierNode(t *testing.T) {
 		sent time.Duration // after its creation
 		want string
 	}{
-		"sent before it was created":       {-time.Millisecond, "NoSuchNode: it was sent at " + created.Add(-time.Second).UTC().Format(time.RFC3339) + ", and another Node has that name since " + created.UTC().Format(time.RFC3339) + ": if that one is to be fenced, send a new one"},
-		"sent in that second":              {0, ""},
-		"sent since":                       {time.Second, ""},
+		"sent before it was created":        {-time.Millisecond, "NoSuchNode: it was sent at " + created.Add(-time.Second).UTC().Format(time.RFC3339) + ", and another Node has that name since " + created.UTC().Format(time.RFC3339) + ": if that one is to be fenced, send a new one"},
+		"sent in that second":               {0, ""},
+		"sent since":                        {time.Second, ""},
 		"sent before it, and much too long": {-time.Hour, "RequestTooOld: made at " + created.Add(-time.Hour).UTC().Format(time.RFC3339) + ", which is not within 15m0s of now"},
 	} {
 		e := event.New()
@@ -209,6 +209,43 @@ func TestARequestThatNoFencePolicyAnswers(t *testing.T) {
 	want := []string{"node a of UID 1: NoPolicy: no FencePolicy selects node a: apply one whose spec.selector does"}
 	if d := cmp.Diff(want, heard.said); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestARequestWhileTheRecordIsDeleted can neither open a fence nor join one, and whoever asks is told (S28).
+// The fence that is open goes on.
+func TestARequestWhileTheRecordIsDeleted(t *testing.T) {
+	now := time.Now()
+	record := func(status string) string {
+		return `{"metadata":{"name":"a","uid":"f","finalizers":["nodefence.io/undo"],"deletionTimestamp":"` + now.UTC().Format(time.RFC3339) + `"},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,` + status + `}}`
+	}
+	const after = ": if the node is to be fenced, send a new one after that"
+	for name, c := range map[string]struct {
+		fence string
+		e     event.Event
+		want  []string
+	}{
+		"of an open fence":          {record(`"phase":"Pending","decision":{"nodeUID":"1"}`), mineNow(now), []string{"node a of UID 1: RequestMerged: the fence of this node that is under way ends, and no power was cut" + after}},
+		"of another Node's fence":   {record(`"phase":"Pending","decision":{"nodeUID":"0"}`), mineNow(now), []string{"node a of UID 1: RequestMerged: the fence that is under way is of another Node object of this name, and ends" + after}},
+		"of a fence that has cut":   {record(`"phase":"Pending","decision":{"nodeUID":"1"},"cutOrReleased":true`), mineNow(now), []string{"node a of UID 1: RequestMerged: the NodeFence of this node is being deleted" + after}},
+		"by an object, which waits": {record(`"phase":"Pending","decision":{"nodeUID":"1"}`), events.RequestByObject("a", "/x", events.ObjectReference{Namespace: "own", Name: "a-x", UID: "u"}, now, now), nil},
+		"of tomorrow's record":      {record(`"minReaderVersion":99,"phase":"Pending","decision":{"nodeUID":"1"}`), mineNow(now), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := cluster(now)
+			answers[fencePath] = c.fence
+			answers[problemsPath] = rulesOf(`{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`)
+			g, written := server(t, answers)
+			heard := &refusals{}
+			g.Reporter = heard
+			o, _, done, err := g.open(t.Context(), "a", c.e)
+			if goesOn := o != nil && o.goesOn; err != nil || done || goesOn == strings.Contains(name, "tomorrow") || len(*written) > 0 {
+				t.Fatal(o, done, err, *written)
+			}
+			if d := cmp.Diff(c.want, heard.said); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }
 
