@@ -75,6 +75,9 @@ type Listener struct {
 	// became counts the datagrams by result.
 	became func(result string)
 
+	// listing has one writer at a time list the nodes.
+	listing sync.Mutex
+
 	mu sync.Mutex
 	// taken is when the last recorded message of each node came.
 	taken map[string]time.Duration
@@ -208,11 +211,14 @@ func (l *Listener) write(ctx context.Context) {
 func (l *Listener) report(ctx context.Context, h heard) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	if err := l.current(ctx); err != nil {
+		return err
+	}
 	n, err := l.o.Cluster.Node(ctx, h.node)
 	if err != nil {
 		return err
 	}
-	if n == nil || !slices.Contains(addressesOf(n), h.from) {
+	if owner, _ := l.addresses.node(h.from); n == nil || owner != h.node || !slices.Contains(addressesOf(n), h.from) {
 		l.became("moved")
 		_, _ = l.addresses.node(netip.Addr{}) // the list of addresses is old
 		return nil

@@ -108,7 +108,7 @@ func TestWhatIsTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newListener(t, nil, nil, kube.Elapsed)
-			l.addresses.learn([]corev1.Node{node("a", "10.0.0.7", "fd00::7", "10.0.0.1"), node("b", "10.0.0.1"), node("c", "10.0.0.1")})
+			l.addresses.learn([]corev1.Node{node("a", "10.0.0.7", "fd00::7", "10.0.0.1"), node("b", "10.0.0.1"), node("c", "10.0.0.1")}, 0)
 			got := l.take(tc.b, netip.MustParseAddr(tc.from), kube.Elapsed())
 			if got != tc.want || (len(l.queue) == 1) != (got == "taken") {
 				t.Errorf("%s, want %s; %d wait", got, tc.want, len(l.queue))
@@ -119,7 +119,7 @@ func TestWhatIsTaken(t *testing.T) {
 
 func TestManyMessagesAreOne(t *testing.T) {
 	l := newListener(t, nil, nil, kube.Elapsed)
-	l.addresses.learn([]corev1.Node{node("a", "10.0.0.7"), node("b", "10.0.0.8")})
+	l.addresses.learn([]corev1.Node{node("a", "10.0.0.7"), node("b", "10.0.0.8")}, 0)
 	got := map[string]int{}
 	for range 1000 {
 		for _, ip := range []string{"10.0.0.7", "10.0.0.8", "10.0.0.9"} {
@@ -159,6 +159,34 @@ func TestAnAddressThatMovedIsNobodys(t *testing.T) {
 	c.set(node("a", "10.0.0.7"), node("b", "127.0.0.1"))
 	if err := l.report(t.Context(), heard{"a", netip.MustParseAddr("127.0.0.1"), kube.Elapsed()}); err != nil || len(c.dumps) > 0 {
 		t.Errorf("%v; written down for the node that had it: %v", err, c.dumps)
+	}
+}
+
+// TestAnAddressThatAnotherNodeHasTooIsNobodys: a node that is cut off has its address in its Node
+// object for as long as it is cut off, and another machine may have been given it (S1: the kdump is
+// of this machine). The nodes are listed for that no more often than each relist.
+func TestAnAddressThatAnotherNodeHasTooIsNobodys(t *testing.T) {
+	from := netip.MustParseAddr("127.0.0.1")
+	now, c := time.Hour, newCluster()
+	l := newListener(t, c, nil, func() time.Duration { return now })
+	for i, step := range []struct {
+		nodes        []corev1.Node
+		passed       time.Duration
+		dumps, lists int
+	}{
+		{[]corev1.Node{node("a", "127.0.0.1")}, 0, 1, 1},
+		{[]corev1.Node{node("a", "127.0.0.1"), node("b", "127.0.0.1")}, relist, 1, 2},
+		{[]corev1.Node{node("a", "127.0.0.1"), node("b", "127.0.0.1")}, relist - 1, 1, 2},
+		{[]corev1.Node{node("a", "127.0.0.1"), node("b", "10.0.0.7")}, 1, 2, 3},
+	} {
+		c.set(step.nodes...)
+		now += step.passed
+		if err := l.report(t.Context(), heard{"a", from, now}); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{int(c.dumps["a"].Count), c.lists}; got != [2]int{step.dumps, step.lists} {
+			t.Errorf("step %d: %d messages written down and %d lists, want %d and %d", i, got[0], got[1], step.dumps, step.lists)
+		}
 	}
 }
 

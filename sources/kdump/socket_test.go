@@ -83,7 +83,7 @@ func TestWhatNeverEndsProvesNothing(t *testing.T) { // S2
 			t.Errorf("more waited, and it was seen empty at %s", in.empty)
 		}
 	}
-	if l.addresses.learn(nil); l.Ready() == nil {
+	if l.addresses.learn(nil, 0); l.Ready() == nil {
 		t.Error("it is ready before it has seen the socket empty")
 	}
 }
