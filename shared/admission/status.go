@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -169,8 +170,19 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture) *api.Hel
 		h.Reason, h.Message = api.Excluded, r.LeftAlone(n.Excluded)
 	case n.Deleting != "":
 		h.Reason, h.Message = api.NodeBeingDeleted, n.Deleting
+	case abortedWords(f, n) != "":
+		h.Reason, h.Message = api.Aborted, abortedWords(f, n)
 	default:
 		return nil
 	}
 	return h
+}
+
+// abortedWords say that a person has ended the last fence of a node that is not Ready; empty if
+// nobody has.
+func abortedWords(f *api.NodeFence, n Node) string {
+	if f == nil || f.Open() || !n.Unhealthy || !f.EndedByAPerson() || f.Status.Decision.NodeUID != n.UID {
+		return ""
+	}
+	return fmt.Sprintf("a person aborted its fence %d: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest", f.Status.FenceNumber)
 }

@@ -56,6 +56,23 @@ func TestPolicyStatus(t *testing.T) {
 			f.Status.Reason, f.Status.Message = api.TooManyInATime, "2 fences began"
 			c.Fences = append(c.Fences, f)
 		}, []api.HeldNode{{NodeName: "n3", Reason: api.TooManyInATime, Message: "2 fences began"}}, ""},
+		"a person ended it": {func(_ *api.FencePolicy, c *admission.Picture, _ *api.FenceLedger) {
+			for i := range 4 { // n0 and n1 are Ready, and of n2 it was another Node object
+				f := fencetest.Running(c.Nodes[i].Name, "f", api.Finished)
+				f.Status.Outcome, f.Status.FenceNumber = api.Aborted, 7
+				f.Status.Decision.NodeUID = c.Nodes[i].UID
+				c.Nodes[i].Unhealthy = i == 2 || i == 3
+				c.Fences = append(c.Fences, f)
+			}
+			c.Fences[2].Status.Decision.NodeUID = "another"
+		}, []api.HeldNode{{NodeName: "n3", Reason: api.Aborted,
+			Message: "a person aborted its fence 7: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest"}}, ""},
+		"a FenceRequest for it was withdrawn": {func(_ *api.FencePolicy, c *admission.Picture, _ *api.FenceLedger) {
+			f := fencetest.Running("n3", "f", api.Finished)
+			f.Status.Outcome, f.Status.Decision.NodeUID, f.Status.Decision.AskedBy = api.Aborted, c.Nodes[3].UID, []api.AskedBy{{ID: "u"}}
+			f.Annotations = map[string]string{api.WithdrawnAnnotation: "u"}
+			c.Nodes[3].Unhealthy, c.Fences = true, append(c.Fences, f)
+		}, nil, ""},
 		"excluded, being deleted, control plane": {func(p *api.FencePolicy, c *admission.Picture, _ *api.FenceLedger) {
 			p.Spec.Exclude = &api.ExcludedNodes{NodeNames: []string{"n1"}}
 			c.Nodes[2].Deleting, c.Nodes[4].Excluded, c.Nodes[5].ControlPlane = "Karpenter", "the label", true
