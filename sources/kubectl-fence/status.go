@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		Args: noNode("kubectl fence why"),
 	}
 	o := outputFlag(cmd, "wide", "json", "yaml", "name").headersFlag(cmd)
-	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes")
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes, and each new note")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.ready(o)
 		if err != nil {
@@ -38,16 +39,21 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		if err != nil {
 			return err
 		}
-		for _, n := range s.Notes() {
-			fmt.Fprintf(p.ErrOut, "note: %s\n", n)
-		}
-		rows := s.Rows()
+		var was printed
+		notes, rows := was.changed(&s)
+		p.note(notes)
 		if err := p.showRows(o, rows, s.Now); err != nil || !follow {
 			return err
 		}
-		return p.follow(cmd.Context(), c, o, rows)
+		return p.follow(cmd.Context(), c, o, &was)
 	}
 	return cmd
+}
+
+func (p *program) note(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(p.ErrOut, "note: %s\n", n)
+	}
 }
 
 // ready connects, once the form of the output is one that the command has.
@@ -86,13 +92,34 @@ func afterBurst(ctx context.Context) {
 	}
 }
 
-// follow prints each line that changes, until ctx ends.
-func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows []view.Row) error {
-	o.noHeaders = true
-	was := map[string]view.Row{}
-	for _, r := range rows {
-		was[r.Node] = r
+// printed are the notes and rows as they were printed last.
+type printed struct {
+	notes []string
+	rows  map[string]view.Row
+}
+
+// changed are the notes that are new, and the rows that are not as they were printed. They count as
+// printed from then on.
+func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
+	now := s.Notes()
+	notes = slices.DeleteFunc(slices.Clone(now), func(n string) bool { return slices.Contains(w.notes, n) })
+	w.notes = now
+	if w.rows == nil {
+		w.rows = map[string]view.Row{}
 	}
+	for _, r := range s.Rows() {
+		is, known := w.rows[r.Node]
+		if !known || is.State != r.State || is.Reason != r.Reason || is.Ready != r.Ready || is.Message != r.Message {
+			rows = append(rows, r)
+		}
+		w.rows[r.Node] = r
+	}
+	return notes, rows
+}
+
+// follow prints each line that changes, and each new note, until ctx ends.
+func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was *printed) error {
+	o.noHeaders = true
 	changes, err := changes(ctx, c)
 	if err != nil {
 		return err
@@ -113,15 +140,10 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, rows
 		} else if err != nil {
 			return err
 		}
-		var changed []view.Row
-		for _, r := range s.Rows() {
-			if w := was[r.Node]; w.State != r.State || w.Reason != r.Reason || w.Ready != r.Ready || w.Message != r.Message {
-				changed = append(changed, r)
-			}
-			was[r.Node] = r
-		}
-		if len(changed) > 0 {
-			if err := p.showRows(o, changed, s.Now); err != nil {
+		notes, rows := was.changed(&s)
+		p.note(notes)
+		if len(rows) > 0 {
+			if err := p.showRows(o, rows, s.Now); err != nil {
 				return err
 			}
 		}

@@ -34,9 +34,7 @@ nodefence looks at it next; and then what you can do.`,
 		if did, err := o.value(p.Out, a); did {
 			return err
 		}
-		for _, n := range s.Notes() {
-			fmt.Fprintf(p.ErrOut, "note: %s\n", n)
-		}
+		p.note(s.Notes())
 		_, err = fmt.Fprint(p.Out, a.Words())
 		return err
 	}

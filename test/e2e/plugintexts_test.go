@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -91,6 +92,40 @@ func (s *transcript) follows() func() {
 		}
 		s.writes("kubectl fence status -w", masked(said)+"^C\n")
 		s.kept("watch")
+	}
+}
+
+// notes starts status -w. The function that it returns waits for a note with these words, and ends it as
+// Ctrl-C does.
+func (s *transcript) notes() func(words string) {
+	cmd := s.command("status", "-w")
+	said, err := cmd.StderrPipe()
+	must(s.t, err)
+	out, err := cmd.StdoutPipe()
+	must(s.t, err)
+	must(s.t, cmd.Start())
+	rows := bufio.NewScanner(out)
+	for range 5 { // the head, and the nodes as they are, which come after the notes of the start
+		if !rows.Scan() {
+			s.t.Error("status -w ended before it had shown all nodes")
+		}
+	}
+	return func(words string) {
+		limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // only ends a broken test
+		defer limit.Stop()
+		notes := bufio.NewScanner(said)
+		for !strings.Contains(notes.Text(), words) {
+			if !notes.Scan() {
+				s.t.Errorf("status -w ended without the note %q", words)
+				break
+			}
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		_, _ = io.Copy(io.Discard, said)
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err != nil {
+			s.t.Errorf("status -w ends with %v", err)
+		}
 	}
 }
 

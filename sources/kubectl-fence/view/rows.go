@@ -101,9 +101,9 @@ func (s *Seen) stand(r *Row, f *api.NodeFence, p *api.FencePolicy, resolved *api
 	}
 }
 
-// Notes say what holds all fences, and which storms there are.
+// Notes say what holds all fences, which policies are paused, and which storms there are.
 func (s *Seen) Notes() []string {
-	out := s.Brakes()
+	out := append(s.Brakes(), s.Pauses()...)
 	if words := s.Blindness(); words != "" {
 		out = append(out, words)
 	}

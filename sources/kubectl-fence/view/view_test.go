@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -252,6 +253,28 @@ func TestNotes(t *testing.T) {
 	s.Ledger.Spec.Stop, s.Ledger.Spec.StopReason = true, "switches"
 	if d := cmp.Diff([]string{"FenceLedger cluster is stopped: no fence begins, and no further power-off is sent (switches); kubectl fence start lets them begin again"}, s.Notes()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestPausesAreNoted from the policy's spec on, whoever holds fences besides, with what ends them.
+func TestPausesAreNoted(t *testing.T) {
+	s := seen()
+	s.Policies = append(s.Policies, policyOf("adopted", "b"), policyOf("both", "c"))
+	s.Policies[0].Spec.PauseRequests = []string{"ann", "upgrade"}
+	s.Policies[1].Labels = map[string]string{policy.AdoptedLabel: "MachineHealthCheck"}
+	s.Policies[1].Annotations = map[string]string{policy.ComputedAt: start.Add(-time.Minute).Format(time.RFC3339)}
+	workers := "no new fence begins under policy workers: it is paused by ann, upgrade; kubectl fence resume workers takes your name out, or another one with --as-name"
+	if d := cmp.Diff([]string{workers}, s.Notes()); d != "" {
+		t.Error(d)
+	}
+	s.Policies[1].Annotations[policy.ComputedAt] = start.Add(-time.Hour).Format(time.RFC3339)
+	s.Ledger.Spec.Stop = true
+	got := s.Notes()
+	if len(got) != 3 || got[1] != workers {
+		t.Fatal(got)
+	}
+	if !strings.HasPrefix(got[2], "no new fence begins under policy adopted: it is paused by the age of annotation nodefence.io/computed-at: ") || strings.Contains(got[2], "resume") {
+		t.Error(got[2])
 	}
 }
 

@@ -101,9 +101,9 @@ func (l *Look) why(node string) (view.Answer, error) {
 // blind tells whether nodefence is blind, as far as the ledger is seen as it is.
 func (l *Look) blind() bool { return !l.Lacks(ledgers) && l.Blind() }
 
-// Notes say what holds all fences, and which storms there are.
+// Notes say what holds all fences, which policies are paused, and which storms there are.
 func (l *Look) Notes() []string {
-	out := l.Brakes()
+	out := append(l.Brakes(), l.Pauses()...)
 	if l.Ledger == nil {
 		return out
 	}

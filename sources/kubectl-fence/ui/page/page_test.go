@@ -307,6 +307,16 @@ func TestCoolDowns(t *testing.T) {
 	}
 }
 
+// TestPauses: every page says which policies are paused, before their statuses do.
+func TestPauses(t *testing.T) {
+	l := cluster()
+	l.Policies[0].Spec.PauseRequests = []string{"ann"}
+	want := []string{"no new fence begins under policy workers: it is paused by ann; kubectl fence resume workers takes your name out, or another one with --as-name"}
+	if d := cmp.Diff(want, l.Notes()); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestTimes are the person's own, with UTC beside them, and with the date where it is another day.
 func TestTimes(t *testing.T) {
 	l := &Look{Seen: view.Seen{Now: now}, Zone: time.FixedZone("CET", 3600)}
