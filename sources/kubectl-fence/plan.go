@@ -109,7 +109,7 @@ func (p *program) showPlans(out *output, many bool, all []plan.Report) error {
 	} else if did, err := out.value(p.Out, all[0]); did {
 		return err
 	}
-	return plan.Show(p.Out, out.form, many, all)
+	return plan.Show(p.Out, many, all)
 }
 
 // planned are the reports, made of what the API server has now.

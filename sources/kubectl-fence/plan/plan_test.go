@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/ask"
@@ -154,8 +153,12 @@ func run(t *testing.T, cfg *rest.Config, args []string, out, problems io.Writer)
 	}
 	o.Node = fs.Arg(0)
 	all, err := Make(t.Context(), cfg, o)
-	if err == nil {
-		err = Show(out, form, many, all)
+	switch {
+	case err != nil:
+	case form == "json": // as the program encodes one
+		err = json.NewEncoder(out).Encode(all[0])
+	default:
+		err = Show(out, many, all)
 	}
 	if err != nil {
 		fmt.Fprintln(problems, err)
@@ -285,11 +288,6 @@ c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-c
 `
 	if d := cmp.Diff(strings.Fields(want), strings.Fields(out)); d != "" || code != refused {
 		t.Errorf("exit code %d: %s", code, d)
-	}
-	_, out, _ = running(own(bmc)).plan(t, "--all", "-o", "yaml")
-	var all []Report
-	if err := yaml.Unmarshal([]byte(out), &all); err != nil || len(all) != 3 {
-		t.Error(err, out)
 	}
 }
 

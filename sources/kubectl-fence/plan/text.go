@@ -2,38 +2,17 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 )
 
-// Show writes reports as json or yaml, or as text in any other form: one node in full, or many with
-// a line each.
-func Show(out io.Writer, form string, many bool, all []Report) error {
-	var what any = all
-	if !many {
-		what = all[0]
-	}
-	switch form {
-	case "json":
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(what)
-	case "yaml":
-		text, err := yaml.Marshal(what)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
+// Show writes reports as text: one node in full, or many with a line each.
+func Show(out io.Writer, many bool, all []Report) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	if many {
 		table(w, all)
