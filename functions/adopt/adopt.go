@@ -30,6 +30,7 @@ const Tick = 3 * time.Second
 // Objects is the part of the API server's client that the function needs.
 type Objects interface {
 	FARs(ctx context.Context, namespace string) (all []far.Object, served bool, err error)
+	AllFARs(ctx context.Context) ([]far.Object, error)
 	LeasesNamed(ctx context.Context, name string) ([]coordinationv1.Lease, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
@@ -64,6 +65,7 @@ type Adopter struct {
 	mu      sync.Mutex
 	missing bool
 	looked  bool
+	apart   saidElsewhere
 }
 
 // Handle handles one tick, from any clock.
@@ -100,6 +102,9 @@ func (a *Adopter) Look(ctx context.Context) error {
 		if err != nil && !errors.Is(err, kube.ErrConflict) { // the next look sees what somebody else wrote
 			failed = append(failed, fmt.Errorf("%s: %w", all[i].Words(), err))
 		}
+	}
+	if live == "" && !unsure { // or else another program works on objects of all namespaces
+		a.tellElsewhere(ctx)
 	}
 	return errors.Join(failed...)
 }

@@ -9,5 +9,6 @@
 //
 // What a reader must not get wrong: it opens no fence, calls no device and reads no Secret. What
 // comes next is decided in shared/adopt/far. As long as Fence Agents Remediation itself is seen to
-// run it writes nothing but Events. An object in a namespace that does not count is left alone.
+// run it writes nothing but Events. An object in a namespace that does not count is left alone: each two
+// minutes an Event says so on each such object, of which nothing but the metadata is read.
 package adopt

@@ -37,6 +37,33 @@ func (c *Client) FARs(ctx context.Context, namespace string) (all []far.Object, 
 	return itemsOf[far.Object](ctx, c, farPath(namespace, fars))
 }
 
+// AllFARs reads the first 500 FenceAgentsRemediations of all namespaces, and of each nothing but its
+// metadata, because passwords may stand in its spec. A cluster without this kind has none.
+func (c *Client) AllFARs(ctx context.Context) ([]far.Object, error) {
+	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	path := "/apis/" + far.GroupVersion + "/" + fars
+	r, err := listRaw(ctx, c, metadata, path, "limit", mostRequests)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	l, err := decode[struct {
+		Items []struct {
+			metav1.ObjectMeta `json:"metadata"`
+		} `json:"items"`
+	}](r, path)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]far.Object, len(l.Items))
+	for i := range l.Items {
+		all[i].ObjectMeta = l.Items[i].ObjectMeta
+	}
+	return all, nil
+}
+
 // FARTemplates reads the FenceAgentsRemediationTemplates of a namespace; none in a cluster without
 // this kind.
 func (c *Client) FARTemplates(ctx context.Context, namespace string) ([]far.Template, error) {
