@@ -28,7 +28,8 @@ func (a asking) FenceRequests(_ context.Context, namespace string) ([]api.FenceR
 }
 
 // TestFenceRequestsAreLookedAt until they are done with, in the namespaces that count: a lost event
-// costs time only, also where source and broker are dead (S19).
+// costs time only, also where source and broker are dead (S19). One that was given up after it had failed is
+// done with once its fence is over.
 func TestFenceRequestsAreLookedAt(t *testing.T) {
 	one := func(namespace, name string, change func(*api.FenceRequest)) api.FenceRequest {
 		r := api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("u-" + name), Finalizers: []string{api.RequestFinalizer}}}
@@ -42,14 +43,26 @@ func TestFenceRequestsAreLookedAt(t *testing.T) {
 		ended(r)
 		r.Annotations = map[string]string{api.TimedOutAnnotation: "x"}
 	}
+	askedBy := func(name string, phase api.Phase) api.NodeFence {
+		f := record(name, phase, -time.Hour)
+		f.Status.Decision.AskedBy = []api.AskedBy{{ID: "u-" + name, Source: "/fencerequests/last/" + name}}
+		return f
+	}
+	ofMachine := func(r *api.FenceRequest) {
+		givenUp(r)
+		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: r.Name, UID: "m"}}
+		r.Status.NodeFence.Name = "i-node"
+	}
+	fences := []api.NodeFence{askedBy("g", api.Failed), askedBy("h", api.Finished), record("i-node", api.Failed, -time.Hour)}
+	fences[2].Status.Decision.AskedBy = []api.AskedBy{{ID: "u-i", Source: "/fencerequests/last/i"}}
 	there := asking{
-		"last":  {one("last", "g", givenUp)},
+		"last":  {one("last", "g", givenUp), one("last", "h", givenUp), one("last", "i", ofMachine)},
 		"own":   {one("own", "a", asIs), one("own", "b", ended), one("own", "c", deleted), one("own", "d-x", func(r *api.FenceRequest) { r.Spec.NodeName = "d" })},
 		"other": {one("other", "e", asIs)}, "else": {one("else", "f", asIs)},
 	}
 	b := &broker{}
 	w := &Resyncer{
-		Fences: records{}, Requests: there, RequestNamespaces: ask.Namespaces{"own", "away", "other", "last"}, Source: events.SourceOf("c"), Sender: b,
+		Fences: records{all: fences}, Requests: there, RequestNamespaces: ask.Namespaces{"own", "away", "other", "last"}, Source: events.SourceOf("c"), Sender: b,
 		Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
 	}
 	err := w.Resync(t.Context())
@@ -57,7 +70,7 @@ func TestFenceRequestsAreLookedAt(t *testing.T) {
 		t.Error(err)
 	}
 	const typ = " " + events.FenceRequestChanged
-	if d := cmp.Diff([]string{"a" + typ, "c" + typ, "d" + typ, "e" + typ, "g" + typ}, b.got); d != "" {
+	if d := cmp.Diff([]string{"a" + typ, "c" + typ, "d" + typ, "e" + typ, "g" + typ, "i-node" + typ}, b.got); d != "" {
 		t.Error(d)
 	}
 }

@@ -123,7 +123,7 @@ func (r *round) look(all bool) error {
 	leases := r.keepAway(ctx, fences)
 	var requests, nodes error
 	if r.Requests != nil {
-		requests = r.wakeRequests(ctx, now)
+		requests = r.wakeRequests(ctx, fences, now)
 	}
 	if r.Objects != nil {
 		nodes = r.tellNodes(ctx, fences, now)

@@ -65,6 +65,22 @@ func Decide(s Seen) Step {
 	return step
 }
 
+// Settled tells whether nothing is left to do for a FenceRequest for as long as the record of its node stays
+// as it is here; nil if there is none. Whether others that ask for the fence are withdrawn is not known here:
+// all of them count as withdrawn, so that a fence that may have to be aborted is not called settled.
+func Settled(r *api.FenceRequest, f *api.NodeFence) bool {
+	if Unfinished(r) {
+		return false
+	}
+	s := Seen{Request: r, Fence: f}
+	if f != nil {
+		for _, a := range f.Status.Decision.AskedBy {
+			s.WithdrawnToo = append(s.WithdrawnToo, a.ID)
+		}
+	}
+	return Decide(s) == (Step{})
+}
+
 // withdraw stops what the request asks for, as long as nothing was begun for it.
 func (s Seen) withdraw(a answer) Step {
 	r := s.Request

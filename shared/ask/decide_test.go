@@ -74,6 +74,41 @@ func record(phase api.Phase, asked []api.AskedBy, change func(*api.NodeFence)) *
 	return f
 }
 
+// TestSettled: once a request that was given up has ended, it is looked at only while a fence of its may have to
+// be ended, or the record to be marked.
+func TestSettled(t *testing.T) {
+	over := func(f *api.NodeFence) { f.Annotations = map[string]string{api.WithdrawnAnnotation: "u"} }
+	past := func(f *api.NodeFence) {
+		f.Status.Past = []api.PastFence{{FenceNumber: 1, AskedBy: []api.PastAskedBy{{ID: "u", Source: "/fencerequests/n/a"}}}}
+	}
+	aborted := func(f *api.NodeFence) { f.Spec.Requests.Abort = &api.AbortRequest{} }
+	given := both(ended, timedOut)
+	for name, c := range map[string]struct {
+		request func(*api.FenceRequest)
+		fence   *api.NodeFence
+		want    bool
+	}{
+		"it has not ended":                     {timedOut, nil, false},
+		"it is deleted, and held":              {both(ended, deleted), nil, false},
+		"it has ended":                         {ended, record(api.Pending, by("u"), nil), true},
+		"given up, and there is no record":     {given, nil, true},
+		"and the record is not marked":         {given, record(api.Finished, nil, nil), false},
+		"and it is":                            {given, record(api.Pending, nil, over), true},
+		"its fence was given up":               {given, record(api.Failed, by("u"), nil), false},
+		"and others ask, who may be withdrawn": {given, record(api.Failed, by("u", "v"), nil), false},
+		"and is aborted":                       {given, record(api.Failed, by("u"), aborted), true},
+		"and has cut":                          {given, record(api.Failed, by("u"), cut), true},
+		"its fence is over":                    {given, record(api.Finished, by("u"), nil), true},
+		"another fence of the node is open":    {given, record(api.Fencing, by("v"), past), true},
+		"its record is gone":                   {both(given, noted(2)), nil, true},
+		"its fence was begun again":            {both(given, noted(2)), record(api.Pending, by("u"), nil), false},
+	} {
+		if got := Settled(one(c.request), c.fence); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func stamp() *api.Time { at := metav1.NewMicroTime(now); return &at }
 
 func cut(f *api.NodeFence)    { f.Status.Power.SwitchedByUs, f.Status.CutOrReleased = true, true }
