@@ -197,3 +197,22 @@ func TestTheQueueIsThatOfWhoSends(t *testing.T) {
 		}
 	})
 }
+
+// TestABrokerThatIsFullHoldsUpNoEnd: a test may take no more events, and ends what sends them all the same.
+func TestABrokerThatIsFullHoldsUpNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := New(outboxtest.NewBroker(), quiet())
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { o.Run(ctx); close(done) }()
+		for i := range 101 {
+			o.Put(Letter{Event: conditionOf(float64(i))})
+		}
+		synctest.Wait()
+		if n := len(o.Waiting()); n != 1 {
+			t.Errorf("%d events wait, want one", n)
+		}
+		stop()
+		<-done
+	})
+}

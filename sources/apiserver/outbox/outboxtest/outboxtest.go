@@ -17,18 +17,22 @@ type Broker struct {
 }
 
 // NewBroker returns a broker that takes each event. It has room for 100 events that the test has
-// not taken; then Send waits.
+// not taken; then Send waits, but no longer than its context lasts.
 func NewBroker() *Broker { return &Broker{has: make(chan event.Event, 100)} }
 
-// Send takes an event; it returns the error of Answer.
-func (b *Broker) Send(_ context.Context, e event.Event) error {
+// Send takes an event; it returns the error of Answer, or that of the context.
+func (b *Broker) Send(ctx context.Context, e event.Event) error {
 	if b.Answer != nil {
 		if err := b.Answer(e); err != nil {
 			return err
 		}
 	}
-	b.has <- e
-	return nil
+	select {
+	case b.has <- e:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Next waits for the next event; the limit is only there to end a broken test.
