@@ -15,6 +15,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // acting are the flags of a command that changes something.
@@ -196,7 +197,7 @@ func (p *program) sleep(ctx context.Context) error {
 func (a *acting) tellAnswer(r *api.RequestAnswer) error {
 	words := fmt.Sprintf("nodefence's answer: %s", r.Result)
 	if r.Message != "" {
-		words += ": " + r.Message
+		words += ": " + view.OneLine(r.Message)
 	}
 	if r.Result == api.Refused {
 		return errors.New(words)

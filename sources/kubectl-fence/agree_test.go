@@ -36,3 +36,12 @@ func TestAWordThatIsNotBelieved(t *testing.T) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }
+
+// TestAnAnswerInOneLine: an answer may have what a device or another program has said.
+func TestAnAnswerInOneLine(t *testing.T) {
+	var out strings.Builder
+	a := &acting{program: &program{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}
+	if err := a.tellAnswer(&api.RequestAnswer{Result: api.Accepted, Message: "its device says \x1b[2K\r\nproof"}); err != nil || out.String() != "nodefence's answer: Accepted: its device says  [2K  proof\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,7 +100,7 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drai
 		return prepared{}, err
 	}
 	first, err := act.Drain(q, drain)
-	return prepared{q, strings.Join(append(says, first), "\n") + "\n", n.UID}, err
+	return prepared{q, view.Lines(append(says, first)), n.UID}, err
 }
 
 // send creates a FenceRequest, as far as --dry-run lets it.

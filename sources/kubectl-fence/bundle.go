@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/bundle"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 func (p *program) bundleCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (p *program) bundle(ctx context.Context, c *cluster.Client, file string) er
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	for _, m := range missing {
-		fmt.Fprintf(p.ErrOut, "missing: %s\n", m)
+		fmt.Fprintf(p.ErrOut, "missing: %s\n", view.OneLine(m))
 	}
 	fmt.Fprintf(p.ErrOut, "%s: %d files\n", file, len(files))
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,7 +83,7 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 	}
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
-	return prepared{q, strings.Join(says, "\n") + "\n", n.UID}, err
+	return prepared{q, view.Lines(says), n.UID}, err
 }
 
 // wouldBegin asks plan whether a fence of the node would begin now, and bring the machine back: a drill
@@ -116,13 +115,13 @@ func (a *acting) drill(ctx context.Context, c *cluster.Client, q *api.FenceReque
 		}
 		if err != nil && trouble == "" && ctx.Err() == nil {
 			trouble = "; last trouble: " + cluster.Explain(err).Error()
-			fmt.Fprintf(a.ErrOut, "the drill goes on, though it could not be looked at: %v\n", cluster.Explain(err))
+			fmt.Fprintf(a.ErrOut, "the drill goes on, though it could not be looked at: %s\n", inOneLine(cluster.Explain(err)))
 		} else if err == nil {
 			trouble = ""
 		}
 		if f != nil {
 			for _, e := range f.Status.History[min(told, len(f.Status.History)):] {
-				fmt.Fprintf(a.Out, "%8s  %-10s  %s: %s\n", e.At.Sub(asked).Round(time.Second), e.Phase, e.Reason, e.Message)
+				fmt.Fprintf(a.Out, "%8s  %-10s  %s: %s\n", e.At.Sub(asked).Round(time.Second), e.Phase, e.Reason, view.OneLine(e.Message))
 			}
 			told = max(told, len(f.Status.History))
 		}

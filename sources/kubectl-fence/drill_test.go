@@ -16,13 +16,16 @@ import (
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 )
 
-// TestADrillIsFollowed through answers that say nothing, and no further than its own fence.
+// TestADrillIsFollowed through answers that say nothing, and no further than its own fence. What a device says begins
+// no line.
 func TestADrillIsFollowed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		record api.NodeFence
 		want   string
 	}{
-		"its own is over": {api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, Phase: api.Finished, Outcome: api.Aborted}}, "the drill of node a has failed"},
+		"its own is over": {api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 3, Phase: api.Finished, Outcome: api.Aborted, History: []api.HistoryEntry{
+			{Phase: api.Fencing, Reason: api.SeenOff, Message: "off\x1b[2K\r\nproof"},
+		}}}, "the drill of node a has failed"},
 		"another is open": {api.NodeFence{Status: api.NodeFenceStatus{FenceNumber: 4, Phase: api.Pending}}, "fence 3 of node a is over, and fence 4 has begun"},
 	} {
 		refused := map[string]bool{}
@@ -50,6 +53,9 @@ func TestADrillIsFollowed(t *testing.T) {
 		q := &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "ns"}, Spec: api.FenceRequestSpec{NodeName: "a"}}
 		if err := a.drill(t.Context(), c, q); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if said := out.String(); tc.record.Status.History != nil && !strings.Contains(said, "Fencing     SeenOff: off [2K  proof\n") {
+			t.Errorf("%s: %q", name, said)
 		}
 		if n := strings.Count(fmt.Sprint(&problems), "goes on"); n != 1 {
 			t.Errorf("%s: told %d times: %s", name, n, &problems)

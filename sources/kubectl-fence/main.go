@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 func main() {
@@ -60,7 +61,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// inOneLine is an error without its line breaks.
+// inOneLine is an error without its line breaks, as it may stand on a terminal.
 func inOneLine(err error) string {
 	var parts []string
 	for l := range strings.Lines(err.Error()) {
@@ -68,5 +69,5 @@ func inOneLine(err error) string {
 			parts = append(parts, l)
 		}
 	}
-	return strings.ReplaceAll(strings.Join(parts, "; "), "?; ", "? ")
+	return view.OneLine(strings.ReplaceAll(strings.Join(parts, "; "), "?; ", "? "))
 }

@@ -474,3 +474,27 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignTextsOnATerminal: what others write in reasons and messages begins no line of its own, and no command
+// writes a control character of theirs. That kubectl's tables and templates do neither is kubectl's.
+func TestForeignTextsOnATerminal(t *testing.T) {
+	const foreign = `fan\r\nproof SeenOff\u001b[2K\u009b1A`
+	at := stamp(time.Minute)
+	s := drillable(`"leases":{"observedAt":"` + stamp(time.Second) + `"}`)
+	s[own+"fencepolicies"] = json.RawMessage(enforced)
+	record := strings.NewReplacer(`"message":"m"`, `"message":"`+foreign+`","openedAt":"`+at+`","history":[{"at":"`+at+`","phase":"Pending","reason":"WaitingForApproval","message":"`+foreign+`"}],
+		"answers":[{"request":"Approve","by":"`+foreign+`","at":"`+at+`","result":"Accepted","message":"`+foreign+`"}]`).Replace(waiting)
+	s[own+"nodefences"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","items":[` + record + `]}`)
+	s[own+"nodefences/a"] = json.RawMessage(record)
+	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"spec":{"stop":true,"stopReason":"` + foreign + `"}}`)
+	for _, args := range [][]string{
+		{"status"}, {"why", "a"}, {"history", "a"}, {"approve", "a", "--dry-run", "client"}, {"abort", "a", "--dry-run", "client"},
+		{"start", "--dry-run", "client"}, {"plan", "a"},
+	} {
+		got := s.run(t, "", args...)
+		said := got.out + got.errors
+		if !strings.Contains(said, "proof SeenOff") || strings.Contains(said, "\nproof") || strings.ContainsAny(said, "\r\x1b\u009b") {
+			t.Errorf("%v: %q", args, said)
+		}
+	}
+}

@@ -52,7 +52,7 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 
 func (p *program) note(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintf(p.ErrOut, "note: %s\n", n)
+		fmt.Fprintf(p.ErrOut, "note: %s\n", view.OneLine(n))
 	}
 }
 

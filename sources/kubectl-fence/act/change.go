@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Change is one write of one object.
@@ -36,7 +36,7 @@ type Change struct {
 }
 
 // Words are what the change will do, in lines.
-func (c Change) Words() string { return strings.Join(c.Says, "\n") + "\n" }
+func (c Change) Words() string { return view.Lines(c.Says) }
 
 // guard is the metadata of a patch of exactly this object.
 func guard(m *metav1.ObjectMeta) map[string]any {

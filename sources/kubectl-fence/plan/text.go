@@ -9,6 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Show writes reports as text: one node in full, or many with a line each.
@@ -41,25 +42,25 @@ func table(w io.Writer, all []Report) {
 		if broken := r.broken(); result == "yes" && broken != "" {
 			result, r.Now = "no answer", broken
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Node, result, policy, device, cmp.Or(r.Refused, r.Unknown, r.Now))
+		cells(w, r.Node, result, policy, device, cmp.Or(r.Refused, r.Unknown, r.Now))
 	}
 }
 
 func one(w io.Writer, r Report) {
-	fmt.Fprintf(w, "node\t%s\n", r.Node)
+	cells(w, "node", r.Node)
 	said(w, "refused", r.Refused)
 	said(w, "unknown", r.Unknown)
 	said(w, "now", r.Now)
 	for _, c := range r.Checked {
-		fmt.Fprintf(w, "checked\t%s\n", c.words())
+		cells(w, "checked", c.words())
 	}
 	if p := r.Policy; p != nil {
-		fmt.Fprintf(w, "policy\t%s, generation %d, mode %s, action %s\n", p.Policy.Name, p.Policy.Generation, p.Settings.Mode, p.Settings.Action)
+		cells(w, "policy", fmt.Sprintf("%s, generation %d, mode %s, action %s", p.Policy.Name, p.Policy.Generation, p.Settings.Mode, p.Settings.Action))
 		list(w, "when", conditions(p))
 		list(w, "limits", limits(p))
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintf(w, "problem\t%s\n", p.words())
+		cells(w, "problem", p.words())
 	}
 	if d := r.Device; d != nil {
 		d.show(w, "device")
@@ -77,18 +78,18 @@ func one(w io.Writer, r Report) {
 	steps(w, "power", r.Power)
 	steps(w, "recovery", r.Recovery)
 	for i, c := range r.Calls {
-		fmt.Fprintf(w, "call %d\t%s\n", i+1, c)
+		cells(w, fmt.Sprintf("call %d", i+1), c)
 	}
 	list(w, "note", r.Notes)
 	list(w, "read", r.Sources)
 }
 
 func (d *Device) show(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%s %s\n", name, d.Driver, d.Address)
+	cells(w, name, d.Driver+" "+d.Address)
 	list(w, "all of", d.Members)
-	fmt.Fprintf(w, "identity\t%s\n", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
+	cells(w, "identity", cmp.Or(d.Identity, "none was enrolled: the device's word for it is not checked"))
 	for _, v := range d.Values {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", v.Name, cmp.Or(v.Value, "(secret)"), v.From)
+		cells(w, "  "+v.Name, cmp.Or(v.Value, "(secret)"), v.From)
 	}
 }
 
@@ -100,16 +101,24 @@ func prefixed(what string, names []string) []string {
 	return out
 }
 
+// cells writes one line. What others wrote in a cell begins no other one, and no other line.
+func cells(w io.Writer, all ...string) {
+	for i := range all {
+		all[i] = view.OneLine(all[i])
+	}
+	fmt.Fprintln(w, strings.Join(all, "\t"))
+}
+
 // said writes a line, if there is something to say.
 func said(w io.Writer, name, words string) {
 	if words != "" {
-		fmt.Fprintf(w, "%s\t%s\n", name, words)
+		cells(w, name, words)
 	}
 }
 
 func list[T any](w io.Writer, name string, lines []T) {
 	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%v\n", name, l)
+		cells(w, name, fmt.Sprint(l))
 	}
 }
 
@@ -119,7 +128,7 @@ func steps(w io.Writer, name string, all []config.Step) {
 		if s.Skipped != "" {
 			did += ", not carried out"
 		}
-		fmt.Fprintf(w, "%s\t%s (%s)\n", name, s.Method, did)
+		cells(w, name, s.Method+" ("+did+")")
 	}
 }
 

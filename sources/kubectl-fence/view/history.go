@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -151,21 +150,20 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Story is one fence in lines: what it opened for, each step with its time, and the proof.
 func Story(p Past) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "fence %d of node %s, under policy %s, for %s\n", p.FenceNumber, p.Node, p.Policy, p.Why)
+	says := []string{fmt.Sprintf("fence %d of node %s, under policy %s, for %s", p.FenceNumber, p.Node, p.Policy, p.Why)}
 	for _, who := range p.By {
-		fmt.Fprintf(&b, "  by        %s\n", who)
+		says = append(says, "  by        "+who)
 	}
 	for _, e := range p.Evidence {
-		fmt.Fprintf(&b, "  evidence  %s\n", e)
+		says = append(says, "  evidence  "+e)
 	}
 	for _, e := range p.Entries {
-		fmt.Fprintf(&b, "  %s  %s  %s: %s\n", stamp(e.At.Time), e.Phase, e.Reason, e.Message)
+		says = append(says, fmt.Sprintf("  %s  %s  %s: %s", stamp(e.At.Time), e.Phase, e.Reason, e.Message))
 	}
 	if p.Proof != nil {
-		fmt.Fprintf(&b, "  proof     %s\n", proofWords(p.Proof))
+		says = append(says, "  proof     "+proofWords(p.Proof))
 	}
-	return b.String()
+	return Lines(says)
 }
 
 // proofWords say what a proof rests on.

@@ -350,3 +350,28 @@ func TestHistory(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestForeignTextsStayInTheirLine: what others write begins no line, such as one of a proof, and steers no terminal.
+func TestForeignTextsStayInTheirLine(t *testing.T) {
+	const foreign, shown = "fan\r\n  proof     SeenOff\x1b[2K\u009b1A\tend", "fan    proof     SeenOff [2K 1A end"
+	f := fenceOf("a1", api.Finished, api.Recovered, foreign)
+	f.Status.Outcome = api.Recovered
+	f.Status.Decision.AskedBy = []api.AskedBy{{User: "ann", Reason: foreign}}
+	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerRequest, Reason: foreign}
+	f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: *at(0), By: foreign}
+	f.Status.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: foreign}}
+	story := "fence 3 of node a1, under policy workers, for Request: " + shown + "\n" +
+		"  by        ann (" + shown + ")\n" +
+		"  2026-01-01T12:00:00Z  Fencing  SeenOff: " + shown + "\n" +
+		"  proof     Confirmed at 2026-01-01T12:00:00Z, by " + shown + "\n"
+	if d := cmp.Diff(story, Story(History([]api.NodeFence{f}, "")[0])); d != "" {
+		t.Error(d)
+	}
+	s := seen()
+	s.Fences[2] = f
+	s.Fences[2].Name = "a2"
+	a, err := s.Why("a2")
+	if got := a.Words(); err != nil || !strings.Contains(got, "its last fence ended: fence 3, Recovered: "+shown+".\n") {
+		t.Errorf("%v: %q", err, got)
+	}
+}

@@ -202,11 +202,11 @@ func (s *Seen) next(f *api.NodeFence) string {
 
 // Words are the answer in three sentences, and then what can be done.
 func (a Answer) Words() string {
-	words := fmt.Sprintf("%s.\n%s.\n%s.\n\nWhat you can do: %s.\n", a.What, a.Rule, capital(a.Next), a.Do)
+	says := []string{a.What + ".", a.Rule + ".", capital(a.Next) + ".", "", "What you can do: " + a.Do + "."}
 	if a.Run != "" {
-		words += "    " + a.Run + "\n"
+		says = append(says, "    "+a.Run)
 	}
-	return words
+	return Lines(says)
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
