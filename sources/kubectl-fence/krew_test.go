@@ -20,8 +20,8 @@ func TestKrewsManifest(t *testing.T) {
 	var m struct {
 		Metadata struct{ Name string }
 		Spec     struct {
-			Version, ShortDescription string
-			Platforms                 []struct {
+			Version, ShortDescription, Caveats string
+			Platforms                          []struct {
 				Selector         struct{ MatchLabels struct{ OS, Arch string } }
 				URI, SHA256, Bin string
 			}
@@ -33,6 +33,9 @@ func TestKrewsManifest(t *testing.T) {
 	root := (&program{}).root()
 	if "kubectl-"+m.Metadata.Name != root.Name() || m.Spec.ShortDescription != root.Short || m.Spec.Version != "VERSION" {
 		t.Errorf("%+v", m)
+	}
+	if says := m.Spec.Caveats; !strings.Contains(says, "infra/INSTALL.md") || strings.Contains(says, "kubectl apply") {
+		t.Errorf("kinds are upgraded with nodefence, and not by whoever installs the plugin: %s", says)
 	}
 	var got []string
 	for _, p := range m.Spec.Platforms {
