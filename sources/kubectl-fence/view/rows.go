@@ -101,13 +101,20 @@ func (s *Seen) stand(r *Row, f *api.NodeFence, p *api.FencePolicy, resolved *api
 	}
 }
 
-// Notes say what holds all fences, which policies are paused, and which storms there are.
+// Notes say what holds all fences, which policies are paused, which storms there are, and which held nodes no status
+// names.
 func (s *Seen) Notes() []string {
 	out := append(s.Brakes(), s.Pauses()...)
 	if words := s.Blindness(); words != "" {
 		out = append(out, words)
 	}
-	return append(out, s.Storms(stamp)...)
+	out = append(out, s.Storms(stamp)...)
+	if slices.ContainsFunc(s.Policies, func(p api.FencePolicy) bool {
+		return int(p.Status.HeldCount) > len(p.Status.Held) || int(p.Status.MissingCount) > len(p.Status.Missing)
+	}) {
+		out = append(out, s.Unnamed(s.Rows())...)
+	}
+	return out
 }
 
 // Brakes say what holds all fences by what the ledger says.

@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -14,19 +16,41 @@ import (
 // and the policies alone.
 var sparing = []api.Reason{api.ControlPlaneNode, api.Excluded}
 
-// spared says for which of them the node is not fenced, by the node and the policies of now; nil if it may be.
-// The status of a policy may be older, and names 64 nodes at most.
+// spared says why the node is not fenced, as far as that follows from the node and the policies of now; nil if it
+// may be. The status of a policy may be older, and names 64 nodes at most.
 func (s *Seen) spared(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
 	n := s.Node(node)
 	if n == nil || p == nil {
 		return nil
 	}
-	is := look.NodeFrom(n, "")
+	is, strange := look.NodeFrom(n, ""), s.strange(r)
 	switch why := r.LeftAlone(is.Excluded); {
+	case strange != nil:
+		return &api.HeldNode{NodeName: node, Reason: api.PolicyNotUnderstood, Message: strange.Message}
+	case r.Settings.Conflict != "":
+		return &api.HeldNode{NodeName: node, Reason: api.PolicyConflict, Message: facts.ConflictWords(*r)}
 	case r.Spares(is.ControlPlane):
 		return &api.HeldNode{NodeName: node, Reason: api.ControlPlaneNode, Message: "controlPlane.fence is Never"}
 	case why != "":
 		return &api.HeldNode{NodeName: node, Reason: api.Excluded, Message: why}
+	}
+	return nil
+}
+
+// strange is what nodefence has written of the policies that select a node, if one that may be about it is not
+// understood; nil if all are. What this program understands says nothing of that: it may be older than nodefence,
+// or newer.
+func (s *Seen) strange(r *api.ResolvedPolicy) *metav1.Condition {
+	for i := range r.Limits {
+		p := s.policy(r.Limits[i].Policy)
+		if p == nil {
+			continue
+		}
+		for j := range p.Status.Conditions {
+			if c := &p.Status.Conditions[j]; c.Status == metav1.ConditionFalse && c.Reason == string(api.PolicyNotUnderstood) {
+				return c
+			}
+		}
 	}
 	return nil
 }

@@ -1,10 +1,14 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -65,5 +69,71 @@ func TestAPolicyThatCannotBeRead(t *testing.T) {
 	s.Policies[0].Spec.Exclude = &api.ExcludedNodes{Selector: &api.LabelSelector{MatchExpressions: []api.LabelRequirement{{Key: "k", Operator: "Near"}}}}
 	if r := s.Rows()[0]; r.Node != "a1" || r.State != Held || r.Reason != api.Excluded {
 		t.Errorf("%+v", r)
+	}
+}
+
+// many are 200 nodes, of which the status of the policy that selects them names 64. Nothing else is wrong.
+func many(reason api.Reason) Seen {
+	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
+	s.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	st := &s.Policies[0].Status
+	st.HeldCount = 200
+	for i := range 200 {
+		n := node(fmt.Sprintf("a%03d", i), corev1.ConditionTrue)
+		s.Nodes = append(s.Nodes, n)
+		if i < 64 {
+			st.Held = append(st.Held, api.HeldNode{NodeName: n.Name, Reason: reason, Message: "listed"})
+		}
+	}
+	return s
+}
+
+// states counts the rows by state and reason.
+func states(s *Seen) map[string]int {
+	out := map[string]int{}
+	for _, r := range s.Rows() {
+		out[r.State+" "+string(r.Reason)]++
+	}
+	return out
+}
+
+// TestMoreAreHeldThanAreNamed: what follows from the policies of now, and what nodefence says of a whole policy,
+// holds the nodes too that its status has no room for. Of all others a note says that there are more.
+func TestMoreAreHeldThanAreNamed(t *testing.T) {
+	tie := many(api.PolicyConflict)
+	other := policyOf("other", "a")
+	other.Status.HeldCount, other.Status.Held = 200, tie.Policies[0].Status.Held
+	tie.Policies = append(tie.Policies, other)
+	strange := many(api.PolicyNotUnderstood)
+	strange.Policies = append(strange.Policies, policyOf("limits", "a"))
+	strange.Policies[1].Spec.Precedence = new(int32(200))
+	strange.Policies[1].Status.Conditions = []metav1.Condition{{Type: "Accepted", Status: metav1.ConditionFalse, Reason: string(api.PolicyNotUnderstood), Message: "FencePolicy limits has spec.x"}}
+	unnamed := many(api.NodeBeingDeleted)
+	unnamed.Policies[0].Status.MissingCount = 1
+	open := many(api.WaitingForApproval)
+	for i := range open.Nodes {
+		f := fenceOf(open.Nodes[i].Name, api.Pending, api.WaitingForApproval, "m")
+		open.Fences = append(open.Fences, f)
+	}
+	for name, tc := range map[string]struct {
+		s     Seen
+		rows  map[string]int
+		says  string
+		notes []string
+	}{
+		"a tie":          {tie, map[string]int{"Held PolicyConflict": 200}, "is not being fenced (PolicyConflict: policies other and workers have the same precedence", nil},
+		"not understood": {strange, map[string]int{"Held PolicyNotUnderstood": 200}, "is not being fenced (PolicyNotUnderstood: FencePolicy limits has spec.x)", nil},
+		"open fences":    {open, map[string]int{"Pending WaitingForApproval": 200}, "stands in phase Pending", nil},
+		"others": {unnamed, map[string]int{"Held NodeBeingDeleted": 64, "Watched ": 136}, "Nothing is wrong with node a199", []string{
+			"Policy workers holds 200 nodes: 136 more are not named, and stand here as if they were not held.",
+			"Policy workers has 1 missing nodes: 1 more is not named, and does not stand here.",
+		}},
+	} {
+		if d := cmp.Diff(tc.rows, states(&tc.s)) + cmp.Diff(tc.notes, tc.s.Notes()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if a, err := tc.s.Why("a199"); err != nil || !strings.Contains(a.What, tc.says) {
+			t.Errorf("%s: %v: %s, want %s", name, err, a.What, tc.says)
+		}
 	}
 }

@@ -75,7 +75,7 @@ const (
 // with all of them.
 func NewCluster(l *Look, zone string, asked bool) *Cluster {
 	all := l.lines()
-	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: unnamed(l.Policies, all), Verbs: ledgerVerbs(l.Ledger, l.Now)}
+	c := &Cluster{Look: l, Nodes: len(l.Nodes), Counts: counts(all), Unnamed: l.Unnamed(rows(all)), Verbs: ledgerVerbs(l.Ledger, l.Now)}
 	for _, x := range all {
 		if x.State.Well() {
 			break // they are sorted

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -113,32 +112,11 @@ func (l *Look) Notes() []string {
 	return append(out, l.Storms(func(t time.Time) string { return l.At(t).Text })...)
 }
 
-// unnamed says which policies hold or miss more nodes than their status names.
-func unnamed(all []api.FencePolicy, lines []Line) (out []string) {
-	for i := range all {
-		st := &all[i].Status
-		if more := int(st.HeldCount) - len(st.Held) - heldByRule(&all[i], lines); more > 0 {
-			out = append(out, fmt.Sprintf("Policy %s holds %d nodes: %s.", all[i].Name, st.HeldCount,
-				view.Count(more, "more is not named, and stands here as if it were not held", "more are not named, and stand here as if they were not held")))
-		}
-		if more := int(st.MissingCount) - len(st.Missing); more > 0 {
-			out = append(out, fmt.Sprintf("Policy %s has %d missing nodes: %s.", all[i].Name, st.MissingCount,
-				view.Count(more, "more is not named, and does not stand here", "more are not named, and do not stand here")))
-		}
+// rows are those of these lines.
+func rows(lines []Line) []view.Row {
+	out := make([]view.Row, len(lines))
+	for i := range lines {
+		out[i] = lines[i].Row
 	}
 	return out
-}
-
-// heldByRule is how many nodes stand here as held, or as left alone, that the policy's status does not name.
-func heldByRule(p *api.FencePolicy, lines []Line) (n int) {
-	named := map[string]bool{}
-	for _, h := range p.Status.Held {
-		named[h.NodeName] = true
-	}
-	for _, x := range lines {
-		if is := x.Row.State; x.Policy == p.Name && !named[x.Node] && (is == view.Held || is == view.LeftAlone) {
-			n++
-		}
-	}
-	return n
 }

@@ -201,7 +201,7 @@ func TestALedgerThatIsNotSeenAnyMore(t *testing.T) {
 func TestMoreThanAreNamed(t *testing.T) {
 	l := cluster()
 	l.Policies[0].Status.HeldCount, l.Policies[0].Status.MissingCount = 70, 3
-	const held, missing = "Policy workers holds 70 nodes: 69 more are not named, and stand here as if they were not held.", "Policy workers has 3 missing nodes: 2 more are not named, and do not stand here."
+	const held, missing = "Policy workers holds 70 nodes: 68 more are not named, and stand here as if they were not held.", "Policy workers has 3 missing nodes: 2 more are not named, and do not stand here."
 	if html := whole(t, l, NewCluster(l, "", false)); !strings.Contains(html, held) || !strings.Contains(html, missing) {
 		t.Errorf("not all are counted: %s", html)
 	}
