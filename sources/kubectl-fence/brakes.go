@@ -19,7 +19,9 @@ func (p *program) pauseCommand() *cobra.Command {
 --as-name says another. What was begun runs to its end.`,
 		Example: `  kubectl fence pause workers
   kubectl fence pause workers --as-name switch-upgrade --yes`,
-	}, act.Pause)
+	}, func(_ context.Context, _ *cluster.Client, policy *api.FencePolicy, as string) (act.Change, error) {
+		return act.Pause(policy, as)
+	})
 }
 
 func (p *program) resumeCommand() *cobra.Command {
@@ -27,10 +29,16 @@ func (p *program) resumeCommand() *cobra.Command {
 		Use:     "resume POLICY",
 		Short:   "Take a name out of a policy's pauseRequests again",
 		Example: `  kubectl fence resume workers`,
-	}, act.Resume)
+	}, func(ctx context.Context, c *cluster.Client, policy *api.FencePolicy, as string) (act.Change, error) {
+		l, err := c.LedgerIfAny(ctx)
+		if err != nil {
+			return act.Change{}, err
+		}
+		return act.Resume(policy, l, as)
+	})
 }
 
-func (p *program) policyCommand(cmd *cobra.Command, build func(*api.FencePolicy, string) (act.Change, error)) *cobra.Command {
+func (p *program) policyCommand(cmd *cobra.Command, build func(context.Context, *cluster.Client, *api.FencePolicy, string) (act.Change, error)) *cobra.Command {
 	as := ""
 	a := p.actingFlags(cmd, false)
 	cmd.Flags().StringVar(&as, "as-name", "", "The name that stands in spec.pauseRequests (yours)")
@@ -50,7 +58,7 @@ func (p *program) policyCommand(cmd *cobra.Command, build func(*api.FencePolicy,
 			if err != nil {
 				return act.Change{}, cluster.NoSuch(err, "FencePolicy", args[0], "kubectl get fencepolicies lists what there is")
 			}
-			return build(policy, as)
+			return build(ctx, c, policy, as)
 		})
 	}
 	return cmd

@@ -76,3 +76,21 @@ func TestWhatIsAskedForIsWhatWasShown(t *testing.T) {
 		}
 	}
 }
+
+// TestResumingUnderAStop: another brake still holds, which is said before the question.
+func TestResumingUnderAStop(t *testing.T) {
+	s := calm()
+	s[own+"fencepolicies/workers"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicy","metadata":{"name":"workers"},"spec":{"pauseRequests":["ann"]}}`)
+	for ledger, want := range map[string]string{
+		"": "Fences may begin again under policy workers", `"spec":{"stop":true}`: "No fence begins yet all the same: fencing is stopped in the whole cluster (kubectl fence start).\n",
+	} {
+		if ledger != "" {
+			s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},` + ledger + `}`)
+		} else {
+			delete(s, own+"fenceledgers/cluster")
+		}
+		if got := s.run(t, "no\n", "resume", "workers"); got.code != 1 || len(got.patches) > 0 || !strings.HasPrefix(got.errors, want) {
+			t.Errorf("%s: exit code %d: %s\nwant %s", ledger, got.code, got.errors, want)
+		}
+	}
+}

@@ -161,6 +161,7 @@ func TestSame(t *testing.T) {
 // TestBrakes of one policy and of the whole cluster.
 func TestBrakes(t *testing.T) {
 	p := &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers", UID: "u", ResourceVersion: "7"}}
+	l := &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: "cluster", UID: "u", ResourceVersion: "7"}}
 	must := func(c Change, err error) string {
 		t.Helper()
 		if err != nil {
@@ -171,10 +172,9 @@ func TestBrakes(t *testing.T) {
 	const guards = `{"metadata":{"resourceVersion":"7","uid":"u"},`
 	got := []string{must(Pause(p, "ann"))}
 	p.Spec.PauseRequests = []string{"bob"}
-	got = append(got, must(Pause(p, "ann")), must(Resume(p, "bob")))
+	got = append(got, must(Pause(p, "ann")), must(Resume(p, l, "bob")))
 	p.Spec.PauseRequests = []string{"ann", "bob"}
-	got = append(got, must(Resume(p, "ann")))
-	l := &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: "cluster", UID: "u", ResourceVersion: "7"}}
+	got = append(got, must(Resume(p, l, "ann")))
 	got = append(got, must(Stop(l, "")), must(Stop(l, "switches")))
 	l.Spec.Stop = true
 	got = append(got, must(Start(l)))
@@ -186,9 +186,9 @@ func TestBrakes(t *testing.T) {
 		t.Error(d)
 	}
 	for _, no := range []func() (Change, error){
-		func() (Change, error) { return Pause(p, "ann") }, func() (Change, error) { return Resume(p, "eve") },
+		func() (Change, error) { return Pause(p, "ann") }, func() (Change, error) { return Resume(p, l, "eve") },
 		func() (Change, error) { return Stop(l, "") }, func() (Change, error) { l.Spec.Stop = false; return Start(l) },
-		func() (Change, error) { p.Spec.PauseRequests = nil; return Resume(p, "ann") },
+		func() (Change, error) { p.Spec.PauseRequests = nil; return Resume(p, l, "ann") },
 	} {
 		if c, err := no(); err == nil {
 			t.Errorf("nothing to do, and %s", patch(t, c))

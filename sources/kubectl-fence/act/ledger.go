@@ -19,13 +19,15 @@ func ConfirmRestore(l *api.FenceLedger, p Person) (Change, error) {
 	case admission.Confirmed(l.Spec.RestoreConfirmed, r):
 		return Change{}, fmt.Errorf("FenceLedger %s: %s has confirmed the restore of %s already", l.Name, l.Spec.RestoreConfirmed.By, clock(r.SeenAt))
 	}
+	after := *l
+	after.Status.Restored = nil // it is confirmed
 	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{
 		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"restoreConfirmed": api.RestoreConfirmed{By: p.Name, SeenAt: r.SeenAt}},
 	}}
 	c.Says = []string{
 		fmt.Sprintf("The API server's state went back in time: the ledger's resourceVersion was %s, and was %s at %s.", r.From, r.To, clock(r.SeenAt)),
 		"You say that you have compared what was restored with what runs: nodes, pods and volumes, fences and their requests. nodefence can't check that.",
-		begins(l),
+		begins(&after, withinLimits),
 	}
 	c.Done = fmt.Sprintf("the restore of %s confirmed by %s", clock(r.SeenAt), p.Name)
 	return c, nil
@@ -65,17 +67,25 @@ func EndCoolDown(l *api.FenceLedger, p Person) (Change, error) {
 	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{
 		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"coolDownEnded": word},
 	}}
-	c.Says = append(append(append([]string{"After a storm no fence begins before its cool-down is over. You end these cool-downs:"}, says...), storms...), begins(l))
+	c.Says = append(append(append([]string{"After a storm no fence begins before its cool-down is over. You end these cool-downs:"}, says...), storms...), begins(l, withinLimits))
 	c.Done = fmt.Sprintf("cool-downs until %s ended by %s", clock(last), p.Name)
 	return c, nil
 }
 
-// begins says what follows for the fences that the ledger has held.
-func begins(l *api.FenceLedger) string {
-	if l.Spec.Stop {
-		return "No fence begins yet all the same: fencing is stopped in the whole cluster (kubectl fence start)."
+// withinLimits is what begins says where the ledger has held fences, and does so no more.
+const withinLimits = "Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again."
+
+// begins says what follows for the fences that were held so far: free, unless by this ledger a stop, or a restore
+// that nobody has confirmed, holds all of them.
+func begins(l *api.FenceLedger, free string) string {
+	const yet = "No fence begins yet all the same: "
+	switch why, _ := admission.Stopped(l); why {
+	case api.Stopped:
+		return yet + "fencing is stopped in the whole cluster (kubectl fence start)."
+	case api.StateWentBack:
+		return yet + "the API server's state went back in time, and nobody has confirmed that (kubectl fence confirm-restore)."
 	}
-	return "Fences may begin again within all limits, at once for nodes that are unhealthy now, and power-offs are sent again."
+	return free
 }
 
 // storming is where a storm is.

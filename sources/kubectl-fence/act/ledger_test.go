@@ -121,3 +121,41 @@ func TestEndCoolDown(t *testing.T) {
 		t.Error("a cool-down is ended that was not shown")
 	}
 }
+
+// TestWhatStillHoldsAll: nobody reads that fences begin again where a stop, or a restore that nobody has confirmed,
+// holds all of them (S16).
+func TestWhatStillHoldsAll(t *testing.T) {
+	const yet, stopped, restored = "No fence begins yet all the same: ", "fencing is stopped in the whole cluster (kubectl fence start).", "the API server's state went back in time, and nobody has confirmed that (kubectl fence confirm-restore)."
+	resume := func(l *api.FenceLedger) (Change, error) {
+		return Resume(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers"}, Spec: api.FencePolicySpec{PauseRequests: []string{"ann"}}}, l, "ann")
+	}
+	start := func(l *api.FenceLedger) (Change, error) { l.Spec.Stop = true; return Start(l) }
+	confirm := func(l *api.FenceLedger) (Change, error) {
+		l.Status.Restored = &api.Restored{SeenAt: *hour(12)}
+		return ConfirmRestore(l, ann)
+	}
+	coolDown := func(l *api.FenceLedger) (Change, error) {
+		l.Status.Storms = []api.Storm{{Policy: "workers", CoolDownUntil: hour(13)}}
+		return EndCoolDown(l, ann)
+	}
+	for name, tc := range map[string]struct {
+		build                   func(*api.FenceLedger) (Change, error)
+		calm, stopped, restored string
+	}{
+		"start":           {start, "Fences may begin again in the whole cluster, ", "Fences may begin again in the whole cluster, ", yet + restored},
+		"resume":          {resume, "Fences may begin again under policy workers, ", yet + stopped, yet + restored},
+		"confirm-restore": {confirm, "Fences may begin again within all limits, ", yet + stopped, "Fences may begin again within all limits, "},
+		"end-cool-down":   {coolDown, "Fences may begin again within all limits, ", yet + stopped, yet + restored},
+	} {
+		for want, change := range map[*string]func(*api.FenceLedger){
+			&tc.calm:     func(*api.FenceLedger) {},
+			&tc.stopped:  func(l *api.FenceLedger) { l.Spec.Stop = true },
+			&tc.restored: func(l *api.FenceLedger) { l.Status.Restored = &api.Restored{SeenAt: *hour(12)} },
+		} {
+			c, err := tc.build(ledger(change))
+			if err != nil || !strings.HasPrefix(c.Says[len(c.Says)-1], *want) {
+				t.Errorf("%s: %v: %q, want %q", name, err, c.Says, *want)
+			}
+		}
+	}
+}

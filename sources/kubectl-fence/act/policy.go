@@ -21,8 +21,8 @@ func Pause(p *api.FencePolicy, name string) (Change, error) {
 	return c, nil
 }
 
-// Resume takes a name out of the policy's pauseRequests.
-func Resume(p *api.FencePolicy, name string) (Change, error) {
+// Resume takes a name out of the policy's pauseRequests. The ledger l may hold fences all the same.
+func Resume(p *api.FencePolicy, l *api.FenceLedger, name string) (Change, error) {
 	left := slices.DeleteFunc(slices.Clone(p.Spec.PauseRequests), func(s string) bool { return s == name })
 	switch {
 	case len(p.Spec.PauseRequests) == 0:
@@ -31,7 +31,7 @@ func Resume(p *api.FencePolicy, name string) (Change, error) {
 		return Change{}, fmt.Errorf("policy %s is not paused by %s but by %s: name one of them with --as-name", p.Name, name, strings.Join(left, ", "))
 	}
 	c := paused(p, left)
-	c.Says = []string{fmt.Sprintf("Fences may begin again under policy %s, at once for nodes that are unhealthy now.", p.Name)}
+	c.Says = []string{begins(l, fmt.Sprintf("Fences may begin again under policy %s, at once for nodes that are unhealthy now.", p.Name))}
 	if len(left) > 0 {
 		c.Says = []string{fmt.Sprintf("Policy %s stays paused by %s.", p.Name, strings.Join(left, ", "))}
 	}
@@ -67,7 +67,9 @@ func Start(l *api.FenceLedger) (Change, error) {
 	}
 	c := switched(l, map[string]any{"stop": false, "stopReason": nil})
 	c.Patch["metadata"] = guard(&l.ObjectMeta) // of no stop that was made after this one was shown
-	c.Says = []string{"Fences may begin again in the whole cluster, at once for nodes that are unhealthy now."}
+	after := *l
+	after.Spec.Stop = false
+	c.Says = []string{begins(&after, "Fences may begin again in the whole cluster, at once for nodes that are unhealthy now.")}
 	if l.Spec.StopReason != "" {
 		c.Says = append([]string{"It was stopped because: " + l.Spec.StopReason + "."}, c.Says...)
 	}

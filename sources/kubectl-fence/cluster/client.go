@@ -7,6 +7,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -105,6 +106,15 @@ func (c *Client) Policy(ctx context.Context, name string) (*api.FencePolicy, err
 // Ledger reads the FenceLedger.
 func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	return one[api.FenceLedger](ctx, c, "fenceledgers", "", api.LedgerName)
+}
+
+// LedgerIfAny reads the FenceLedger. It is empty where there is none: nodefence creates it when it first counts.
+func (c *Client) LedgerIfAny(ctx context.Context) (*api.FenceLedger, error) {
+	l, err := c.Ledger(ctx)
+	if apierrors.IsNotFound(err) {
+		return &api.FenceLedger{}, nil
+	}
+	return l, err
 }
 
 // Request reads a FenceRequest.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,10 +31,7 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 		return s, err
 	}
 	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
-	s.Ledger, err = c.Ledger(ctx)
-	if apierrors.IsNotFound(err) { // nodefence creates it when it first counts
-		s.Ledger, err = &api.FenceLedger{}, nil
-	}
+	s.Ledger, err = c.LedgerIfAny(ctx)
 	return s, err
 }
 

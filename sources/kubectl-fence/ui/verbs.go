@@ -75,8 +75,8 @@ var verbs = map[string]verb{
 	"lift":            {asks: "Give node %s back", of: "node", takesReason: true, read: onFence(act.Lift)},
 	"confirm-off":     {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, read: changing(fenceOf, confirmOff)},
 	"ask":             {asks: "Ask for a fence of node %s", of: "node", needsReason: true, drains: true, read: askFor},
-	"pause":           {asks: "Pause policy %s", of: "policy", read: onPolicy(act.Pause, ownName)},
-	"resume":          {asks: "Resume policy %s", of: "policy", read: onPolicy(act.Resume, whoPauses)},
+	"pause":           {asks: "Pause policy %s", of: "policy", read: changing(policyOf, pause)},
+	"resume":          {asks: "Resume policy %s", of: "policy", read: changing(pausedOf, resume)},
 	"stop":            {asks: "Stop all fencing", of: "cluster", takesReason: true, read: changing(ledgerOf, func(l *api.FenceLedger, in *given) (act.Change, error) { return act.Stop(l, in.Reason) })},
 	"start":           {asks: "Let fences begin again", of: "cluster", read: changing(ledgerOf, func(l *api.FenceLedger, _ *given) (act.Change, error) { return act.Start(l) })},
 	"end-cool-down":   {asks: "End the cool-downs after storms", of: "cluster", needsReason: true, read: onLedger(act.EndCoolDown)},
@@ -126,8 +126,31 @@ func confirmOff(f *api.NodeFence, in *given) (act.Change, error) {
 	return act.ConfirmOff(f, in.Person, as)
 }
 
-// ownName is the name under which a person pauses a policy unless they say another.
-func ownName(_ *api.FencePolicy, user string) string { return user }
+// pause pauses a policy under the person's own name unless they say another.
+func pause(p *api.FencePolicy, in *given) (act.Change, error) {
+	in.as = cmp.Or(in.as, in.Name)
+	return act.Pause(p, in.as)
+}
+
+// paused is a policy, and the ledger, which may hold fences when the policy does so no more.
+type paused struct {
+	policy *api.FencePolicy
+	ledger *api.FenceLedger
+}
+
+func pausedOf(ctx context.Context, s *Server, name string) (*paused, error) {
+	p, err := policyOf(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.Client.LedgerIfAny(ctx)
+	return &paused{p, l}, err
+}
+
+func resume(x *paused, in *given) (act.Change, error) {
+	in.as = cmp.Or(in.as, whoPauses(x.policy, in.Name))
+	return act.Resume(x.policy, x.ledger, in.as)
+}
 
 // whoPauses is the name that a person takes out unless they say another: their own, if it is there.
 func whoPauses(p *api.FencePolicy, user string) string {
@@ -135,13 +158,6 @@ func whoPauses(p *api.FencePolicy, user string) string {
 		return names[0]
 	}
 	return user
-}
-
-func onPolicy(build func(*api.FencePolicy, string) (act.Change, error), usual func(*api.FencePolicy, string) string) reading {
-	return changing(policyOf, func(p *api.FencePolicy, in *given) (act.Change, error) {
-		in.as = cmp.Or(in.as, usual(p, in.Name))
-		return build(p, in.as)
-	})
 }
 
 func policyOf(ctx context.Context, s *Server, name string) (*api.FencePolicy, error) {
