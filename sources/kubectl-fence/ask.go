@@ -43,14 +43,15 @@ before power is cut withdraws it.`,
 	return cmd
 }
 
-// prepared is a FenceRequest, with words for what it will do to which Node.
+// prepared is a FenceRequest, with words for what holds all fences now, and for what it will do to which Node.
 type prepared struct {
 	request *api.FenceRequest
+	brakes  string
 	says    string
 	node    types.UID
 }
 
-// shown identifies what a person was shown.
+// shown identifies what a person was shown. What holds all fences may change meanwhile: the fence is the same.
 func (q prepared) shown() string { return act.Digest(q.node, q.says) }
 
 // agreed is the FenceRequest that a person has agreed to, and that begins does not refuse. It is built
@@ -64,7 +65,7 @@ func (a *acting) agreed(typed string, build func() (prepared, error), begins fun
 	if err != nil {
 		return nil, err
 	}
-	if err := a.agree(seen.says, typed); err != nil {
+	if err := a.agree(seen.brakes+seen.says, typed); err != nil {
 		return nil, err
 	}
 	var now prepared
@@ -100,7 +101,11 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drai
 		return prepared{}, err
 	}
 	first, err := act.Drain(q, drain)
-	return prepared{q, view.Lines(append(says, first)), n.UID}, err
+	brakes := s.Brakes()
+	if len(brakes) > 0 {
+		brakes = append(brakes, fmt.Sprintf("A fence that has not begun within %s of this request ends again (%s).", api.RequestValidity, api.RequestExpired))
+	}
+	return prepared{q, view.Lines(brakes), view.Lines(append(says, first)), n.UID}, err
 }
 
 // send creates a FenceRequest, as far as --dry-run lets it.

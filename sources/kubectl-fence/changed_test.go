@@ -94,3 +94,31 @@ func TestResumingUnderAStop(t *testing.T) {
 		}
 	}
 }
+
+// TestAskingUnderAStop: what holds every fence is said before the question. A stop that comes while a person answers
+// holds the fence that they were shown, and refuses nothing.
+func TestAskingUnderAStop(t *testing.T) {
+	leases := `"leases":{"observedAt":"` + stamp(time.Second) + `","since":"` + stamp(time.Hour) + `","renewal":"10s","total":1}`
+	calm := string(drillable(leases)[own+"fenceledgers/cluster"].(json.RawMessage))
+	stopped := strings.Replace(calm, `"status":`, `"spec":{"stop":true,"stopReason":"switches"},"status":`, 1)
+	for name, c := range map[string]struct {
+		was, is string
+		first   int
+		made    int
+		said    bool
+	}{
+		"calm":    {calm, "", 0, 1, false},
+		"stopped": {stopped, "", 0, 1, true},
+		"since":   {calm, stopped, 2, 1, false},
+	} {
+		s := drillable(leases)
+		s[own+"fencepolicies"] = json.RawMessage(enforced)
+		s.changing(own+"fenceledgers/cluster", c.was, c.is, c.first)
+		made := s.created()
+		got := s.run(t, "yes\n", "ask", "a", "--reason", "its fan screams")
+		before, _, _ := strings.Cut(got.errors, "(yes/no)")
+		if said := strings.Contains(before, "FenceLedger cluster is stopped: no fence begins, and no further power-off is sent (switches)") && strings.Contains(before, "A fence that has not begun within 15m0s of this request ends again (RequestExpired).\n"); said != c.said || *made != c.made {
+			t.Errorf("%s: said %v, %d requests: %s", name, said, *made, got.errors)
+		}
+	}
+}

@@ -83,7 +83,7 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 	}
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
-	return prepared{q, view.Lines(says), n.UID}, err
+	return prepared{q, view.Lines(s.Brakes()), view.Lines(says), n.UID}, err
 }
 
 // wouldBegin asks plan whether a fence of the node would begin now, and bring the machine back: a drill

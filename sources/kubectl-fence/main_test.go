@@ -488,7 +488,7 @@ func TestForeignTextsOnATerminal(t *testing.T) {
 	s[own+"nodefences/a"] = json.RawMessage(record)
 	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"spec":{"stop":true,"stopReason":"` + foreign + `"}}`)
 	for _, args := range [][]string{
-		{"status"}, {"why", "a"}, {"history", "a"}, {"approve", "a", "--dry-run", "client"}, {"abort", "a", "--dry-run", "client"},
+		{"status"}, {"why", "a"}, {"history", "a"}, {"approve", "a", "--dry-run", "client"}, {"abort", "a", "--dry-run", "client"}, {"ask", "a", "--reason", "r", "--dry-run", "client"},
 		{"start", "--dry-run", "client"}, {"plan", "a"},
 	} {
 		got := s.run(t, "", args...)
