@@ -32,7 +32,7 @@ const (
 )
 
 // served is what an API server has, by path; an int is a refusal with that code, and a func answers nothing.
-// Its clock is off from this machine's by Date.
+// Its clock is off from this machine's by Date; again says when status -w looks. Its watches say nothing.
 type served map[string]any
 
 // calm is a cluster with node a, policy workers, and a fence of it that waits for approval.
@@ -83,6 +83,12 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 				return
 			}
 		}
+		if r.URL.Query().Get("watch") == "true" { // it says nothing
+			w.Header().Set("Content-Type", "application/json")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
 		switch x := s[r.URL.Path].(type) {
 		case func(*http.Request):
 			x(r)
@@ -108,6 +114,9 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 	t.Setenv("KUBECONFIG", file)
 	var out, problems strings.Builder
 	p := &program{terminal: func() bool { return person }}
+	if again, is := s["again"].(chan time.Time); is {
+		p.again = again
+	}
 	p.IOStreams = genericiooptions.IOStreams{In: in, Out: &out, ErrOut: io.MultiWriter(&problems, seen)}
 	got.code = p.run(ctx, args)
 	got.out, got.errors = out.String(), problems.String()

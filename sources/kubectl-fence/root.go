@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -20,7 +21,9 @@ type program struct {
 	// terminal tells whether a person can answer at In.
 	terminal func() bool
 	// start starts another program: the browser.
-	start  func(name string, args ...string) error
+	start func(name string, args ...string) error
+	// again says when status -w looks although nothing is told; nil: each lookAgain.
+	again  <-chan time.Time
 	config *genericclioptions.ConfigFlags
 }
 

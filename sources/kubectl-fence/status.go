@@ -29,7 +29,7 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		Args: noNode("kubectl fence why"),
 	}
 	o := outputFlag(cmd, "wide", "json", "yaml", "name").headersFlag(cmd)
-	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes, and each new note")
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "Go on, and print each line that changes, and each note that comes or goes")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.ready(o)
 		if err != nil {
@@ -98,11 +98,20 @@ type printed struct {
 	rows  map[string]view.Row
 }
 
-// changed are the notes that are new, and the rows that are not as they were printed. They count as
+// changed are the notes that are new or gone, and the rows that are not as they were printed. They count as
 // printed from then on.
 func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	now := s.Notes()
-	notes = slices.DeleteFunc(slices.Clone(now), func(n string) bool { return slices.Contains(w.notes, n) })
+	for _, n := range w.notes {
+		if !slices.Contains(now, n) {
+			notes = append(notes, "no longer: "+n)
+		}
+	}
+	for _, n := range now {
+		if !slices.Contains(w.notes, n) {
+			notes = append(notes, n)
+		}
+	}
 	w.notes = now
 	if w.rows == nil {
 		w.rows = map[string]view.Row{}
@@ -117,9 +126,17 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	return notes, rows
 }
 
-// follow prints each line that changes, and each new note, until ctx ends.
+// lookAgain is how long status -w waits while no watch speaks: a nodefence that is dead writes nothing, whatever
+// becomes of the nodes.
+const lookAgain = 30 * time.Second
+
+// follow prints each line that changes, and each note that comes or goes, until ctx ends.
 func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was *printed) error {
 	o.noHeaders = true
+	again := p.again
+	if again == nil {
+		again = time.Tick(lookAgain)
+	}
 	changes, err := changes(ctx, c)
 	if err != nil {
 		return err
@@ -128,12 +145,13 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was 
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-again:
 		case err := <-changes:
 			if err != nil {
 				return err
 			}
+			afterBurst(ctx)
 		}
-		afterBurst(ctx)
 		s, err := c.Look(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -151,8 +169,8 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was 
 }
 
 // changes tells of each change of a fence or of what a policy says of its nodes. Nodes and
-// FenceTargets are written too often for that in a large cluster: they are read anew with these. An
-// error ends it.
+// FenceTargets are written too often for that in a large cluster: they are read anew with these, and
+// each lookAgain. An error ends it.
 func changes(ctx context.Context, c *cluster.Client) (<-chan error, error) {
 	out := make(chan error, 1)
 	for _, resource := range []string{"nodefences", "fencepolicies"} {

@@ -1,23 +1,68 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
-// TestWatchPrintsANoteOnce, and once more if it has come anew.
+// TestWatchPrintsANoteOnce, once more if it has come anew, and that it is gone.
 func TestWatchPrintsANoteOnce(t *testing.T) {
 	s := view.Seen{Policies: make([]api.FencePolicy, 1)}
 	var was printed
 	for i, step := range []struct {
 		paused []string
 		want   int
-	}{{[]string{"ann"}, 1}, {[]string{"ann"}, 0}, {[]string{"ann", "bob"}, 1}, {nil, 0}, {[]string{"ann"}, 1}} {
+	}{{[]string{"ann"}, 1}, {[]string{"ann"}, 0}, {[]string{"ann", "bob"}, 2}, {nil, 1}, {[]string{"ann"}, 1}} {
 		s.Policies[0].Spec.PauseRequests = step.paused
 		if notes, _ := was.changed(&s); len(notes) != step.want {
 			t.Errorf("step %d: %d notes, want %d: %s", i, len(notes), step.want, notes)
 		}
+	}
+}
+
+// TestWatchOfADeadNodefence: no watch speaks any more, and the node that fails is shown all the same, with the note
+// that nodefence does not look, until it does again.
+func TestWatchOfADeadNodefence(t *testing.T) {
+	s, looks, again := calm(), 0, make(chan time.Time)
+	s["again"], s[own+"nodefences"] = again, json.RawMessage(`{"items":[]}`)
+	s["/api/v1/nodes"] = func() any {
+		ready := "True"
+		if looks++; looks > 1 {
+			ready = "Unknown"
+		}
+		return json.RawMessage(`{"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Ready","status":"` + ready + `"}]}}]}`)
+	}
+	s[own+"fenceledgers/cluster"] = func() any { // it is read after the nodes
+		at := stamp(time.Second)
+		if looks == 2 {
+			at = stamp(time.Hour)
+		}
+		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"status":{"leases":{"observedAt":"` + at + `"}}}`)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	go func() {
+		for range 3 { // each is heard once what the one before has brought was printed
+			select {
+			case again <- time.Time{}:
+			case <-ctx.Done():
+			}
+		}
+		end()
+	}()
+	got := s.runIn(ctx, t, nil, io.Discard, false, "status", "-w")
+	rows := regexp.MustCompile(` +`).ReplaceAllString(got.out, " ")
+	const want = "NODE READY POLICY STATE REASON SINCE\na True workers Watched - -\na Unknown workers Unfenced - -\n"
+	notes := strings.Split(got.errors, "\n")
+	if got.code != 0 || rows != want || len(notes) != 3 || !strings.HasPrefix(notes[0], "note: nodefence has not looked at the Leases since ") ||
+		notes[1] != strings.Replace(notes[0], "note: ", "note: no longer: ", 1) {
+		t.Errorf("exit code %d: %q\n%s", got.code, rows, got.errors)
 	}
 }
