@@ -21,6 +21,8 @@ type output struct {
 	// allowed are the forms that stand alone, and template is one that has a template of the person's.
 	allowed  []string
 	template printers.ResourcePrinter
+	// further: the next document in YAML is not the first.
+	further bool
 	// columns remembers the widths of the columns between two tables.
 	columns interface {
 		io.Writer
@@ -79,6 +81,10 @@ func (o *output) value(out io.Writer, what any) (bool, error) {
 		return true, enc.Encode(what)
 	case "yaml":
 		text, err := yaml.Marshal(what)
+		if o.further {
+			text = append([]byte("---\n"), text...)
+		}
+		o.further = true
 		if err == nil {
 			_, err = out.Write(text)
 		}

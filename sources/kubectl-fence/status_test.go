@@ -28,11 +28,11 @@ func TestWatchPrintsANoteOnce(t *testing.T) {
 	}
 }
 
-// TestWatchOfADeadNodefence: no watch speaks any more, and the node that fails is shown all the same, with the note
-// that nodefence does not look, until it does again.
-func TestWatchOfADeadNodefence(t *testing.T) {
-	s, looks, again := calm(), 0, make(chan time.Time)
-	s["again"], s[own+"nodefences"] = again, json.RawMessage(`{"items":[]}`)
+// failing is a cluster in which no watch speaks. Its node a fails after the first look, and at the second one
+// nodefence is seen to be dead.
+func failing() served {
+	s, looks := calm(), 0
+	s[own+"nodefences"] = json.RawMessage(`{"items":[]}`)
 	s["/api/v1/nodes"] = func() any {
 		ready := "True"
 		if looks++; looks > 1 {
@@ -47,9 +47,17 @@ func TestWatchOfADeadNodefence(t *testing.T) {
 		}
 		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"status":{"leases":{"observedAt":"` + at + `"}}}`)
 	}
+	return s
+}
+
+// watched runs status -w until it has looked so often again.
+func (s served) watched(t *testing.T, often int, args ...string) told {
+	t.Helper()
+	again := make(chan time.Time)
+	s["again"] = again
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	go func() {
-		for range 3 { // each is heard once what the one before has brought was printed
+		for range often + 1 { // each is heard once what the one before has brought was printed
 			select {
 			case again <- time.Time{}:
 			case <-ctx.Done():
@@ -57,12 +65,27 @@ func TestWatchOfADeadNodefence(t *testing.T) {
 		}
 		end()
 	}()
-	got := s.runIn(ctx, t, nil, io.Discard, false, "status", "-w")
+	return s.runIn(ctx, t, nil, io.Discard, false, append([]string{"status", "-w"}, args...)...)
+}
+
+// TestWatchOfADeadNodefence: no watch speaks any more, and the node that fails is shown all the same, with the note
+// that nodefence does not look, until it does again.
+func TestWatchOfADeadNodefence(t *testing.T) {
+	got := failing().watched(t, 2)
 	rows := regexp.MustCompile(` +`).ReplaceAllString(got.out, " ")
 	const want = "NODE READY POLICY STATE REASON SINCE\na True workers Watched - -\na Unknown workers Unfenced - -\n"
 	notes := strings.Split(got.errors, "\n")
 	if got.code != 0 || rows != want || len(notes) != 3 || !strings.HasPrefix(notes[0], "note: nodefence has not looked at the Leases since ") ||
 		notes[1] != strings.Replace(notes[0], "note: ", "note: no longer: ", 1) {
 		t.Errorf("exit code %d: %q\n%s", got.code, rows, got.errors)
+	}
+}
+
+// TestWatchInYAML is a stream of documents.
+func TestWatchInYAML(t *testing.T) {
+	got := failing().watched(t, 1, "-o", "yaml")
+	docs := strings.Split(got.out, "---\n")
+	if got.code != 0 || len(docs) != 2 || !strings.Contains(docs[0], "state: Watched\n") || !strings.Contains(docs[1], "state: Unfenced\n") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.errors)
 	}
 }
