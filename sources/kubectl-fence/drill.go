@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +68,25 @@ func (a *acting) carryOut(ctx context.Context, c *cluster.Client, q *api.FenceRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // it would end the program (drill … | head); the write that failed says it too
+	defer signal.Stop(pipe)
+	a.Out = unread{a.Out, cancel}
 	return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
+}
+
+// unread is a writer that says when nobody reads on.
+type unread struct {
+	io.Writer
+	lost func()
+}
+
+func (w unread) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	if err != nil {
+		w.lost()
+	}
+	return n, err
 }
 
 // drillRequest is the FenceRequest of a drill.
@@ -173,7 +195,7 @@ func (a *acting) reportDrill(asked time.Time, f *api.NodeFence) error {
 	return nil
 }
 
-// withdrawWithin bounds the clean-up, which is also done after Ctrl-C.
+// withdrawWithin bounds the clean-up, which is also done after Ctrl-C, and when nobody reads on.
 const withdrawWithin = 10 * time.Second
 
 // withdraw deletes the request of the drill. Where no power was cut, that ends its fence too.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -121,5 +122,38 @@ func TestADrillThatWouldBeHeld(t *testing.T) {
 		if got.code != 1 || *made > 0 || asked != (c.want == "") || c.want != "" && !strings.Contains(got.errors, "error: no drill of node a: "+c.want) {
 			t.Errorf("%s: exit code %d, %d requests: %s", name, got.code, *made, got.errors)
 		}
+	}
+}
+
+// TestADrillThatNobodyReads is withdrawn as after Ctrl-C: what it is piped into has ended.
+func TestADrillThatNobodyReads(t *testing.T) {
+	looks, withdrawn := 0, 0
+	cfg := kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := api.FenceRequest{TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceRequest"}, ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "ns"}, Spec: api.FenceRequestSpec{NodeName: "a"}}
+		switch {
+		case r.Method == http.MethodDelete:
+			withdrawn++
+		case r.Method == http.MethodGet:
+			if looks++; looks > 3 { // it ends by itself, unless it was ended before
+				q.Status.Conditions = []metav1.Condition{{Type: api.ConditionProcessing, Status: metav1.ConditionFalse, Reason: "Refused", Message: "m"}}
+			}
+		}
+		kubetest.Answer(w, q)
+	}))
+	c, err := cluster.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = write.Close() }()
+	_ = read.Close()
+	var problems strings.Builder
+	a := &acting{program: &program{IOStreams: genericiooptions.IOStreams{Out: write, ErrOut: &problems}}}
+	err = a.carryOut(t.Context(), c, &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Namespace: "ns"}, Spec: api.FenceRequestSpec{NodeName: "a"}}, time.Hour)
+	if err == nil || !strings.Contains(err.Error(), "the drill of node a is not over, and is followed no longer") || withdrawn != 1 {
+		t.Errorf("withdrawn %d times after %d looks: %v", withdrawn, looks, err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
 	p := &program{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		terminal:  func() bool { return term.IsTerminal(int(os.Stdin.Fd())) },
@@ -31,6 +31,16 @@ func main() {
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// ending are the signals that end a command as Ctrl-C does, through what it still has to do. One that was started to
+// outlive its terminal (nohup) does.
+func ending() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // coded is an error with an exit code of its own, and without words where it has been told.

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -426,6 +428,23 @@ func TestCtrlC(t *testing.T) {
 	if got.code != 1 || len(got.patches) > 0 || !strings.HasSuffix(got.errors, "(yes/no) \nerror: nothing was done, because it was interrupted\n") {
 		t.Errorf("exit code %d, written: %s: %s", got.code, got.patches, got.errors)
 	}
+}
+
+// TestAClosedTerminal ends a command as Ctrl-C does.
+func TestAClosedTerminal(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("this test was started to outlive its terminal")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), ending()...)
+	defer stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGHUP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done() // without it the signal ends this test's program
 }
 
 // TestCtrlCWhileItReads is no API server that does not answer, and a bundle of half of it is none.
