@@ -85,8 +85,8 @@ type Kind struct {
 	// EffectDelay is the longest time between an accepted Off or On and its effect. A
 	// takeover and any power-on wait for it (S8: the intent is saved before the call).
 	EffectDelay time.Duration
-	// Lead is how long the device may read off before the machine is off. After our own Off
-	// the second read of a proof comes no earlier (S5: a machine that was just switched off
+	// Lead is how long the device may read off before the machine is off. The second read of a
+	// proof comes no earlier, whoever switched it off (S5: a machine that was just switched off
 	// gets time to be off). Zero is DefaultLead, so that a driver that declares nothing
 	// costs time and no data. AtOnce is for drivers that read the machine itself.
 	Lead time.Duration

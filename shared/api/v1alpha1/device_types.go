@@ -58,9 +58,9 @@ type Binding struct {
 	// effectDelay is the longest time between an accepted call and its effect (S8).
 	// +optional
 	EffectDelay metav1.Duration `json:"effectDelay,omitempty"`
-	// lead is how long the device may already read off while the machine is still on. After our
-	// own Off the second read of a proof comes no earlier than that (S5). If it is missing, it is
-	// 5s.
+	// lead is how long the device may already read off while the machine is still on. The second
+	// read of a proof comes no earlier than that, whoever switched the machine off (S5). If it is
+	// missing, it is 5s.
 	// +optional
 	Lead *metav1.Duration `json:"lead,omitempty"`
 	// identity is what the machine said of itself while it was healthy.
