@@ -219,27 +219,3 @@ func (d *Facts) AnotherLevel() bool {
 
 // RefusedOften says why such a device is left alone.
 var RefusedOften = fmt.Sprintf("the device refused the account %d times", DeniedTries)
-
-// SettleTime is the time between the two reads: where the Lease was fresh when the
-// power went, a whole renewal and a margin, in which it must not move; and the device's lead,
-// whoever switched the machine off: when that was, nobody of us saw (S5).
-func (d *Facts) SettleTime() time.Duration {
-	settle := Settle
-	if d.Record.Power.LeaseFresh {
-		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
-	}
-	if d.Record.Release.StartedAt == nil { // from there it was proven off once
-		settle = max(settle, d.Lead(d.Binding()))
-	}
-	return settle
-}
-
-// Lead is how long the device may read off before the machine is off. It is counted from
-// the first read of off: when it began to say so is known to nobody. A binding of an older
-// nodefence does not say.
-func (d *Facts) Lead(b *api.Binding) time.Duration {
-	if b == nil || b.Lead == nil {
-		return DefaultLead
-	}
-	return b.Lead.Duration
-}

@@ -1,0 +1,41 @@
+package facts
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// How far apart the two reads are that prove a machine off (S5).
+
+// longestUnseen bounds the lead after an Off that is not ours: a third of DecisionValidity.
+const longestUnseen = DecisionValidity / 3
+
+// SettleTime is the time between the two reads: where the Lease was fresh when the
+// power went, a whole renewal and a margin, in which it must not move; and the device's lead,
+// whoever switched the machine off: when that was, nobody of us saw (S5). Where it was not we, the
+// gate's yes has to last until the second read, so that a long lead is waited for in part.
+func (d *Facts) SettleTime() time.Duration {
+	settle := Settle
+	if d.Record.Power.LeaseFresh {
+		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
+	}
+	if d.Record.Release.StartedAt == nil { // from there it was proven off once
+		lead := d.Lead(d.Binding())
+		if !d.Record.Power.SwitchedByUs {
+			lead = min(lead, longestUnseen)
+		}
+		settle = max(settle, lead)
+	}
+	return settle
+}
+
+// Lead is how long the device may read off before the machine is off. It is counted from
+// the first read of off: when it began to say so is known to nobody. A binding of an older
+// nodefence does not say.
+func (d *Facts) Lead(b *api.Binding) time.Duration {
+	if b == nil || b.Lead == nil {
+		return DefaultLead
+	}
+	return b.Lead.Duration
+}
