@@ -132,7 +132,7 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	if refused := replaced(o, n); refused != nil {
 		return nil, refused, false
 	}
-	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), now); refused != nil {
+	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), ask.OfMachine(o) != nil, now); refused != nil {
 		return nil, refused, false
 	}
 	r.User, r.Reason, r.Drain = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason), o.Spec.Drain

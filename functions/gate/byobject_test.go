@@ -56,6 +56,7 @@ func TestARequestByAnObject(t *testing.T) {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "NodeHealthCheck", Name: "nhc"}}
 		}, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner NodeHealthCheck/nhc: smoke"},
 		"of a Machine":                            {object: of("1"), want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner Machine/a-x: smoke"},
+		"that, and its Node was registered anew":  {object: of("1"), since: 59 * time.Second, want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x, owner Machine/a-x: smoke"},
 		"that, and another Node has the name":     {object: of("0"), want: "refused, and told: RemediationFinishedNodeNotFound"},
 		"that, beside a fence of others":          {object: of("0"), fence: head + another + `,"phase":"Pending","openedAt":"` + stamp(time.Hour) + `"}}`, want: "refused, and told: RemediationFinishedNodeNotFound"},
 		"of a Machine whose Node was not noted":   {object: of(""), want: "refused, and told: RemediationFinishedNodeNotFound"},
