@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -194,15 +194,14 @@ func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// ask asks a Pod to leave; held says in words why it stays. An answer with which the API server
-// refuses, as of a Pod with two PodDisruptionBudgets, is about this Pod alone: the others are asked
-// all the same.
+// ask asks a Pod to leave; held says in words why it stays. Of a Pod with two PodDisruptionBudgets the
+// API server says so by an error, which is about this Pod alone: the others are asked all the same.
 func (m *mover) ask(ctx context.Context, p *corev1.Pod) (held string, err error) {
 	held, err = m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
 	var status apierrors.APIStatus
 	switch {
-	case err != nil && (!errors.As(err, &status) || status.Status().Code > http.StatusInternalServerError):
-		return "", err // it did not answer, or is not up: the event comes again
+	case err != nil && !(errors.As(err, &status) && strings.Contains(status.Status().Message, "more than one PodDisruptionBudget")):
+		return "", err // the event comes again
 	case err != nil:
 		held = "the API server refuses to evict it: " + err.Error()
 	case held != "":

@@ -86,6 +86,8 @@ func TestEvictions(t *testing.T) {
 	}{
 		"the others, if one is refused": {change: []func(map[string]string){volume}, want: evicted("db-0", "db-1"),
 			refused: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,"message":"This pod has more than one PodDisruptionBudget"}`},
+		"none past a webhook that fails": {change: []func(map[string]string){volume}, want: evicted("db-0"), fails: true,
+			refused: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,"message":"failed calling webhook"}`},
 		"none before the API server is up": {change: []func(map[string]string){volume}, want: evicted("db-0"), fails: true,
 			refused: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503,"message":"etcd is away"}`},
 		"the Pod that it was reported of":                   {want: evicted("db-0")},
