@@ -120,7 +120,7 @@ func (a *Adopter) work(ctx context.Context, o *far.Object, all []far.Object, liv
 		return err
 	}
 	if n != nil {
-		s.There, s.Excluded = true, n.Labels[far.Exclude] == "true"
+		s.There, s.Excluded, s.Newer = true, n.Labels[far.Exclude] == "true", n.CreationTimestamp.After(o.CreationTimestamp.Time)
 		for _, t := range n.Spec.Taints {
 			s.Tainted = s.Tainted || t.Key == far.Taint
 		}

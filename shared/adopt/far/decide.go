@@ -22,6 +22,8 @@ type Seen struct {
 	// There: the Node exists. Tainted: it has the taint. Excluded: its label says that no remediator
 	// touches it.
 	There, Tainted, Excluded bool
+	// Newer: the Node was created after the object, and may be another machine.
+	Newer bool
 	// Beside: another object about the node lives, for which the taint stays.
 	Beside bool
 	// Request is the FenceRequest that was made of the object; nil if there is none.
@@ -147,6 +149,8 @@ func (s Seen) cannot() (reason, string) {
 		return agentFailed, "the FenceRequest that was made of it, " + RequestName(s.Object, s.Node) + ", was deleted"
 	case !s.There:
 		return nodeNotFound, "there is no node " + s.Node
+	case s.Newer:
+		return nodeNotFound, "node " + s.Node + " was created after this object, and may be another machine: if that one is to be fenced, create a new object"
 	case s.Excluded:
 		return agentFailed, "node " + s.Node + " has label " + Exclude + "=true: nothing is done to it"
 	}

@@ -152,6 +152,8 @@ func TestDecide(t *testing.T) {
 		"misnamed":                            {seen(func(s *Seen) { s.Misnamed = errors.New("x") }), "FFF RemediationFinishedNodeNotFound, !RemediationCannotStart"},
 		"about another node now":              {seen(at(started), request("TUU", api.RemediationStarted), func(s *Seen) { s.Misnamed = errors.New("x") }), "withdraw, FFF RemediationFinishedNodeNotFound, !RemediationStopped"},
 		"held by that program before":         {seen(at(started), request("", ""), func(s *Seen) { s.Object.Annotations = nil }), "hold"},
+		"the Node is newer":                   {seen(func(s *Seen) { s.Newer = true }), "FFF RemediationFinishedNodeNotFound, !RemediationCannotStart"},
+		"it is, and is being fenced":          {seen(at(started), request("TUU", api.RemediationStarted), func(s *Seen) { s.Newer = true }), ""},
 		"excluded":                            {seen(func(s *Seen) { s.Excluded = true }), failed + ", !RemediationCannotStart"},
 		"a fault of the spec":                 {seen(func(s *Seen) { s.Object.Spec.Agent = "x" }), failed + ", !RemediationCannotStart"},
 		"no policy":                           {seen(func(s *Seen) { s.Refused = errors.New("no policy") }), failed + ", !RemediationCannotStart"},
