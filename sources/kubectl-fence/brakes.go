@@ -30,7 +30,7 @@ func (p *program) resumeCommand() *cobra.Command {
 		Short:   "Take a name out of a policy's pauseRequests again",
 		Example: `  kubectl fence resume workers`,
 	}, func(ctx context.Context, c *cluster.Client, policy *api.FencePolicy, as string) (act.Change, error) {
-		l, err := c.LedgerIfAny(ctx)
+		l, err := c.LedgerIfSeen(ctx)
 		if err != nil {
 			return act.Change{}, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,11 @@ func TestWhatIsAskedForIsWhatWasShown(t *testing.T) {
 func TestResumingUnderAStop(t *testing.T) {
 	s := calm()
 	s[own+"fencepolicies/workers"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicy","metadata":{"name":"workers"},"spec":{"pauseRequests":["ann"]}}`)
+	const unseen = "Whether something else holds all fences is not known: you may not read the FenceLedger.\n"
+	s[own+"fenceledgers/cluster"] = http.StatusForbidden
+	if got := s.run(t, "no\n", "resume", "workers"); !strings.HasPrefix(got.errors, "Fences may begin again under policy workers") || !strings.Contains(got.errors, unseen) {
+		t.Errorf("whoever may not read the ledger: exit code %d: %s", got.code, got.errors)
+	}
 	for ledger, want := range map[string]string{
 		"": "Fences may begin again under policy workers", `"spec":{"stop":true}`: "No fence begins yet all the same: fencing is stopped in the whole cluster (kubectl fence start).\n",
 	} {

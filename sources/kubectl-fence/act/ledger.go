@@ -79,6 +79,9 @@ const withinLimits = "Fences may begin again within all limits, at once for node
 // that nobody has confirmed, holds all of them.
 func begins(l *api.FenceLedger, free string) string {
 	const yet = "No fence begins yet all the same: "
+	if l == nil {
+		return free
+	}
 	switch why, _ := admission.Stopped(l); why {
 	case api.Stopped:
 		return yet + "fencing is stopped in the whole cluster (kubectl fence start)."

@@ -21,7 +21,8 @@ func Pause(p *api.FencePolicy, name string) (Change, error) {
 	return c, nil
 }
 
-// Resume takes a name out of the policy's pauseRequests. The ledger l may hold fences all the same.
+// Resume takes a name out of the policy's pauseRequests. The ledger l may hold fences all the same; it is nil
+// for whoever may not read it.
 func Resume(p *api.FencePolicy, l *api.FenceLedger, name string) (Change, error) {
 	left := slices.DeleteFunc(slices.Clone(p.Spec.PauseRequests), func(s string) bool { return s == name })
 	switch {
@@ -32,6 +33,9 @@ func Resume(p *api.FencePolicy, l *api.FenceLedger, name string) (Change, error)
 	}
 	c := paused(p, left)
 	c.Says = []string{begins(l, fmt.Sprintf("Fences may begin again under policy %s, at once for nodes that are unhealthy now.", p.Name))}
+	if l == nil {
+		c.Says = append(c.Says, "Whether something else holds all fences is not known: you may not read the FenceLedger.")
+	}
 	if len(left) > 0 {
 		c.Says = []string{fmt.Sprintf("Policy %s stays paused by %s.", p.Name, strings.Join(left, ", "))}
 	}

@@ -143,7 +143,7 @@ func pausedOf(ctx context.Context, s *Server, name string) (*paused, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Client.LedgerIfAny(ctx)
+	l, err := s.Client.LedgerIfSeen(ctx)
 	return &paused{p, l}, err
 }
 
