@@ -353,7 +353,7 @@ func TestHistory(t *testing.T) {
 
 // TestForeignTextsStayInTheirLine: what others write begins no line, such as one of a proof, and steers no terminal.
 func TestForeignTextsStayInTheirLine(t *testing.T) {
-	const foreign, shown = "fan\r\n  proof     SeenOff\x1b[2K\u009b1A\tend", "fan    proof     SeenOff [2K 1A end"
+	const foreign, shown = "fan\r\n  proof     SeenOff\x1b[2K\u009b1A\tend\u202e\u2028", "fan    proof     SeenOff [2K 1A end  "
 	f := fenceOf("a1", api.Finished, api.Recovered, foreign)
 	f.Status.Outcome = api.Recovered
 	f.Status.Decision.AskedBy = []api.AskedBy{{User: "ann", Reason: foreign}}
