@@ -91,7 +91,11 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 			<-r.Context().Done()
 			return
 		}
-		switch x := s[r.URL.Path].(type) {
+		answer := s[r.URL.Path]
+		if f, is := answer.(func() any); is {
+			answer = f()
+		}
+		switch x := answer.(type) {
 		case func(*http.Request):
 			x(r)
 		case nil:
@@ -101,9 +105,11 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 			}
 			absent(w, r.URL.Path)
 		case int:
-			kubetest.Refuse(w, int32(x), metav1.StatusReasonForbidden)
-		case func() any:
-			kubetest.Answer(w, x())
+			reason := metav1.StatusReasonForbidden
+			if x >= http.StatusInternalServerError {
+				reason = metav1.StatusReasonInternalError
+			}
+			kubetest.Refuse(w, int32(x), reason)
 		default:
 			kubetest.Answer(w, x)
 		}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
@@ -103,7 +106,8 @@ type printed struct {
 func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	now := s.Notes()
 	for _, n := range w.notes {
-		if !slices.Contains(now, n) {
+		same := func(is string) bool { return unnumbered(is) == unnumbered(n) }
+		if !slices.ContainsFunc(now, same) {
 			notes = append(notes, "no longer: "+n)
 		}
 	}
@@ -126,6 +130,16 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	return notes, rows
 }
 
+// unnumbered is a note without its numbers, which change while what it is about goes on.
+func unnumbered(note string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, note)
+}
+
 // lookAgain is how long status -w waits while no watch speaks: a nodefence that is dead writes nothing, whatever
 // becomes of the nodes.
 const lookAgain = 30 * time.Second
@@ -142,10 +156,12 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was 
 		return err
 	}
 	for {
+		tick := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-again:
+			tick = true
 		case err := <-changes:
 			if err != nil {
 				return err
@@ -155,8 +171,10 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was 
 		s, err := c.Look(ctx)
 		if ctx.Err() != nil {
 			return nil
-		} else if err != nil {
+		} else if err != nil && !(tick && p.passes(err)) {
 			return err
+		} else if err != nil {
+			continue
 		}
 		notes, rows := was.changed(&s)
 		p.note(notes)
@@ -166,6 +184,15 @@ func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was 
 			}
 		}
 	}
+}
+
+// passes notes of a look that failed that another one follows; false if nobody may look any more.
+func (p *program) passes(err error) bool {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return false
+	}
+	p.note([]string{fmt.Sprintf("nothing is seen now, and it is tried again within %s: %s", lookAgain, err)})
+	return true
 }
 
 // changes tells of each change of a fence or of what a policy says of its nodes. Nodes and

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -24,6 +28,49 @@ func TestWatchPrintsANoteOnce(t *testing.T) {
 		s.Policies[0].Spec.PauseRequests = step.paused
 		if notes, _ := was.changed(&s); len(notes) != step.want {
 			t.Errorf("step %d: %d notes, want %d: %s", i, len(notes), step.want, notes)
+		}
+	}
+}
+
+// TestWatchGoesOnWithANote whose numbers change: that is no end of it.
+func TestWatchGoesOnWithANote(t *testing.T) {
+	at := metav1.NowMicro()
+	s := view.Seen{Ledger: &api.FenceLedger{}, Now: at.Time}
+	s.Ledger.Status.Leases.ObservedAt = &at
+	var was printed
+	for i, step := range []struct {
+		message string
+		want    []string
+	}{
+		{"12 of 100 nodes", []string{"no fence begins: Storm: 12 of 100 nodes"}},
+		{"13 of 100 nodes", []string{"no fence begins: Storm: 13 of 100 nodes"}},
+		{"13 of 100 nodes", nil},
+		{"", []string{"no longer: no fence begins: Storm: 13 of 100 nodes"}},
+	} {
+		s.Ledger.Status.Conditions = nil
+		if step.message != "" {
+			s.Ledger.Status.Conditions = []metav1.Condition{{Type: "AcceptingFences", Status: metav1.ConditionFalse, Reason: "Storm", Message: step.message}}
+		}
+		if notes, _ := was.changed(&s); !slices.Equal(notes, step.want) {
+			t.Errorf("step %d: %q, want %q", i, notes, step.want)
+		}
+	}
+}
+
+// TestWatchOutlivesALookThatFails, unless nobody may look any more.
+func TestWatchOutlivesALookThatFails(t *testing.T) {
+	for status, goesOn := range map[int]bool{http.StatusInternalServerError: true, http.StatusForbidden: false} {
+		s, looks := failing(), 0
+		policies := s[own+"fencepolicies"]
+		s[own+"fencepolicies"] = func() any {
+			if looks++; looks == 2 {
+				return status
+			}
+			return policies
+		}
+		got := s.watched(t, 2)
+		if said := strings.Contains(got.errors, "note: nothing is seen now, and it is tried again within 30s: "); said != goesOn || (got.code == 0) != goesOn || strings.Contains(got.out, "Unknown") != goesOn {
+			t.Errorf("%d: exit code %d: %s%s", status, got.code, got.out, got.errors)
 		}
 	}
 }
