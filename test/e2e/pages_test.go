@@ -79,7 +79,7 @@ func (w *paged) furnish() {
 	w.root, err = rig.Root()
 	must(w.t, err)
 	kinds := ofKnative(w.t, "config/core/resources/*.yaml")
-	kinds = append(kinds, filepath.Join(w.root, "test/nhc/crd.yaml"), "testdata/machinehealthcheck/v1beta2.yaml", filepath.Join(w.root, "infra/crd/ledger/ledger.yaml"))
+	kinds = append(kinds, filepath.Join(w.root, "test/nhc/crd.yaml"), "testdata/machinehealthcheck/v1beta2.yaml", "testdata/far/crds.yaml", filepath.Join(w.root, "infra/crd/ledger/ledger.yaml"))
 	for _, f := range kinds {
 		must(w.t, w.ApplyFile(w.ctx, f))
 	}
@@ -97,6 +97,9 @@ func (w *paged) furnish() {
 		missing = w.ApplyFile(w.ctx, "testdata/pages/fixture.yaml")
 		return missing == nil, nil
 	})
+	must(w.t, w.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).
+		AbsPath("/apis/fence-agents-remediation.medik8s.io/v1alpha1/namespaces/openshift-workload-availability/fenceagentsremediationtemplates/metal/status").
+		Body([]byte(`{"status":{"conditions":[{"type":"FenceAgentStatusValidationSucceeded","status":"True","reason":"ValidationSucceeded","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)).Do(w.ctx).Error())
 	for _, f := range ofKnative(w.t, "config/brokers/mt-channel-broker/deployments/*.yaml", "config/channels/in-memory-channel/deployments/*.yaml") {
 		must(w.t, w.ApplyFile(w.ctx, f))
 	}
