@@ -25,7 +25,7 @@ func (b *tab) hides(is bool) {
 
 // keepsFocus: what is before the tile or the row that has the focus comes and goes, and the focus stays on
 // what it was on. The row is that of a node that is not well.
-func (w *world) keepsFocus(b *tab, unwell string) {
+func (w *world) keepsFocus(b *tab) {
 	w.t.Helper()
 	b.click("Cluster")
 	const many = `[...document.querySelectorAll(".tiles")].map((l) => [...l.querySelectorAll(".tile.ready")].map((t) => t.id.slice("tile-".length))).find((l) => l.length > 1)`
@@ -48,11 +48,14 @@ func (w *world) keepsFocus(b *tab, unwell string) {
 	w.shown(b, moves, "partition")
 	b.sees(`document.getElementById("tile-` + moves + `").compareDocumentPosition(document.getElementById("tile-` + focused + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
 	stays(focused, "a tile moves before it")
-	b.sees(`document.getElementById("row-` + moves + `").compareDocumentPosition(document.getElementById("row-` + unwell + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
-	focus("#row-" + unwell + " a")
+	w.shown(b, focused, "partition")
+	b.sees(`document.getElementById("row-` + focused + `").compareDocumentPosition(document.getElementById("row-` + moves + `")) === Node.DOCUMENT_POSITION_FOLLOWING`)
+	focus("#row-" + moves + " a")
+	w.must(w.Lab.Node(focused, "heal"))
+	b.sees(`!document.getElementById("row-` + focused + `")`)
+	stays(moves, "the row before it goes")
 	w.must(w.Lab.Node(moves, "heal"))
 	b.sees(`!document.getElementById("row-` + moves + `")`)
-	stays(unwell, "the row before it goes")
 }
 
 // actsWithoutScript: a form is a form, and what it did is said, without any script.

@@ -49,7 +49,7 @@ func TestThePages(t *testing.T) {
 	w.fenced(bob, victim)
 	w.aborts(bob, second)
 	w.asks(bob, victim)
-	w.keepsFocus(bob, second)
+	w.keepsFocus(bob)
 	carol.sees(`!document.querySelector(".note.gap")`)
 	carol.says(".tile .name", victim)
 	end()
