@@ -438,8 +438,10 @@ func TestCtrlC(t *testing.T) {
 
 // TestAClosedTerminal ends a command as Ctrl-C does.
 func TestAClosedTerminal(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("this test was started to outlive its terminal")
+	if signal.Ignored(syscall.SIGHUP) { // this test was started to outlive its terminal
+		heard := make(chan os.Signal, 1)
+		signal.Notify(heard, syscall.SIGHUP)
+		defer signal.Stop(heard)
 	}
 	ctx, stop := signal.NotifyContext(t.Context(), ending()...)
 	defer stop()
