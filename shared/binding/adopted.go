@@ -180,6 +180,7 @@ func (b Resolver) adopt(ctx context.Context, r *resolution) error {
 	}
 	taken := map[string]bool{}
 	r.stands = map[string]*adopted{}
+	r.maps = slices.Clone(r.from.maps)
 	for _, m := range r.maps {
 		taken[m.Name] = true
 	}
@@ -205,17 +206,18 @@ func (b Resolver) adopt(ctx context.Context, r *resolution) error {
 			}
 		}
 	}
+	r.configs = config.Of(r.maps, r.from.nodes, b.telling(&r.from.outside))
 	return nil
 }
 
 // duplicates refuses a device that another node has too, by whatever is said of that node.
 func (r *resolution) duplicates(s config.Settings) error {
-	err := config.Duplicates(r.maps, nodes(r.others), s, r.node, r.plan.Devices()...)
+	err := r.configs.Duplicates(r.node, r.plan.Devices()...)
 	for i := 0; err == nil && i < len(r.further); i++ {
 		a := r.further[i]
 		rest := slices.DeleteFunc(slices.Clone(r.maps), func(m config.ConfigMap) bool { return slices.Contains(ownNames(a.NodeName), m.Name) })
 		r.stands[a.cm.Name] = a
-		err = config.Duplicates(append(rest, a.cm), nodes(r.others), s, r.node, r.plan.Devices()...)
+		err = config.Of(append(rest, a.cm), r.from.nodes, s).Duplicates(r.node, r.plan.Devices()...)
 	}
 	return err
 }

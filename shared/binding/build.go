@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
@@ -55,7 +56,7 @@ func (b Resolver) agentsHere() (all []string) {
 
 // telling are the settings that note in outside if an agent's own program did not tell its
 // parameters: asked again, it may.
-func (b Resolver) telling(outside *bool) config.Settings {
+func (b Resolver) telling(outside *atomic.Bool) config.Settings {
 	s := b.settings()
 	note := func(find func(string) (device.Kind, error)) func(string) (device.Kind, error) {
 		if find == nil {
@@ -63,7 +64,9 @@ func (b Resolver) telling(outside *bool) config.Settings {
 		}
 		return func(agent string) (device.Kind, error) {
 			k, err := find(agent)
-			*outside = *outside || err != nil
+			if err != nil {
+				outside.Store(true)
+			}
 			return k, err
 		}
 	}

@@ -21,7 +21,7 @@ func (b Resolver) Devices(ctx context.Context, a readiness.Asked) (readiness.Res
 		return readiness.Resolved{}, err
 	}
 	if k := a.Target.Status.Binding; k != nil && holds(k, now) {
-		b.Lists.forget()
+		b.Lists.forget(now.at)
 		return readiness.Resolved{Devices: k.DeepCopy().Devices, Binding: k}, unfit(refusal(k))
 	}
 	r, kept, err := b.anew(ctx, now)

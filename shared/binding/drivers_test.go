@@ -44,7 +44,7 @@ func resolve(maps []corev1.ConfigMap, n config.Node) (string, error) {
 	for i := range maps {
 		all = append(all, config.ConfigMap{Name: maps[i].Name, Data: maps[i].Data})
 	}
-	plan, err := config.Resolve(all, n, Resolver{Drivers: Drivers}.settings())
+	plan, err := config.Of(all, nil, Resolver{Drivers: Drivers}.settings()).Resolve(n)
 	return plan.Binding.Address, err
 }
 

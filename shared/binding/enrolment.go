@@ -3,7 +3,6 @@ package binding
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,24 +35,16 @@ func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
 	}, true
 }
 
-func nodes(all []enrolled) []config.Node {
-	out := make([]config.Node, 0, len(all))
-	for _, e := range all {
-		out = append(out, e.Node)
-	}
-	return out
-}
-
 // checkAlike refuses a machine as which another node was enrolled too (S11: the device is
 // the node's own). An enrolment whose Node is gone does not count.
-func (b Resolver) checkAlike(ctx context.Context, others []enrolled, n config.Node, mine api.Binding) error {
-	for _, o := range config.Alike(nodes(others), b.settings(), n, mine) {
+func (b Resolver) checkAlike(ctx context.Context, r resolution, mine api.Binding) error {
+	for _, o := range r.configs.Alike(r.node, mine) {
 		other, err := b.Client.Node(ctx, o.Name)
 		if err != nil {
 			return err
 		}
-		if other != nil && slices.ContainsFunc(others, func(e enrolled) bool { return e.Name == o.Name && e.uid == other.UID }) {
-			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, n.Name, mine.Address)}
+		if other != nil && r.from.enrolled[o.Name].uid == other.UID {
+			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as the same machine as node %s, %s; neither of them is fenced before one is mended", o.Name, r.node.Name, mine.Address)}
 		}
 	}
 	return nil

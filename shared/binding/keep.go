@@ -8,22 +8,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/binding/version"
 	"github.com/nodefence/nodefence/shared/config"
 )
 
 // keep returns a resolution for a FenceTarget; nil if it depends on more than what holds
 // compares, or is too long. It has no secret: a plan and a refusal have none (S29).
-func (b Resolver) keep(n *corev1.Node, stored []corev1.ConfigMap, r resolution, failed error) *api.TargetBinding {
+func (b Resolver) keep(n *corev1.Node, r resolution, failed error) *api.TargetBinding {
 	var refused *config.Refused
 	// Nobody keeps a version of other projects' objects, which may change at any time.
-	if len(b.Adopts) > 0 || failed != nil && !errors.As(failed, &refused) || n.UID == "" || b.name() == "" || !b.apart(r) {
+	if len(b.Adopts) > 0 || failed != nil && !errors.As(failed, &refused) || n.UID == "" || r.from.resolver == "" || !r.apart() {
 		return nil
 	}
 	k := &api.TargetBinding{
-		Resolver: b.name(), NodeUID: n.UID, NodeDigest: digestOf(n), ConfigsVersion: version.Of(pointers(stored)),
+		Resolver: r.from.resolver, NodeUID: n.UID, NodeDigest: digestOf(n), ConfigsVersion: r.from.version(),
 	}
-	madeOf(k, n, stored, r)
+	madeOf(k, n, r)
 	if refused != nil {
 		k.Refused, k.Unconfigured, k.ConfigMaps = refused.Error(), errors.Is(refused, config.ErrNoBinding), nil
 	} else {
@@ -37,39 +36,29 @@ func (b Resolver) keep(n *corev1.Node, stored []corev1.ConfigMap, r resolution, 
 }
 
 // apart reports whether a resolution depends on nothing but what holds compares.
-func (b Resolver) apart(r resolution) bool {
-	devices, all := r.plan.Devices(), nodes(r.others)
-	if r.outside || len(devices) > 0 && !config.Apart(r.maps, all, b.settings(), r.node, devices...) {
+func (r resolution) apart() bool {
+	devices := r.plan.Devices()
+	if r.from.outside.Load() || len(devices) > 0 && !r.configs.Apart(r.node, devices...) {
 		return false
 	}
 	return !slices.ContainsFunc(devices, func(d api.Binding) bool {
-		return len(config.Alike(all, b.settings(), r.node, d)) > 0 // whether the Nodes of these are there was asked too
+		return len(r.configs.Alike(r.node, d)) > 0 // whether the Nodes of these are there was asked too
 	})
 }
 
 // madeOf names the ConfigMaps that say something of a node.
-func madeOf(k *api.TargetBinding, n *corev1.Node, stored []corev1.ConfigMap, r resolution) {
+func madeOf(k *api.TargetBinding, n *corev1.Node, r resolution) {
 	sources := slices.Clone(r.cluster.Sources)
 	for _, d := range r.plan.Devices() {
 		sources = append(sources, d.Sources...)
 	}
-	for i := range stored {
-		cm := &stored[i]
+	for i := range r.from.all {
+		cm := &r.from.all[i]
 		is := api.TargetSource{Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
-		if e, ok := enrolment(cm); ok && e.Name == n.Name {
+		if r.from.enrolled[n.Name].Enrolment.Name == cm.Name {
 			k.Enrolment = &is
 		} else if slices.ContainsFunc(sources, func(s api.ConfigSource) bool { return s.Name == cm.Name }) {
 			k.ConfigMaps = append(k.ConfigMaps, is)
-		}
-	}
-}
-
-func pointers(all []corev1.ConfigMap) func(func(*corev1.ConfigMap) bool) {
-	return func(yield func(*corev1.ConfigMap) bool) {
-		for i := range all {
-			if !yield(&all[i]) {
-				return
-			}
 		}
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	corev1 "k8s.io/api/core/v1"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/binding/version"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -20,9 +18,10 @@ import (
 // (holds): the source still writes its version into the ledger, and it has the node's own enrolment
 // as it is now. The zero value is empty, and a nil one keeps nothing.
 type Lists struct {
-	mu      sync.Mutex
-	version string
-	all     []corev1.ConfigMap
+	mu   sync.Mutex
+	kept *snapshot
+	// usedAt is when it was last used by its version.
+	usedAt time.Time
 	// turn is had by whoever lists them, so that those who come meanwhile find the list.
 	turn chan struct{}
 	// began counts the lists that were begun. The one that is kept is number of.
@@ -45,25 +44,27 @@ func (l *Lists) begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// forget drops the list. It is called where a node's binding was kept: then most nodes' are, and
-// the memory is needed no more.
-func (l *Lists) forget() {
+// unusedFor is how long a list is kept that nobody uses.
+const unusedFor = time.Minute
+
+// forget drops a list that was not used for a while. It is called where a node's binding was kept: if
+// nobody has used the list since long, all nodes' are, and the memory is needed no more.
+func (l *Lists) forget(at time.Time) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version, l.all = "", nil
+	if at.Sub(l.usedAt).Abs() >= unusedFor {
+		l.kept = nil
+	}
 }
 
-func (l *Lists) keep(all []corev1.ConfigMap, number int) {
-	for i := range all {
-		all[i].ManagedFields = nil // who wrote what is not asked for
-	}
-	v := version.Of(pointers(all))
+func (l *Lists) keep(s *snapshot, number int, at time.Time) {
+	s.version() // before anybody waits for the lock
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version, l.all, l.of = v, all, number
+	l.kept, l.of, l.usedAt = s, number, at
 }
 
 // count returns how many lists were begun, with one more if the caller begins one.
@@ -78,32 +79,38 @@ func (l *Lists) count(begins bool) int {
 
 // after returns the list that is kept, if it was begun after so many: whoever has waited since then
 // needs none of its own, whatever the ledger says.
-func (l *Lists) after(began int) []corev1.ConfigMap {
+func (l *Lists) after(began int) *snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of <= began {
 		return nil
 	}
-	return l.all
+	return l.kept
 }
 
 // at returns the list, if it still counts for that node; nil if it does not.
-func (l *Lists) at(now present) []corev1.ConfigMap {
+func (l *Lists) at(now present) *snapshot {
 	if l == nil || now.node.UID == "" || now.configs == nil || !observed.Fresh(now.configs.ObservedAt.Time, now.at, facts.Resync) {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.version == "" || l.version != now.configs.Version || !sameEnrolment(enrolmentIn(l.all, now.node.Name), now.enrolment) {
+	if l.kept == nil || !l.kept.holds(now) {
 		return nil
 	}
-	return l.all
+	l.usedAt = now.at
+	return l.kept
 }
 
-// enrolmentIn is the node's own; nil if it has none.
-func enrolmentIn(all []corev1.ConfigMap, node string) *api.TargetSource {
-	for i := range all {
-		if cm := &all[i]; cm.Name == kube.EnrolledName(node) {
+// holds reports whether listing now would give the same for that node.
+func (s *snapshot) holds(now present) bool {
+	return s.resolver != "" && s.resolver == now.resolver && s.version() == now.configs.Version && sameEnrolment(s.enrolment(now.node.Name), now.enrolment)
+}
+
+// enrolment is the node's own; nil if it has none.
+func (s *snapshot) enrolment(node string) *api.TargetSource {
+	for i := range s.all {
+		if cm := &s.all[i]; cm.Name == kube.EnrolledName(node) {
 			return sourceOf(cm)
 		}
 	}
@@ -113,30 +120,30 @@ func enrolmentIn(all []corev1.ConfigMap, node string) *api.TargetSource {
 // anew resolves a node's devices by all ConfigMaps: those that this process has, if they count and
 // nothing else does for this node, and else as they are now. kept is what a check may keep of it.
 func (b Resolver) anew(ctx context.Context, now present) (r resolution, kept *api.TargetBinding, err error) {
-	all, listed, err := b.list(ctx, now)
+	from, listed, err := b.list(ctx, now)
 	if err != nil {
 		return r, nil, err
 	}
-	r, err = b.resolve(ctx, all, now.node)
-	if kept = b.keep(now.node, all, r, err); kept != nil || listed {
+	r, err = b.resolve(ctx, from, now.node)
+	if kept = b.keep(now.node, r, err); kept != nil || listed {
 		return r, kept, err
 	}
 	// What it gives depends on more than the version of that list tells.
-	if all, err = b.Client.ConfigMaps(ctx, b.Namespace); err != nil {
+	if from, err = b.listed(ctx); err != nil {
 		return r, nil, err
 	}
-	r, err = b.resolve(ctx, all, now.node)
-	return r, b.keep(now.node, all, r, err), err
+	r, err = b.resolve(ctx, from, now.node)
+	return r, b.keep(now.node, r, err), err
 }
 
 // list are all ConfigMaps: those that this process has, if they count, and else they are listed.
-func (b Resolver) list(ctx context.Context, now present) (all []corev1.ConfigMap, listed bool, err error) {
+func (b Resolver) list(ctx context.Context, now present) (from *snapshot, listed bool, err error) {
 	if b.Lists == nil {
-		all, err = b.Client.ConfigMaps(ctx, b.Namespace)
-		return all, true, err
+		from, err = b.listed(ctx)
+		return from, true, err
 	}
-	if all = b.Lists.at(now); all != nil {
-		return all, false, nil
+	if from = b.Lists.at(now); from != nil {
+		return from, false, nil
 	}
 	before := b.Lists.count(false)
 	end, err := b.Lists.begin(ctx)
@@ -144,15 +151,15 @@ func (b Resolver) list(ctx context.Context, now present) (all []corev1.ConfigMap
 		return nil, false, err
 	}
 	defer end()
-	if all = b.Lists.at(now); all != nil {
-		return all, false, nil
+	if from = b.Lists.at(now); from != nil {
+		return from, false, nil
 	}
-	if all = b.Lists.after(before); all != nil {
-		return all, true, nil // somebody has listed them while this one waited
+	if from = b.Lists.after(before); from != nil {
+		return from, true, nil // somebody has listed them while this one waited
 	}
 	number := b.Lists.count(true)
-	if all, err = b.Client.ConfigMaps(ctx, b.Namespace); err == nil {
-		b.Lists.keep(all, number)
+	if from, err = b.listed(ctx); err == nil {
+		b.Lists.keep(from, number, now.at)
 	}
-	return all, true, err
+	return from, true, err
 }

@@ -47,7 +47,7 @@ func TestAKeptListIsWhatListingGives(t *testing.T) {
 	}
 }
 
-// TestManyNodesAreResolvedByOneList: as long as it counts. A check that finds a binding kept drops it.
+// TestManyNodesAreResolvedByOneList: as long as it counts. A check that finds a binding kept drops one that was not used for a while.
 func TestManyNodesAreResolvedByOneList(t *testing.T) {
 	w := newWorld(t)
 	w.kept = &Lists{}
@@ -82,6 +82,14 @@ func TestManyNodesAreResolvedByOneList(t *testing.T) {
 	delete(w.targets, "5")
 	asks("one that was kept by ConfigMaps of before", 0, w.check, "1")
 	asks("a binding that was kept", 0, w.check, "1")
+	asks("soon after it", 0, w.check, "5")
+	long := func() { w.kept.usedAt = w.kept.usedAt.Add(-unusedFor) }
+	long()
+	delete(w.targets, "5")
+	asks("a list that nobody has used for a while", 0, w.check, "5")
+	long()
+	asks("a binding that was kept, long after the list was used", 0, w.check, "5")
+	delete(w.targets, "5")
 	asks("after it", 1, w.check, "5")
 	delete(w.nodes, "3")
 	asks("a node that is missing", 1, w.bind, "3")
@@ -113,8 +121,8 @@ func TestWhoWaitsTakesTheListOfTheOther(t *testing.T) {
 	early := l.count(false)
 	number := l.count(true)
 	late := l.count(false)
-	l.keep([]corev1.ConfigMap{write("fence-config-node-a")}, number)
-	if len(l.after(early)) != 1 {
+	l.keep(Resolver{}.snapshot([]corev1.ConfigMap{write("fence-config-node-a")}), number, time.Time{})
+	if is := l.after(early); is == nil || len(is.all) != 1 {
 		t.Error("a list that was begun while somebody waited is not taken")
 	}
 	if l.after(late) != nil {

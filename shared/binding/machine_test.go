@@ -38,7 +38,7 @@ func TestMachineIsAskedFor(t *testing.T) {
 				all = append(all, config.ConfigMap{Name: tc.maps[i].Name, Data: tc.maps[i].Data})
 			}
 			n := config.Node{Name: "worker-7", ProviderID: tc.provider, Enrolment: read("fence-enrolled-worker-7@1")[0]}
-			plan, err := config.Resolve(all, n, Resolver{Drivers: Drivers}.settings())
+			plan, err := config.Of(all, nil, Resolver{Drivers: Drivers}.settings()).Resolve(n)
 			text := ""
 			if err != nil {
 				text = err.Error()

@@ -210,7 +210,7 @@ func bindsAll(b pages.Block, maps []config.ConfigMap) error {
 	settings.Find = func(name string) (device.Kind, error) { return agent.Declared(name, "") } // as where agents are installed
 	for _, name := range names {
 		n := config.Node{Name: name, Type: "rack", Identity: "00112233-4455-6677-8899-aabbccddeeff", ProviderID: "aws:///eu-west-1a/" + instance}
-		p, err := config.Resolve(maps, n, settings)
+		p, err := config.Of(maps, nil, settings).Resolve(n)
 		if err == nil && p.Binding.Driver == "" {
 			err = errors.New("no device is bound")
 		}

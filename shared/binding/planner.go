@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/binding/version"
 	"github.com/nodefence/nodefence/shared/config"
 )
 
@@ -14,29 +13,29 @@ import (
 // the ConfigMaps once, and calls no device.
 type Planner struct {
 	resolver Resolver
-	stored   []corev1.ConfigMap
+	from     *snapshot
 }
 
 // Planner reads the ConfigMaps.
 func (b Resolver) Planner(ctx context.Context) (*Planner, error) {
-	stored, err := b.Client.ConfigMaps(ctx, b.Namespace)
+	from, err := b.listed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{resolver: b, stored: stored}, nil
+	return &Planner{resolver: b, from: from}, nil
 }
 
 // Plan returns the binding that the gate would make for a node. A fault in the ConfigMaps
 // is a config.Refused.
 func (p *Planner) Plan(ctx context.Context, n *corev1.Node) (config.Plan, config.Cluster, error) {
-	r, err := p.resolver.resolve(ctx, p.stored, n)
+	r, err := p.resolver.resolve(ctx, p.from, n)
 	return r.plan, r.cluster, err
 }
 
 // MadeOfThese tells whether a FenceTarget's binding was made of the ConfigMaps that the planner has
 // read.
 func (p *Planner) MadeOfThese(k *api.TargetBinding) bool {
-	return k.ConfigsVersion == version.Of(pointers(p.stored))
+	return k.ConfigsVersion == p.from.version()
 }
 
 // Credentials reads the secrets of a binding and opens its driver, as power does before a

@@ -76,11 +76,11 @@ type resolution struct {
 	plan    config.Plan
 	cluster config.Cluster
 	node    config.Node
-	// maps are the ConfigMaps that are no enrolments; others are the other nodes'.
-	maps   []config.ConfigMap
-	others []enrolled
-	// outside says that something besides these objects and the Node was asked.
-	outside bool
+	// from are the ConfigMaps as they were listed. configs are what it was made of: those, or where objects of
+	// another project are adopted maps, which has one more for each such object.
+	from    *snapshot
+	configs *config.Configs
+	maps    []config.ConfigMap
 	// adopted is the object of another project that gives the node's device; nil if none does.
 	adopted *adopted
 	// stands are such objects by the name of the ConfigMap that stands for each.
@@ -91,16 +91,16 @@ type resolution struct {
 
 // resolve reads everything that the ConfigMaps say of a node. A fault in them is a
 // config.Refused; any other error is a failure to read them.
-func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *corev1.Node) (r resolution, err error) {
-	r.read(stored, n)
+func (b Resolver) resolve(ctx context.Context, from *snapshot, n *corev1.Node) (r resolution, err error) {
+	r = resolution{node: from.node(n), from: from, configs: from.configs}
 	if n.UID == "" && r.node.Enrolment.Name == "" {
 		return r, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
-	s := b.telling(&r.outside)
+	s := b.telling(&from.outside)
 	if err := b.adopt(ctx, &r); err != nil {
 		return r, err
 	}
-	r.plan, err = config.Resolve(r.maps, r.node, s)
+	r.plan, err = r.configs.Resolve(r.node)
 	if err == nil {
 		err = b.specific(&r)
 	}
@@ -108,7 +108,7 @@ func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *cor
 		err = r.duplicates(s)
 	}
 	if err == nil {
-		r.cluster, err = config.ClusterOf(r.maps)
+		r.cluster, err = r.configs.Cluster()
 	}
 	if errors.Is(err, config.ErrNoBinding) {
 		err = fmt.Errorf("%w; looked in namespace %s", err, b.Namespace)
@@ -118,27 +118,11 @@ func (b Resolver) resolve(ctx context.Context, stored []corev1.ConfigMap, n *cor
 	}
 	for _, d := range r.plan.Devices() {
 		if err == nil {
-			err = b.checkAlike(ctx, r.others, r.node, d)
+			err = b.checkAlike(ctx, r, d)
 		}
 	}
 	r.adopted.name(&r.plan, s)
 	return r, err
-}
-
-// read sorts the ConfigMaps.
-func (r *resolution) read(stored []corev1.ConfigMap, n *corev1.Node) {
-	r.node = config.Node{Name: n.Name}
-	for i := range stored {
-		switch e, ok := enrolment(&stored[i]); {
-		case !ok:
-			r.maps = append(r.maps, config.ConfigMap{Namespace: stored[i].Namespace, Name: stored[i].Name, ResourceVersion: stored[i].ResourceVersion, Data: stored[i].Data})
-		case e.Name != n.Name:
-			r.others = append(r.others, e)
-		case e.uid == n.UID, n.UID == "" && e.worker:
-			r.node = e.Node
-		}
-	}
-	r.node.Type = n.Labels[typeLabel]
 }
 
 // typeLabel is the one label of a Node that chooses its configuration.

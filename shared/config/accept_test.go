@@ -211,7 +211,7 @@ func TestResolve(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Resolve(tc.maps, node7, settings())
+			got, err := resolved(tc.maps, node7, settings())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +241,7 @@ func TestOlderName(t *testing.T) {
 		"the default is not that of a node of that name":          {maps: []ConfigMap{shared}, node: "default", want: `ConfigMap fence-config-default, key config.properties, line 1: unknown method "ipmi"; known are clean-pods, cordon, delete-machine, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon; there is no ConfigMap fence-method-ipmi-default or fence-method-ipmi either`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Resolve(tc.maps, Node{Name: tc.node}, settings())
+			_, err := resolved(tc.maps, Node{Name: tc.node}, settings())
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}

@@ -13,27 +13,24 @@ import (
 // enrolments; which enrolments may be of one machine, and what those say; and whether any
 // other node is enrolled with a provider ID. If it reports false, they may still say the
 // same (S11: the device is the node's own).
-func Apart(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...api.Binding) bool {
-	base, err := newResolver(all, n, s)
-	if err != nil {
+func (c *Configs) Apart(n Node, mine ...api.Binding) bool {
+	if c.twice != nil {
 		return false
 	}
-	instances := slices.ContainsFunc(enrolled, func(o Node) bool { return o.ProviderID != "" })
-	var read []string
+	base := c.resolver(n)
+	instances := slices.ContainsFunc(c.enrolled, func(o Node) bool { return o.Name != n.Name && o.ProviderID != "" })
 	for _, b := range mine {
-		for _, src := range b.Sources {
-			read = append(read, src.Name)
-		}
 		if instances && slices.ContainsFunc(members(b), func(m api.SetMember) bool { return !base.asEnrolled(m) }) {
 			return false
 		}
 	}
-	for _, c := range base.claims() {
+	read := sourceNames(mine)
+	for i, is := range c.claims() {
 		switch {
-		case c.node == n.Name:
-		case slices.Contains(read, c.cm):
+		case is.node == n.Name:
+		case slices.Contains(read, is.cm):
 			return false // what it is depends on whether a node of that name is enrolled
-		case instances && base.mayMeet(c, mine):
+		case instances && mayMeet(c.clouds()[i], mine):
 			return false
 		}
 	}
@@ -61,29 +58,47 @@ func (r *resolver) asEnrolled(m api.SetMember) bool {
 	})
 }
 
+// cloudDevice is what a method says of a cloud's instance: by which driver, and whether it names a part of
+// its machine.
+type cloudDevice struct {
+	driver string
+	names  bool
+}
+
+// cloudDevices are those of each claim.
+func (c *Configs) cloudDevices() [][]cloudDevice {
+	all := make([][]cloudDevice, len(c.claims()))
+	for i, is := range c.claims() {
+		r := c.resolver(Node{Name: is.node})
+		for _, name := range is.names {
+			m, err := r.method(name, is.config, place{})
+			if m == nil || err != nil {
+				continue
+			}
+			k, builtin, err := r.kind(m)
+			if err != nil || builtin != "" || k.Cloud == nil {
+				continue
+			}
+			d := cloudDevice{driver: k.Name}
+			for word := range m.values {
+				p, ok := r.param(k, word)
+				d.names = d.names || ok && p.Machine
+			}
+			all[i] = append(all[i], d)
+		}
+	}
+	return all
+}
+
 // mayMeet reports whether another node's methods may come to one of these devices by an
 // enrolment that is of no machine of this node. An address of a driver of a cloud begins
 // with the driver's name. If a method names no part of its machine, the machine is that of
 // the other node's enrolment.
-func (r *resolver) mayMeet(c claim, mine []api.Binding) bool {
-	other := &resolver{maps: r.maps, node: Node{Name: c.node}, s: r.s}
-	for _, name := range c.names {
-		m, err := other.method(name, c.config, place{})
-		if m == nil || err != nil {
-			continue
-		}
-		k, builtin, err := other.kind(m)
-		if err != nil || builtin != "" || k.Cloud == nil {
-			continue
-		}
-		names := false
-		for word := range m.values {
-			p, ok := other.param(k, word)
-			names = names || ok && p.Machine
-		}
+func mayMeet(theirs []cloudDevice, mine []api.Binding) bool {
+	for _, k := range theirs {
 		for _, b := range mine {
 			for _, d := range members(b) {
-				if d.Driver == k.Name && names || d.Driver != k.Name && strings.HasPrefix(d.Address, k.Name+":") {
+				if d.Driver == k.driver && k.names || d.Driver != k.driver && strings.HasPrefix(d.Address, k.driver+":") {
 					return true
 				}
 			}

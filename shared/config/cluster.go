@@ -30,13 +30,13 @@ type Cluster struct {
 	Sources []api.ConfigSource
 }
 
-// ClusterOf reads fence-cluster-config and fence-policy-fence-limit. A fault in them holds
+// Cluster reads fence-cluster-config and fence-policy-fence-limit. A fault in them holds
 // every fence, because they are limits.
-func ClusterOf(all []ConfigMap) (Cluster, error) {
-	r, err := newResolver(all, Node{}, Settings{})
-	if err != nil {
-		return Cluster{}, err
+func (all *Configs) Cluster() (Cluster, error) {
+	if all.twice != nil {
+		return Cluster{}, all.twice
 	}
+	r := all.resolver(Node{})
 	var c Cluster
 	if m, ok := r.maps[clusterConfig]; ok {
 		if err := c.general(r, m); err != nil {

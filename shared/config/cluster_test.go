@@ -45,7 +45,7 @@ func TestCluster(t *testing.T) {
 		"a share of tries":        {maps: []ConfigMap{general("giveup_retries=5%")}, err: `ConfigMap fence-cluster-config, key config.properties, line 1: "giveup_retries" takes a whole number from 1 to 100`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ClusterOf(tc.maps)
+			got, err := clusterOf(tc.maps)
 			if d := cmp.Diff(tc.err, words(err)); d != "" {
 				t.Error(d)
 			}

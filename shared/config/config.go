@@ -154,17 +154,6 @@ type resolver struct {
 	sources []api.ConfigSource
 }
 
-func newResolver(maps []ConfigMap, n Node, s Settings) (*resolver, error) {
-	r := &resolver{maps: make(map[string]ConfigMap, len(maps)), node: n, s: s}
-	for _, m := range maps {
-		if _, twice := r.maps[m.Name]; twice {
-			return nil, &Error{ConfigMap: m.Name, Msg: "given twice"}
-		}
-		r.maps[m.Name] = m
-	}
-	return r, nil
-}
-
 // use notes that m was read.
 func (r *resolver) use(m ConfigMap) {
 	r.from(api.ConfigSource{Kind: api.KindConfigMap, Namespace: m.Namespace, Name: m.Name, ResourceVersion: m.ResourceVersion})
@@ -176,12 +165,12 @@ func (r *resolver) from(s api.ConfigSource) {
 	}
 }
 
-// Resolve reads the plan of a node from the ConfigMaps of the namespace.
-func Resolve(maps []ConfigMap, n Node, s Settings) (Plan, error) {
-	r, err := newResolver(maps, n, s)
-	if err != nil {
-		return Plan{}, err
+// Resolve reads the plan of a node.
+func (c *Configs) Resolve(n Node) (Plan, error) {
+	if c.twice != nil {
+		return Plan{}, c.twice
 	}
+	r := c.resolver(n)
 	from, err := r.choose()
 	if errors.Is(err, ErrNoBinding) {
 		from, err = r.byCloud(err)

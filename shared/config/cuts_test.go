@@ -135,7 +135,7 @@ func TestCuts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve(tc.maps, node7, fabrics())
+			p, err := resolved(tc.maps, node7, fabrics())
 			if d := cmp.Diff(tc.err, words(err)); d != "" {
 				t.Fatal(d)
 			}
@@ -164,11 +164,11 @@ func TestTwoNodesOnOnePort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := configMap("fence-config-node-8", "config.properties", "node_name=8\nisolation=s", "fence-method-s", tc.other)
 			all := []ConfigMap{cutNode("isolation=s\npower_management=ipmi", "s", tc.mine), other}
-			p, err := Resolve(all, node7, fabrics())
+			p, err := resolved(all, node7, fabrics())
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = Duplicates(all, nil, fabrics(), node7, p.Devices()...)
+			err = duplicates(all, nil, fabrics(), node7, p.Devices()...)
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}

@@ -21,30 +21,29 @@ type claim struct {
 // wrong, and nothing here says which (S11: the device is the node's own). The other node's
 // configuration counts as far as it can be read, even if that node is refused for another
 // fault.
-func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...api.Binding) error {
-	base, err := newResolver(all, n, s)
-	if err != nil {
-		return err
+func (c *Configs) Duplicates(n Node, mine ...api.Binding) error {
+	if c.twice != nil {
+		return c.twice
 	}
-	var read []string
+	read := sourceNames(mine)
 	var devices []string
+	var at []int
 	for _, b := range mine {
-		for _, src := range b.Sources {
-			read = append(read, src.Name)
+		for _, address := range c.s.each(b) {
+			devices, at = append(devices, address), append(at, c.claimed()[address]...)
 		}
-		devices = append(devices, s.each(b)...)
 	}
-	for _, c := range base.claims() {
-		if c.node == n.Name {
+	slices.Sort(at)
+	for _, i := range slices.Compact(at) {
+		is := c.claims()[i]
+		_, enrolled := c.enrolmentOf[is.node]
+		r := c.enrolledAs(is.node)
+		if is.node == n.Name || slices.Contains(read, is.cm) && (named(read, n.Name) && !enrolled || !r.whole(is)) {
 			continue
 		}
-		r := &resolver{maps: base.maps, node: enrolledAs(enrolled, c.node), s: s}
-		if slices.Contains(read, c.cm) && (named(read, n.Name) && !isEnrolled(enrolled, c.node) || !r.whole(c)) {
-			continue
-		}
-		for _, a := range r.addresses(c) {
+		for _, a := range r.addresses(is) {
 			if slices.Contains(devices, a) {
-				return &Error{ConfigMap: c.cm, Msg: "node " + c.node + " has the same device address " + a + " as node " + n.Name +
+				return &Error{ConfigMap: is.cm, Msg: "node " + is.node + " has the same device address " + a + " as node " + n.Name +
 					"; neither of them is fenced before one is mended"}
 			}
 		}
@@ -56,20 +55,6 @@ func Duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...ap
 // unless the other reading of a name is an existing node.
 func named(read []string, node string) bool {
 	return len(read) > 0 && (read[0] == nodePrefix+node || read[0] == configPrefix+node)
-}
-
-func isEnrolled(enrolled []Node, name string) bool {
-	return slices.ContainsFunc(enrolled, func(n Node) bool { return n.Name == name })
-}
-
-// enrolledAs returns the enrolment of a node, if it has one.
-func enrolledAs(enrolled []Node, name string) Node {
-	for _, n := range enrolled {
-		if n.Name == name {
-			return n
-		}
-	}
-	return Node{Name: name}
 }
 
 // claims returns all nodes that the ConfigMaps name, ordered by name.

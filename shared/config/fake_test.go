@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 )
 
@@ -86,3 +87,12 @@ func without(line string) ConfigMap {
 }
 
 var node7 = Node{Name: "7", Type: "rack", Identity: "uuid-7"}
+
+// resolved, duplicates and clusterOf ask one node's question of ConfigMaps.
+func resolved(all []ConfigMap, n Node, s Settings) (Plan, error) { return Of(all, nil, s).Resolve(n) }
+
+func duplicates(all []ConfigMap, enrolled []Node, s Settings, n Node, mine ...api.Binding) error {
+	return Of(all, enrolled, s).Duplicates(n, mine...)
+}
+
+func clusterOf(all []ConfigMap) (Cluster, error) { return Of(all, nil, Settings{}).Cluster() }

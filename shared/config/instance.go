@@ -112,11 +112,11 @@ func (r *resolver) byCloud(none error) (source, error) {
 
 // Alike returns the enrolled nodes that have the same machine as n: one of the enrolments
 // is wrong, and nothing here says which (S11).
-func Alike(enrolled []Node, s Settings, n Node, mine api.Binding) []Node {
-	k := s.Kinds[mine.Driver]
+func (c *Configs) Alike(n Node, mine api.Binding) []Node {
+	k := c.s.Kinds[mine.Driver]
 	var out []Node
-	for _, o := range enrolled {
-		p := (&resolver{node: o, s: s}).enrolled(k)
+	for _, o := range c.enrolled {
+		p := c.resolver(o).enrolled(k)
 		if o.Name != n.Name && (device.SameIdentity(p[k.Identity], mine.Identity) || addressed(k, p, mine.Address)) {
 			out = append(out, o)
 		}

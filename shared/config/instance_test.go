@@ -120,7 +120,7 @@ func TestOnACloud(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Resolve(tc.maps, enrolled("vm://here/x7"), clouded())
+			got, err := resolved(tc.maps, enrolled("vm://here/x7"), clouded())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestNotEnrolled(t *testing.T) {
 	m := own(config, "agent_name=fence_vm\naction=off\ninstance=x7\nplace=here")
 	want := onCloud(sources("fence-config-node-7@1"), steps(nil, []Step{{Method: "ipmi", Do: Off}}, nil))
 	for _, id := range []string{"", "other://here/x8"} {
-		got, err := Resolve([]ConfigMap{m}, enrolled(id), clouded())
+		got, err := resolved([]ConfigMap{m}, enrolled(id), clouded())
 		got.Origins = nil
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Error(err, d)
@@ -181,7 +181,7 @@ func TestRefuseOnACloud(t *testing.T) {
 		"the instance, and another device (S11)":      {id: "vm://here/x7", maps: []ConfigMap{own(config+" restart-instance", good)}, want: "ConfigMap fence-config-node-7, key config.properties: methods ipmi and restart-instance have devices that identify a machine in different ways, bmc 10.0.0.7:623 and vm vm:here/x7; they can't form a set"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Resolve(tc.maps, enrolled(tc.id), clouded())
+			got, err := resolved(tc.maps, enrolled(tc.id), clouded())
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}
@@ -193,7 +193,7 @@ func TestRefuseOnACloud(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Resolve([]ConfigMap{shared}, enrolled("vm://here/x7"), settings()); err == nil || !strings.Contains(err.Error(), "instance: this build has no driver for a cloud;") {
+	if _, err := resolved([]ConfigMap{shared}, enrolled("vm://here/x7"), settings()); err == nil || !strings.Contains(err.Error(), "instance: this build has no driver for a cloud;") {
 		t.Error(err)
 	}
 }
@@ -221,19 +221,19 @@ func TestOneInstanceOfTwo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			me := enrolled("vm://here/x7")
-			p, err := Resolve(tc.maps, me, clouded())
+			p, err := resolved(tc.maps, me, clouded())
 			if err != nil {
 				t.Fatal(err)
 			}
 			all := []Node{me, tc.other}
 			var alike []string
-			for _, n := range Alike(all, clouded(), me, p.Binding) {
+			for _, n := range Of(nil, all, clouded()).Alike(me, p.Binding) {
 				alike = append(alike, n.Name)
 			}
 			if d := cmp.Diff(tc.alike, alike); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(tc.want, words(Duplicates(tc.maps, all, clouded(), me, p.Binding))); d != "" {
+			if d := cmp.Diff(tc.want, words(duplicates(tc.maps, all, clouded(), me, p.Binding))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -249,16 +249,16 @@ func TestNotTheSwitch(t *testing.T) {
 	net.Name, net.Scope = "cuts", device.ScopeNetwork
 	s.Kinds["ends"], s.Kinds["cuts"] = end, net // by name before vm
 	s.Agents["ends"] = "ends"
-	p, err := Resolve(nil, enrolled("vm://here/x7"), s)
+	p, err := resolved(nil, enrolled("vm://here/x7"), s)
 	if err != nil || p.Binding.Driver != "vm" {
 		t.Errorf("restart-instance is by %s, %v", p.Binding.Driver, err)
 	}
 	cm := configMap("fence-config-default", "config.properties", "power_management=delete-machine")
-	if p, err = Resolve([]ConfigMap{cm}, enrolled("vm://here/x7"), s); err != nil || p.Binding.Driver != "ends" || !p.Binding.LeaveOff {
+	if p, err = resolved([]ConfigMap{cm}, enrolled("vm://here/x7"), s); err != nil || p.Binding.Driver != "ends" || !p.Binding.LeaveOff {
 		t.Errorf("delete-machine is by %+v, %v", p.Binding, err)
 	}
 	delete(s.Kinds, "vm")
-	if p, err := Resolve(nil, enrolled("vm://here/x7"), s); !errors.Is(err, ErrNoBinding) {
+	if p, err := resolved(nil, enrolled("vm://here/x7"), s); !errors.Is(err, ErrNoBinding) {
 		t.Errorf("without a switch it is by %s, %v", p.Binding.Driver, err)
 	}
 	for action, want := range map[string]string{
@@ -267,7 +267,7 @@ func TestNotTheSwitch(t *testing.T) {
 		"on":     `ConfigMap fence-config-default, key fence-method-e, line 2: method "e" switches on, and driver ends can't: what is deleted stays so; write action=off`,
 	} {
 		cm := configMap("fence-config-default", "config.properties", "power_management=e", "fence-method-e", "agent_name=ends\naction="+action)
-		p, err := Resolve([]ConfigMap{cm}, enrolled("vm://here/x7"), s)
+		p, err := resolved([]ConfigMap{cm}, enrolled("vm://here/x7"), s)
 		text := ""
 		if err != nil {
 			text = err.Error()

@@ -52,7 +52,7 @@ func TestSet(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve([]ConfigMap{tc.cm}, node7, settings())
+			p, err := resolved([]ConfigMap{tc.cm}, node7, settings())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestSet(t *testing.T) {
 func TestMixedSet(t *testing.T) {
 	m := supplies("ipmi pdu", "pdu p1 1 off")
 	m.Data["fence-method-ipmi"] = good
-	p, err := Resolve([]ConfigMap{m}, node7, settings())
+	p, err := resolved([]ConfigMap{m}, node7, settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestNoSet(t *testing.T) {
 		"more than a machine has": {many, "9 devices are switched off; a set has at most 8"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Resolve([]ConfigMap{tc.cm}, node7, settings())
+			_, err := resolved([]ConfigMap{tc.cm}, node7, settings())
 			if d := cmp.Diff(at+tc.want, words(err)); d != "" {
 				t.Error(d)
 			}
@@ -122,7 +122,7 @@ func TestNoSet(t *testing.T) {
 // TestOneOutletOfTwoNodes: any of a set's outlets is its node's alone (S11).
 func TestOneOutletOfTwoNodes(t *testing.T) {
 	mine := supplies("a b", "a p1 1 off", "b p2 1 off")
-	p, err := Resolve([]ConfigMap{mine}, node7, settings())
+	p, err := resolved([]ConfigMap{mine}, node7, settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestOneOutletOfTwoNodes(t *testing.T) {
 	} {
 		other := configMap("fence-config-node-8", "config.properties", "node_name=8\npower_management=x y",
 			"fence-method-x", "agent_name=fence_pdu\nip=p1\nplug=8\naction=off", "fence-method-y", "agent_name=fence_pdu\nip=p2\naction=off\nplug="+plug)
-		err := Duplicates([]ConfigMap{mine, other}, nil, settings(), node7, p.Binding)
+		err := duplicates([]ConfigMap{mine, other}, nil, settings(), node7, p.Binding)
 		if d := cmp.Diff(want, words(err)); d != "" {
 			t.Error(d)
 		}

@@ -28,7 +28,7 @@ func TestSettle(t *testing.T) {
 		"two methods of one device":     {cm: withSettle(supplies("a b", "a p1 1 off", "b p1 1 on"), "b", "9s"), want: 9 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve([]ConfigMap{tc.cm}, node7, settings())
+			p, err := resolved([]ConfigMap{tc.cm}, node7, settings())
 			text := ""
 			if err != nil {
 				text = err.Error()

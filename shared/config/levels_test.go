@@ -31,7 +31,7 @@ func TestLevels(t *testing.T) {
 		"one that leaves it off":            {[]string{"power_management_2=f"}, nil, ", line 4: no method of this level switches the machine on again, and power_management does; say the same at all levels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve([]ConfigMap{withLevels(supplies("a", methods...), tc.lines...)}, node7, settings())
+			p, err := resolved([]ConfigMap{withLevels(supplies("a", methods...), tc.lines...)}, node7, settings())
 			if tc.err != "" {
 				tc.err = "ConfigMap fence-config-node-7, key config.properties" + tc.err
 			}
@@ -55,11 +55,11 @@ func TestNoOutletOfAnotherLevelIsShared(t *testing.T) {
 	theirs := configMap("fence-config-node-8", configKey, "node_name=8\npower_management=x",
 		"fence-method-x", "agent_name=fence_pdu\nip=p2\nplug=1\naction=reboot")
 	all := []ConfigMap{mine, theirs}
-	p, err := Resolve(all, node7, settings())
+	p, err := resolved(all, node7, settings())
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Duplicates(all, nil, settings(), node7, p.Bindings()...)
+	err = duplicates(all, nil, settings(), node7, p.Bindings()...)
 	if err == nil || !strings.Contains(err.Error(), "node 8 has the same device address p2#1 as node 7") {
 		t.Errorf("got %v", err)
 	}

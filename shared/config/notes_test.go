@@ -32,7 +32,7 @@ func TestNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := finding(settings())
 			s.Job = s.Find
-			p, err := Resolve([]ConfigMap{configMap("fence-config-node-7", "config.properties", tc.props, "fence-method-ipmi", tc.method, "fence-method-fc", "agent_name=fence_fc\njob_image=registry.example.com/agents:1\nplug=2")}, node7, s)
+			p, err := resolved([]ConfigMap{configMap("fence-config-node-7", "config.properties", tc.props, "fence-method-ipmi", tc.method, "fence-method-fc", "agent_name=fence_fc\njob_image=registry.example.com/agents:1\nplug=2")}, node7, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestABMCThatItsOutletMayFeed(t *testing.T) {
 		"two outlets":          {supplies("a b", "a p1 1 off", "b p2 1 off"), []string{stays}},
 		"each a level of both": {apart, []string{"1 further levels: they are tried as far as power.maxLevels of the FencePolicy goes", stays}},
 	} {
-		p, err := Resolve([]ConfigMap{tc.cm}, node7, settings())
+		p, err := resolved([]ConfigMap{tc.cm}, node7, settings())
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -75,7 +75,7 @@ func TestABMCThatItsOutletMayFeed(t *testing.T) {
 // TestOrigins: each value of a binding is said to come from where it stands.
 func TestOrigins(t *testing.T) {
 	maps := []ConfigMap{own(config, "template=rack\nip=10.0.0.7\nsecret=bmc-7"), configMap("rack", "template.properties", "agent_name=fence_bmc\n\nlogin=fence")}
-	p, err := Resolve(maps, node7, settings())
+	p, err := resolved(maps, node7, settings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOrigins(t *testing.T) {
 	if d := cmp.Diff(want, p.Origins); d != "" {
 		t.Error(d)
 	}
-	p, err = Resolve(nil, enrolled("vm://here/x7"), clouded())
+	p, err = resolved(nil, enrolled("vm://here/x7"), clouded())
 	const id = "the provider ID with which the node was enrolled"
 	if d := cmp.Diff(map[string]string{"instance": id, "place": id}, p.Origins); d != "" || err != nil {
 		t.Error(err, d)

@@ -61,11 +61,11 @@ func TestDuplicates(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve(tc.maps, node7, settings())
+			p, err := resolved(tc.maps, node7, settings())
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = Duplicates(tc.maps, tc.enrolled, settings(), node7, p.Binding)
+			err = duplicates(tc.maps, tc.enrolled, settings(), node7, p.Binding)
 			if d := cmp.Diff(tc.want, words(err)); d != "" {
 				t.Error(d)
 			}
@@ -136,12 +136,12 @@ func FuzzResolve(f *testing.F) {
 		method := before + "\npassword=" + secret + "\n" + after
 		maps := []ConfigMap{own(props, method), configMap("t", "template.properties", template+"\npasswd="+secret),
 			configMap("fence-config-node-8", "config.properties", "node_name=8\npower_management=ipmi", "fence-method-ipmi", method)}
-		p, err := Resolve(maps, node7, settings())
+		p, err := resolved(maps, node7, settings())
 		shown, jerr := json.Marshal(p)
 		if jerr != nil {
 			t.Fatal(jerr)
 		}
-		dup := Duplicates(maps, nil, settings(), node7, p.Binding)
+		dup := duplicates(maps, nil, settings(), node7, p.Binding)
 		if all := string(shown) + words(err) + words(dup); strings.Contains(all, secret) {
 			t.Error("a secret is shown (S29):", all)
 		}

@@ -107,7 +107,7 @@ func TestProposal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Resolve(proposal(t), tc.node, s)
+			p, err := resolved(proposal(t), tc.node, s)
 			if d := cmp.Diff(tc.err, words(err)); d != "" {
 				t.Error(d)
 			}
@@ -116,13 +116,13 @@ func TestProposal(t *testing.T) {
 				t.Error(d)
 			}
 			if err == nil {
-				if err := Duplicates(proposal(t), nil, s, tc.node, p.Binding); err != nil {
+				if err := duplicates(proposal(t), nil, s, tc.node, p.Binding); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
-	c, err := ClusterOf(proposal(t))
+	c, err := clusterOf(proposal(t))
 	want := Cluster{Grace: 10 * time.Second, Retries: 5, SkipFrom: 60, Sources: read("fence-cluster-config@1", "fence-policy-fence-limit@1")}
 	if d := cmp.Diff(want, c); d != "" || err != nil {
 		t.Error(err, d)

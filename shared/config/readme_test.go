@@ -48,7 +48,7 @@ func pageResolves(t *testing.T, path string, nodes []Node) {
 	s := settings()
 	s.Agents["fence_ipmilan"] = "bmc"
 	for _, n := range nodes {
-		p, err := Resolve(maps, n, s)
+		p, err := resolved(maps, n, s)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -56,7 +56,7 @@ func pageResolves(t *testing.T, path string, nodes []Node) {
 		if !has(p.Power, Off) || !has(p.Recovery, On) {
 			t.Error(n.Name, "is not off and on:", p)
 		}
-		if err := Duplicates(maps, nil, s, n, p.Binding); err != nil {
+		if err := duplicates(maps, nil, s, n, p.Binding); err != nil {
 			t.Error(err)
 		}
 	}
