@@ -12,6 +12,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/far"
@@ -30,7 +31,7 @@ const Tick = 3 * time.Second
 // Objects is the part of the API server's client that the function needs.
 type Objects interface {
 	FARs(ctx context.Context, namespace string) (all []far.Object, served bool, err error)
-	AllFARs(ctx context.Context) ([]far.Object, error)
+	AllFARs(ctx context.Context, kind string) ([]metav1.ObjectMeta, error)
 	LeasesNamed(ctx context.Context, name string) ([]coordinationv1.Lease, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	Policies(ctx context.Context) ([]api.FencePolicy, error)
@@ -42,7 +43,7 @@ type Objects interface {
 	SaveFARStatus(ctx context.Context, o *far.Object, st far.Status) (*far.Object, error)
 	HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error)
 	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
-	TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error
+	TellFAR(ctx context.Context, kind string, o *metav1.ObjectMeta, e far.Event, reporter string) error
 	Templates
 }
 
@@ -174,7 +175,7 @@ func (a *Adopter) carry(ctx context.Context, o *far.Object, n *corev1.Node, s fa
 		return err
 	}
 	for _, e := range next.Events {
-		if err := a.Objects.TellFAR(ctx, o, e, Name); err != nil {
+		if err := a.Objects.TellFAR(ctx, far.Kind, &o.ObjectMeta, e, Name); err != nil {
 			a.Log.Warn("an Event could not be written", "function", Name, "namespace", o.Namespace, "name", o.Name, "error", err.Error())
 		}
 	}

@@ -43,9 +43,12 @@ type cluster struct {
 	// are the Events about each object, one a line, but for those of namespace refuses; looks counts the lists.
 	apart    []far.Object
 	apartErr error
-	refuses  string
-	told     []string
-	looks    int
+	// apartTemplates are such templates, which can't be read while there is templatesErr.
+	apartTemplates []metav1.ObjectMeta
+	templatesErr   error
+	refuses        string
+	told           []string
+	looks          int
 	// stood are the conditions that the object had, one after the other.
 	stood []string
 	// writes are the names of all writes; the one of number dies fails, from 1.
@@ -88,11 +91,14 @@ func (c *cluster) FARs(_ context.Context, namespace string) ([]far.Object, bool,
 }
 
 // AllFARs has of each object its metadata alone.
-func (c *cluster) AllFARs(context.Context) (all []far.Object, err error) {
+func (c *cluster) AllFARs(_ context.Context, kind string) (all []metav1.ObjectMeta, err error) {
+	if kind == far.TemplateKind {
+		return c.apartTemplates, c.templatesErr
+	}
 	c.looks++
 	for _, o := range append([]far.Object{*cmp.Or(c.object, &far.Object{})}, c.apart...) {
 		if o.UID != "" {
-			all = append(all, far.Object{ObjectMeta: o.ObjectMeta})
+			all = append(all, o.ObjectMeta)
 		}
 	}
 	return all, c.apartErr
@@ -184,11 +190,12 @@ func (c *cluster) MarkFAR(_ context.Context, node string, _ types.UID, placed bo
 	})
 }
 
-func (c *cluster) TellFAR(_ context.Context, o *far.Object, e far.Event, _ string) error {
+func (c *cluster) TellFAR(_ context.Context, kind string, o *metav1.ObjectMeta, e far.Event, _ string) error {
 	if o.Namespace == c.refuses {
 		return errDied
 	}
-	c.told = append(c.told, o.Namespace+"/"+o.Name+" "+e.Reason)
+	word := map[string]string{far.TemplateKind: "template "}[kind]
+	c.told = append(c.told, word+o.Namespace+"/"+o.Name+" "+e.Reason)
 	if words := e.Reason + ": " + e.Message; !slices.Contains(c.events, words) {
 		c.events = append(c.events, words)
 	}

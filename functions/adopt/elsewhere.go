@@ -2,6 +2,8 @@ package adopt
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -25,8 +27,8 @@ type saidElsewhere struct {
 	silent bool
 }
 
-// tellElsewhere writes an Event about each object in a namespace that does not count, once for each object
-// and process, because its author waits for a fence in vain. It needs rights in all namespaces. Where these
+// tellElsewhere writes an Event about each object and template in a namespace that does not count, once for
+// each and process, because its author waits for a fence in vain. It needs rights in all namespaces. Where these
 // are missing, or something else fails, the log says so once, and no look fails: nothing but an Event
 // depends on it. It takes no longer than the time to the next look.
 func (a *Adopter) tellElsewhere(ctx context.Context) {
@@ -48,40 +50,44 @@ func (a *Adopter) tellElsewhere(ctx context.Context) {
 	a.apart.silent = err != nil
 	a.mu.Unlock()
 	if first && ctx.Err() == nil {
-		a.Log.Warn("cannot tell of FenceAgentsRemediations in namespaces that do not count; this is said once", "function", Name, "error", err.Error())
+		a.Log.Warn("cannot tell of FenceAgentsRemediations or their templates in namespaces that do not count; this is said once", "function", Name, "error", err.Error())
 	}
 }
 
 func (a *Adopter) tellOf(ctx context.Context) error {
-	all, err := a.Objects.AllFARs(ctx)
-	if err != nil {
-		return err
-	}
-	e := far.NotCounted(a.Namespaces)
-	told, tries := map[types.UID]bool{}, 0
-	for i := range all {
-		o := &all[i]
-		was := a.wasTold(o.UID)
-		if a.Namespaces.Has(o.Namespace) || !far.Asks(o) || !was && tries >= mostElsewhere {
+	before, told, tries := a.wereTold(), map[types.UID]bool{}, 0
+	var failed []error
+	for _, kind := range []string{far.Kind, far.TemplateKind} {
+		all, err := a.Objects.AllFARs(ctx, kind)
+		if err != nil {
+			failed = append(failed, err)
+			maps.Copy(told, before)
 			continue
 		}
-		if !was {
-			tries++
-			if failed := a.Objects.TellFAR(ctx, o, e, Name); failed != nil {
-				err = failed // the next such look tries this one again
+		for i := range all {
+			o := &all[i]
+			was := before[o.UID]
+			if a.Namespaces.Has(o.Namespace) || !far.Asks(&far.Object{ObjectMeta: *o}) || !was && tries >= mostElsewhere {
 				continue
 			}
+			if !was {
+				tries++
+				if err := a.Objects.TellFAR(ctx, kind, o, far.NotCounted(kind, a.Namespaces), Name); err != nil {
+					failed = append(failed, err) // the next such look tries this one again
+					continue
+				}
+			}
+			told[o.UID] = true
 		}
-		told[o.UID] = true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.apart.told = told
-	return err
+	return errors.Join(failed...)
 }
 
-func (a *Adopter) wasTold(uid types.UID) bool {
+func (a *Adopter) wereTold() map[types.UID]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.apart.told[uid]
+	return a.apart.told
 }

@@ -61,6 +61,28 @@ func TestWhatDoesNotCountIsTold(t *testing.T) {
 	}
 }
 
+// TestATemplateThatDoesNotCountIsTold: NodeHealthCheck makes objects of it in its namespace. Where templates
+// can't be read the objects are told of all the same, and none is told of twice.
+func TestATemplateThatDoesNotCountIsTold(t *testing.T) {
+	c, at := elsewhere("else/a"), new(time.Duration)
+	log := new(strings.Builder)
+	a := c.adopter(log, at)
+	c.apartTemplates, c.templatesErr = nil, errors.New("forbidden")
+	if got := c.tells(t, a, at, 0); got != "else/a NamespaceDoesNotCount" || !strings.Contains(log.String(), "or their templates") {
+		t.Errorf("told %q, and the log says %s", got, log)
+	}
+	c.apartTemplates, c.templatesErr = []metav1.ObjectMeta{{Namespace: "else", Name: "t", UID: "t"}, {Namespace: "m", Name: "counts", UID: "c"}}, nil
+	if got := c.tells(t, a, at, lookElsewhere); got != "template else/t NamespaceDoesNotCount" {
+		t.Errorf("told %q", got)
+	}
+	c.apartTemplates, c.templatesErr = nil, errors.New("forbidden")
+	c.tells(t, a, at, lookElsewhere)
+	c.apartTemplates, c.templatesErr = []metav1.ObjectMeta{{Namespace: "else", Name: "t", UID: "t"}}, nil
+	if got := c.tells(t, a, at, lookElsewhere); got != "" {
+		t.Errorf("told again: %q", got)
+	}
+}
+
 // TestNothingIsToldWhileThatProgramRuns, or may run: it works on the objects of all namespaces.
 func TestNothingIsToldWhileThatProgramRuns(t *testing.T) {
 	c, at := elsewhere("else/a"), new(time.Duration)
@@ -86,7 +108,7 @@ func TestWhatCanNotBeToldFailsNoLook(t *testing.T) {
 	a := c.adopter(log, at)
 	said := func(n int) {
 		t.Helper()
-		if is := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations"); is != n {
+		if is := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations or their templates"); is != n {
 			t.Errorf("it was said %d times, want %d: %s", is, n, log)
 		}
 	}

@@ -18,7 +18,7 @@ func (a *Adopter) hold(ctx context.Context, o *far.Object, node string, hold boo
 		return is, err
 	}
 	e := far.Unchangeable(webhook, hold)
-	if err := a.Objects.TellFAR(ctx, o, e, Name); err != nil {
+	if err := a.Objects.TellFAR(ctx, far.Kind, &o.ObjectMeta, e, Name); err != nil {
 		a.Log.Warn("an Event could not be written", "function", Name, "namespace", o.Namespace, "name", o.Name, "error", err.Error())
 	}
 	return nil, fmt.Errorf("%s: %w", e.Message, err)

@@ -37,11 +37,11 @@ func (c *Client) FARs(ctx context.Context, namespace string) (all []far.Object, 
 	return itemsOf[far.Object](ctx, c, farPath(namespace, fars))
 }
 
-// AllFARs reads the first 500 FenceAgentsRemediations of all namespaces, and of each nothing but its
-// metadata, because passwords may stand in its spec. A cluster without this kind has none.
-func (c *Client) AllFARs(ctx context.Context) ([]far.Object, error) {
+// AllFARs reads the first 500 FenceAgentsRemediations of all namespaces, or their templates, and of each
+// nothing but its metadata, because passwords may stand in its spec. A cluster without this kind has none.
+func (c *Client) AllFARs(ctx context.Context, kind string) ([]metav1.ObjectMeta, error) {
 	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	path := "/apis/" + far.GroupVersion + "/" + fars
+	path := "/apis/" + far.GroupVersion + "/" + map[string]string{far.Kind: fars, far.TemplateKind: farTemplates}[kind]
 	r, err := listRaw(ctx, c, metadata, path, "limit", mostRequests)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -57,9 +57,9 @@ func (c *Client) AllFARs(ctx context.Context) ([]far.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]far.Object, len(l.Items))
+	all := make([]metav1.ObjectMeta, len(l.Items))
 	for i := range l.Items {
-		all[i].ObjectMeta = l.Items[i].ObjectMeta
+		all[i] = l.Items[i].ObjectMeta
 	}
 	return all, nil
 }
@@ -187,9 +187,9 @@ func (c *Client) MarkFAR(ctx context.Context, node string, uid types.UID, placed
 	})
 }
 
-// TellFAR writes an Event about a FenceAgentsRemediation. Its name is made of what it says, so that
+// TellFAR writes an Event about a FenceAgentsRemediation, or a template. Its name is made of what it says, so that
 // the same is told once, by whichever process and however often it is tried.
-func (c *Client) TellFAR(ctx context.Context, o *far.Object, e far.Event, reporter string) error {
+func (c *Client) TellFAR(ctx context.Context, kind string, o *metav1.ObjectMeta, e far.Event, reporter string) error {
 	now, typ := metav1.NewTime(c.clock.Now()), corev1.EventTypeNormal
 	if e.Warning {
 		typ = corev1.EventTypeWarning
@@ -198,7 +198,7 @@ func (c *Client) TellFAR(ctx context.Context, o *far.Object, e far.Event, report
 	_, err := create(ctx, c, "/api/v1/namespaces/"+o.Namespace+"/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		ObjectMeta:     metav1.ObjectMeta{Name: o.Name[:min(len(o.Name), 200)] + "." + hex.EncodeToString(sum[:8]), Namespace: o.Namespace},
-		InvolvedObject: corev1.ObjectReference{Kind: far.Kind, APIVersion: far.GroupVersion, Namespace: o.Namespace, Name: o.Name, UID: o.UID},
+		InvolvedObject: corev1.ObjectReference{Kind: kind, APIVersion: far.GroupVersion, Namespace: o.Namespace, Name: o.Name, UID: o.UID},
 		Type:           typ, Reason: e.Reason, Message: clip.Message("[remediation] " + e.Message),
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              corev1.EventSource{Component: "nodefence-" + reporter},

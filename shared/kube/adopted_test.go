@@ -19,25 +19,26 @@ import (
 // TestOfAllOnlyTheMetadata is asked for and kept, because passwords may stand in their specs; and no more
 // than so many. A cluster without the kind has none. TestRightsToAdopt of test/e2e has the API server say it.
 func TestOfAllOnlyTheMetadata(t *testing.T) {
-	f := newFakeAPI(t)
-	if all, err := f.AllFARs(t.Context()); err != nil || len(all) > 0 {
-		t.Errorf("without the kind: %v, %v", all, err)
-	}
-	var accepted string
-	f.onRequest = func(r *http.Request) { accepted = r.Header.Get("Accept") }
-	f.answer["/apis/"+far.GroupVersion+"/fenceagentsremediations"] = func(w http.ResponseWriter, r request) {
-		if r.Query.Get("limit") != "500" {
-			t.Errorf("the list has no bound: %v", r.Query)
+	for kind, path := range map[string]string{far.Kind: "fenceagentsremediations", far.TemplateKind: "fenceagentsremediationtemplates"} {
+		f := newFakeAPI(t)
+		if all, err := f.AllFARs(t.Context(), kind); err != nil || len(all) > 0 {
+			t.Errorf("without the kind: %v, %v", all, err)
 		}
-		_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"a","namespace":"n","uid":"u"},"spec":{"sharedparameters":{"--password":"hunter2"}}}]}`)
-	}
-	got, err := f.AllFARs(t.Context())
-	want := []far.Object{{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n", UID: "u"}}}
-	if d := cmp.Diff(want, got); err != nil || d != "" {
-		t.Errorf("%v\n%s", err, d)
-	}
-	if accepted != "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" {
-		t.Errorf("it accepts %s", accepted)
+		var accepted string
+		f.onRequest = func(r *http.Request) { accepted = r.Header.Get("Accept") }
+		f.answer["/apis/"+far.GroupVersion+"/"+path] = func(w http.ResponseWriter, r request) {
+			if r.Query.Get("limit") != "500" {
+				t.Errorf("the list has no bound: %v", r.Query)
+			}
+			_, _ = io.WriteString(w, `{"items":[{"metadata":{"name":"a","namespace":"n","uid":"u"},"spec":{"sharedparameters":{"--password":"hunter2"}}}]}`)
+		}
+		got, err := f.AllFARs(t.Context(), kind)
+		if d := cmp.Diff([]metav1.ObjectMeta{{Name: "a", Namespace: "n", UID: "u"}}, got); err != nil || d != "" {
+			t.Errorf("%v\n%s", err, d)
+		}
+		if accepted != "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" {
+			t.Errorf("it accepts %s", accepted)
+		}
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 // TestRightsToAdopt: with the rights of the base and of component far, and each function as its own
-// account, an object of Fence Agents Remediation is answered to its end, a template's sample too, one in
-// another namespace is told that it does not count, and nothing is forbidden.
+// account, an object of Fence Agents Remediation is answered to its end, a template's sample too, an
+// object and a template in another namespace are told that they do not count, and nothing is forbidden.
 func TestRightsToAdopt(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	w.remediations()
@@ -45,6 +45,7 @@ func TestRightsToAdopt(t *testing.T) {
 	parts, err := functions.NewParts(w.ctx, o.settings(), o.as("adopt"), o.logger(), freshRegistry())
 	must(t, err)
 	must(t, w.Apply(w.ctx, "apiVersion: "+far.GroupVersion+"\nkind: "+far.Kind+"\nmetadata: {name: node-0, namespace: default}\nspec: {agent: fence_ipmilan}\n"))
+	must(t, w.Apply(w.ctx, "apiVersion: "+far.GroupVersion+"\nkind: "+far.TemplateKind+"\nmetadata: {name: apart, namespace: default}\nspec: {template: {spec: {agent: fence_ipmilan}}}\n"))
 	ctx, stop := context.WithCancel(w.ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); parts.Adopter().Run(ctx, adoption.Tick) }()
@@ -57,10 +58,12 @@ func TestRightsToAdopt(t *testing.T) {
 	w.farGone(asked)
 	w.unmarked(node)
 	w.validation("True ValidationSucceeded parameters validation succeeded")
-	w.until("the object in another namespace to say that it does not count", func() (bool, error) {
-		said, err := w.Kube.CoreV1().Events("default").List(w.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + far.Kind})
-		return err == nil && len(said.Items) == 1 && said.Items[0].Reason == "NamespaceDoesNotCount" && strings.Contains(said.Items[0].Message, "(nodefence-system)"), err
-	})
+	for _, kind := range []string{far.Kind, far.TemplateKind} {
+		w.until("the "+kind+" in another namespace to say that it does not count", func() (bool, error) {
+			said, err := w.Kube.CoreV1().Events("default").List(w.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + kind})
+			return err == nil && len(said.Items) == 1 && said.Items[0].Reason == "NamespaceDoesNotCount" && strings.Contains(said.Items[0].Message, "(nodefence-system)"), err
+		})
+	}
 }
 
 // TestNodeHealthCheckKeepsItsRights: the role of component far is enough for NodeHealthCheck to make
