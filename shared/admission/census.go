@@ -154,6 +154,9 @@ func kept(labels map[string]string, keys []string) (some map[string]string) {
 
 // likeness is equal for nodes of which a census keeps the same labels.
 func likeness(labels map[string]string) string {
+	if len(labels) == 0 {
+		return "" // of most nodes
+	}
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		b.WriteString(key + "=" + labels[key] + ",") // a label has neither of these signs

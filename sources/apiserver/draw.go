@@ -162,9 +162,7 @@ func (s *Source) census(p api.LeasePicture, now time.Time) (c *api.Census, news 
 		for _, f := range s.due.Open() {
 			w.Fences = append(w.Fences, f)
 		}
-		for name, v := range s.nodes.all() {
-			w.Nodes = append(w.Nodes, v.counted(name))
-		}
+		w.Nodes = s.nodes.counted()
 		c = admission.TakeCensus(w, now)
 		s.sayBeyond(w, c)
 	}

@@ -150,6 +150,17 @@ func (n *nodeStore) all() map[string]nodeView {
 	return maps.Clone(n.known)
 }
 
+// counted are all nodes as a census counts them.
+func (n *nodeStore) counted() []admission.Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make([]admission.Node, 0, len(n.known))
+	for name, v := range n.known {
+		all = append(all, v.counted(name))
+	}
+	return all
+}
+
 // uids returns the UIDs of the nodes that exist, by name.
 func (n *nodeStore) uids() map[string]string {
 	n.mu.Lock()

@@ -22,6 +22,8 @@ type picture struct {
 	// heard is when any Lease last changed.
 	heard  time.Time
 	leases map[string]observed
+	// renewals counts the Leases by how often they are renewed.
+	renewals map[time.Duration]int
 }
 
 type observed struct {
@@ -32,7 +34,7 @@ type observed struct {
 
 // newPicture returns an empty picture; stands begins the observation.
 func newPicture(now time.Time) *picture {
-	return &picture{since: now, paused: now, heard: now, leases: map[string]observed{}}
+	return &picture{since: now, paused: now, heard: now, leases: map[string]observed{}, renewals: map[time.Duration]int{}}
 }
 
 // inherit takes over, from an earlier picture, since when Leases stand still: a Lease with the
@@ -77,18 +79,35 @@ func (p *picture) observe(node, renewed string, renewal time.Duration, now time.
 	if moved = !ok || o.renewed != renewed; moved {
 		o.moved = now
 	}
+	if ok {
+		p.renews(o.renewal, -1)
+	}
+	p.renews(renewal, 1)
 	o.renewed, o.renewal = renewed, renewal
 	p.leases[node] = o
 	return moved
 }
 
-func (p *picture) forget(node string) { delete(p.leases, node) }
+func (p *picture) forget(node string) {
+	if o, ok := p.leases[node]; ok {
+		p.renews(o.renewal, -1)
+	}
+	delete(p.leases, node)
+}
 
-// renewal returns the longest renewal interval of any Lease.
+// renews counts one Lease more that is renewed that often, or one less.
+func (p *picture) renews(every time.Duration, more int) {
+	if p.renewals[every] += more; p.renewals[every] == 0 {
+		delete(p.renewals, every)
+	}
+}
+
+// renewal returns the longest renewal interval of any Lease. It is asked with each change of a Lease, and so
+// looks at the intervals, of which there are few, and not at all Leases.
 func (p *picture) renewal() time.Duration {
 	var longest time.Duration
-	for _, o := range p.leases {
-		longest = max(longest, o.renewal)
+	for every := range p.renewals {
+		longest = max(longest, every)
 	}
 	return longest
 }

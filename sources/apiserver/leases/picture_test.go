@@ -2,6 +2,8 @@ package leases
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -130,5 +132,26 @@ func TestAPictureOfAThousandStillLeases(t *testing.T) {
 	more := p.now(func(node string) bool { return node != "n999" }, sec(12))
 	if more.Total = l.Total; same(l, more) {
 		t.Error("one that has no name moves again, and that is no news")
+	}
+}
+
+// TestTheLongestRenewal is known without a look at all Leases, whatever came and went.
+func TestTheLongestRenewal(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := newPicture(time.Unix(0, 0))
+	for step := range 2000 {
+		name := string(rune('a' + r.IntN(8)))
+		if r.IntN(3) == 0 {
+			p.forget(name)
+		} else {
+			p.observe(name, strconv.Itoa(step), time.Duration(1+r.IntN(5))*time.Second, time.Unix(int64(step), 0))
+		}
+		var want time.Duration
+		for _, o := range p.leases {
+			want = max(want, o.renewal)
+		}
+		if got := p.renewal(); got != want {
+			t.Fatalf("step %d: %s, want %s of %v", step, got, want, p.leases)
+		}
 	}
 }
