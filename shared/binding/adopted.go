@@ -170,7 +170,7 @@ func (b Resolver) specific(r *resolution) error {
 
 // adopt adds the ConfigMaps that stand for the objects of others. A fault in this node's own is a
 // config.Refused; a fault in another node's is that node's.
-func (b Resolver) adopt(ctx context.Context, r *resolution) error {
+func (b Resolver) adopt(ctx context.Context, r *resolution, s config.Settings) error {
 	if len(b.Adopts) == 0 {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (b Resolver) adopt(ctx context.Context, r *resolution) error {
 			}
 		}
 	}
-	r.configs = config.Of(r.maps, r.from.nodes, b.telling(&r.from.outside))
+	r.configs = config.Of(r.maps, r.from.nodes, s)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
@@ -56,7 +55,7 @@ func (b Resolver) agentsHere() (all []string) {
 
 // telling are the settings that note in outside if an agent's own program did not tell its
 // parameters: asked again, it may.
-func (b Resolver) telling(outside *atomic.Bool) config.Settings {
+func (b Resolver) telling(outside *bool) config.Settings {
 	s := b.settings()
 	note := func(find func(string) (device.Kind, error)) func(string) (device.Kind, error) {
 		if find == nil {
@@ -64,9 +63,7 @@ func (b Resolver) telling(outside *atomic.Bool) config.Settings {
 		}
 		return func(agent string) (device.Kind, error) {
 			k, err := find(agent)
-			if err != nil {
-				outside.Store(true)
-			}
+			*outside = *outside || err != nil
 			return k, err
 		}
 	}

@@ -47,8 +47,8 @@ func (l *Lists) begin(ctx context.Context) (end func(), err error) {
 // unusedFor is how long a list is kept that nobody uses.
 const unusedFor = time.Minute
 
-// forget drops a list that was not used for a while. It is called where a node's binding was kept: if
-// nobody has used the list since long, all nodes' are, and the memory is needed no more.
+// forget drops a list that was not used for a while. It is called where a node's binding was kept: if nobody
+// has used the list for a while, all nodes' bindings are kept, and the memory is needed no more.
 func (l *Lists) forget(at time.Time) {
 	if l == nil {
 		return

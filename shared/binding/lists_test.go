@@ -3,6 +3,9 @@ package binding
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +96,44 @@ func TestManyNodesAreResolvedByOneList(t *testing.T) {
 	asks("after it", 1, w.check, "5")
 	delete(w.nodes, "3")
 	asks("a node that is missing", 1, w.bind, "3")
+}
+
+// TestAnAgentThatDoesNotTellOnce: the list is used on, no device of two nodes is missed (S11: the device is the
+// node's own), and nothing is kept that the agent's silence decided.
+func TestAnAgentThatDoesNotTellOnce(t *testing.T) {
+	w := newWorld(t)
+	w.kept, w.agents = &Lists{}, pduDir(t)
+	for _, name := range []string{"1", "2", "3"} {
+		n := node(name, "uid-"+name, "")
+		w.nodes[name] = &n
+		w.put(enrol(name, "uid-"+name, ""))
+	}
+	w.put(write("fence-config-node-1", "config.properties", "node_name=1\npower_management=m", "fence-method-m", "agent_name=fence_ipmilan\nusername=u\nsecret=s\nip=10.0.0.1"))
+	for _, name := range []string{"2", "3"} {
+		w.put(write("fence-config-node-"+name, "config.properties", "node_name="+name+"\npower_management=m", "fence-method-m", "agent_name=fence_pdu\nip=10.0.0.9\nplug=7\nsecret=s"))
+	}
+	w.seen()
+	agent := filepath.Join(w.agents, "fence_pdu")
+	if err := os.Chmod(agent, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.check("1")
+	if is := w.targets["1"].Status.Binding; is != nil {
+		t.Errorf("kept while an agent did not tell: %+v", is)
+	}
+	if err := os.Chmod(agent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	was := w.lists
+	for _, name := range []string{"2", "3"} {
+		if got := w.check(name); !strings.Contains(got, "has the same device address") {
+			t.Errorf("node %s: %s", name, got)
+		}
+	}
+	w.check("1")
+	if is := w.targets["1"].Status.Binding; is == nil || w.lists > was {
+		t.Errorf("the agent tells again: %+v is kept, after %d more lists", is, w.lists-was)
+	}
 }
 
 // TestNobodyWaitsForAListForEver: a caller leaves when its time is over.

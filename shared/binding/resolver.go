@@ -76,11 +76,14 @@ type resolution struct {
 	plan    config.Plan
 	cluster config.Cluster
 	node    config.Node
-	// from are the ConfigMaps as they were listed. configs are what it was made of: those, or where objects of
-	// another project are adopted maps, which has one more for each such object.
+	// from are the ConfigMaps as they were listed. configs are what it was resolved by: those of the list or,
+	// where objects of another project are adopted, those of maps, which has the ConfigMaps that stand for such
+	// objects besides.
 	from    *snapshot
 	configs *config.Configs
 	maps    []config.ConfigMap
+	// outside says that something besides these objects and the Node was asked.
+	outside bool
 	// adopted is the object of another project that gives the node's device; nil if none does.
 	adopted *adopted
 	// stands are such objects by the name of the ConfigMap that stands for each.
@@ -92,12 +95,13 @@ type resolution struct {
 // resolve reads everything that the ConfigMaps say of a node. A fault in them is a
 // config.Refused; any other error is a failure to read them.
 func (b Resolver) resolve(ctx context.Context, from *snapshot, n *corev1.Node) (r resolution, err error) {
-	r = resolution{node: from.node(n), from: from, configs: from.configs}
+	r = resolution{node: from.node(n), from: from}
+	s := b.telling(&r.outside)
+	r.configs = from.configs.With(s)
 	if n.UID == "" && r.node.Enrolment.Name == "" {
 		return r, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
 	}
-	s := b.telling(&from.outside)
-	if err := b.adopt(ctx, &r); err != nil {
+	if err := b.adopt(ctx, &r, s); err != nil {
 		return r, err
 	}
 	r.plan, err = r.configs.Resolve(r.node)

@@ -3,7 +3,6 @@ package binding
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // snapshot is one list of all ConfigMaps, with what follows from it for every node alike. Many resolutions
-// may use it at once; nobody changes it.
+// may use it at once; none of them changes it.
 type snapshot struct {
 	all []corev1.ConfigMap
 	// resolver is the name of the program and its settings that read it.
@@ -23,8 +22,6 @@ type snapshot struct {
 	maps     []config.ConfigMap
 	nodes    []config.Node
 	configs  *config.Configs
-	// outside says that something besides these objects and the Nodes was asked.
-	outside atomic.Bool
 }
 
 // snapshot sorts the ConfigMaps.
@@ -42,7 +39,7 @@ func (b Resolver) snapshot(all []corev1.ConfigMap) *snapshot {
 			s.enrolled[e.Name], s.nodes = e, append(s.nodes, e.Node)
 		}
 	}
-	s.configs = config.Of(s.maps, s.nodes, b.telling(&s.outside))
+	s.configs = config.Of(s.maps, s.nodes, b.settings())
 	return s
 }
 

@@ -1,9 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // TestANodeCostsNoMoreWithManyOthers: where one after the other is resolved by the same ConfigMaps, each
@@ -51,5 +55,44 @@ func TestTwoOfOneNameAreRefused(t *testing.T) {
 	}
 	if c.Apart(node7) {
 		t.Error("they are one of each name")
+	}
+}
+
+// TestAnAgentThatDoesNotTellHidesNoDevice: which parameters it has was not known when the ConfigMaps were
+// first gone through. It is asked again with each question, and once it has told it is asked no more (S11:
+// the device is the node's own).
+func TestAnAgentThatDoesNotTellHidesNoDevice(t *testing.T) {
+	s, asked, silent := settings(), 0, true
+	s.Find = func(agent string) (device.Kind, error) {
+		if asked++; silent {
+			return device.Kind{}, errors.New("fork: no memory")
+		}
+		return outlets(agent), nil
+	}
+	has := func(name, agent string) ConfigMap {
+		return configMap("fence-config-node-"+name, "config.properties", "node_name="+name+"\npower_management=m", "fence-method-m", "agent_name="+agent+"\nip=10.0.0.8\nplug=3\nusername=u\nsecret=s")
+	}
+	bmc := configMap("fence-config-node-a", "config.properties", "node_name=a\npower_management=m", "fence-method-m", good)
+	c := Of([]ConfigMap{bmc, has("x", "fence_two"), has("y", "fence_two")}, nil, s)
+	a, err := c.Resolve(Node{Name: "a"})
+	if err == nil {
+		err = c.Duplicates(Node{Name: "a"}, a.Devices()...)
+	}
+	if err != nil || asked == 0 {
+		t.Fatalf("node a: %v, and the agent was asked %d times", err, asked)
+	}
+	silent = false
+	x, err := c.Resolve(Node{Name: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		asked = 0
+		if err := c.Duplicates(Node{Name: "x"}, x.Devices()...); err == nil || !strings.Contains(err.Error(), "node y has the same device address") {
+			t.Errorf("node x: %v", err)
+		}
+	}
+	if asked > 2 { // of x, and of y
+		t.Errorf("an agent that has told is asked %d times for one question", asked)
 	}
 }

@@ -27,14 +27,10 @@ func (c *Configs) Duplicates(n Node, mine ...api.Binding) error {
 	}
 	read := sourceNames(mine)
 	var devices []string
-	var at []int
 	for _, b := range mine {
-		for _, address := range c.s.each(b) {
-			devices, at = append(devices, address), append(at, c.claimed()[address]...)
-		}
+		devices = append(devices, c.s.each(b)...)
 	}
-	slices.Sort(at)
-	for _, i := range slices.Compact(at) {
+	for _, i := range c.claimants(devices) {
 		is := c.claims()[i]
 		_, enrolled := c.enrolmentOf[is.node]
 		r := c.enrolledAs(is.node)
