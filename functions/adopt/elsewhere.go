@@ -2,8 +2,6 @@ package adopt
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,19 +10,20 @@ import (
 )
 
 const (
-	// lookElsewhere is the time between two looks at the objects that do not count: no fence waits for one.
+	// lookElsewhere is the time between two looks at the objects and templates that do not count: no fence
+	// waits for one.
 	lookElsewhere = 2 * time.Minute
-	// mostElsewhere bounds the Events of one such look.
+	// mostElsewhere bounds the Events of one such look, of each kind.
 	mostElsewhere = 20
 )
 
-// saidElsewhere is what a process has told of objects that do not count.
+// saidElsewhere is what a process has told of objects and templates that do not count, by kind.
 type saidElsewhere struct {
 	looked   bool
 	lookedAt time.Duration
-	told     map[types.UID]bool
+	told     map[string]map[types.UID]bool
 	// silent: an error was logged, and nothing succeeded since.
-	silent bool
+	silent map[string]bool
 }
 
 // tellElsewhere writes an Event about each object and template in a namespace that does not count, once for
@@ -37,6 +36,9 @@ func (a *Adopter) tellElsewhere(ctx context.Context) {
 	due := !a.apart.looked || at-a.apart.lookedAt >= lookElsewhere
 	if due {
 		a.apart.looked, a.apart.lookedAt = true, at
+		if a.apart.told == nil {
+			a.apart.told, a.apart.silent = map[string]map[types.UID]bool{}, map[string]bool{}
+		}
 	}
 	a.mu.Unlock()
 	if !due || ctx.Err() != nil {
@@ -44,50 +46,43 @@ func (a *Adopter) tellElsewhere(ctx context.Context) {
 	}
 	within, cancel := context.WithTimeout(ctx, Tick)
 	defer cancel()
-	err := a.tellOf(within)
-	a.mu.Lock()
-	first := err != nil && !a.apart.silent
-	a.apart.silent = err != nil
-	a.mu.Unlock()
-	if first && ctx.Err() == nil {
-		a.Log.Warn("cannot tell of FenceAgentsRemediations or their templates in namespaces that do not count; this is said once", "function", Name, "error", err.Error())
+	for _, kind := range []string{far.Kind, far.TemplateKind} {
+		told, err := a.tellOf(within, kind)
+		a.mu.Lock()
+		first := err != nil && !a.apart.silent[kind]
+		a.apart.told[kind], a.apart.silent[kind] = told, err != nil
+		a.mu.Unlock()
+		if first && ctx.Err() == nil {
+			a.Log.Warn("cannot tell of "+kind+"s in namespaces that do not count; this is said once", "function", Name, "error", err.Error())
+		}
 	}
 }
 
-func (a *Adopter) tellOf(ctx context.Context) error {
-	before, told, tries := a.wereTold(), map[types.UID]bool{}, 0
-	var failed []error
-	for _, kind := range []string{far.Kind, far.TemplateKind} {
-		all, err := a.Objects.AllFARs(ctx, kind)
-		if err != nil {
-			failed = append(failed, err)
-			maps.Copy(told, before)
+// tellOf tells of those of one kind, and returns of which it was told.
+func (a *Adopter) tellOf(ctx context.Context, kind string) (told map[types.UID]bool, err error) {
+	a.mu.Lock()
+	before := a.apart.told[kind]
+	a.mu.Unlock()
+	all, err := a.Objects.AllFARs(ctx, kind)
+	if err != nil {
+		return before, err
+	}
+	told = map[types.UID]bool{}
+	tries := 0
+	for i := range all {
+		o := &all[i]
+		was := before[o.UID]
+		if a.Namespaces.Has(o.Namespace) || !far.Asks(&far.Object{ObjectMeta: *o}) || !was && tries >= mostElsewhere {
 			continue
 		}
-		for i := range all {
-			o := &all[i]
-			was := before[o.UID]
-			if a.Namespaces.Has(o.Namespace) || !far.Asks(&far.Object{ObjectMeta: *o}) || !was && tries >= mostElsewhere {
+		if !was {
+			tries++
+			if failed := a.Objects.TellFAR(ctx, kind, o, far.NotCounted(kind, a.Namespaces), Name); failed != nil {
+				err = failed // the next such look tries this one again
 				continue
 			}
-			if !was {
-				tries++
-				if err := a.Objects.TellFAR(ctx, kind, o, far.NotCounted(kind, a.Namespaces), Name); err != nil {
-					failed = append(failed, err) // the next such look tries this one again
-					continue
-				}
-			}
-			told[o.UID] = true
 		}
+		told[o.UID] = true
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.apart.told = told
-	return errors.Join(failed...)
-}
-
-func (a *Adopter) wereTold() map[types.UID]bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.apart.told
+	return told, err
 }

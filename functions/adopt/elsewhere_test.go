@@ -68,7 +68,7 @@ func TestATemplateThatDoesNotCountIsTold(t *testing.T) {
 	log := new(strings.Builder)
 	a := c.adopter(log, at)
 	c.apartTemplates, c.templatesErr = nil, errors.New("forbidden")
-	if got := c.tells(t, a, at, 0); got != "else/a NamespaceDoesNotCount" || !strings.Contains(log.String(), "or their templates") {
+	if got := c.tells(t, a, at, 0); got != "else/a NamespaceDoesNotCount" || strings.Count(log.String(), "cannot tell of FenceAgentsRemediationTemplates in") != 1 {
 		t.Errorf("told %q, and the log says %s", got, log)
 	}
 	c.apartTemplates, c.templatesErr = []metav1.ObjectMeta{{Namespace: "else", Name: "t", UID: "t"}, {Namespace: "m", Name: "counts", UID: "c"}}, nil
@@ -80,6 +80,35 @@ func TestATemplateThatDoesNotCountIsTold(t *testing.T) {
 	c.apartTemplates, c.templatesErr = []metav1.ObjectMeta{{Namespace: "else", Name: "t", UID: "t"}}, nil
 	if got := c.tells(t, a, at, lookElsewhere); got != "" {
 		t.Errorf("told again: %q", got)
+	}
+}
+
+// TestOneKindKeepsNoOtherFromBeingTold: Events about objects that are refused again and again, or a failure
+// that was logged of templates.
+func TestOneKindKeepsNoOtherFromBeingTold(t *testing.T) {
+	var all []string
+	for i := range mostElsewhere {
+		all = append(all, fmt.Sprint("else/", i))
+	}
+	c, at, log := elsewhere(all...), new(time.Duration), new(strings.Builder)
+	c.refuses = "else"
+	c.apartTemplates = []metav1.ObjectMeta{{Namespace: "third", Name: "t", UID: "t"}}
+	a := c.adopter(log, at)
+	if got := c.tells(t, a, at, 0); got != "template third/t NamespaceDoesNotCount" {
+		t.Errorf("told %q", got)
+	}
+	c.refuses, c.templatesErr = "", errors.New("forbidden")
+	c.tells(t, a, at, lookElsewhere)
+	c.apart = nil
+	c.tells(t, a, at, lookElsewhere)
+	if is := a.apart.told[far.Kind]; len(is) > 0 {
+		t.Errorf("objects that are gone are remembered: %v", is)
+	}
+	before := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations in")
+	c.apartErr = errors.New("forbidden")
+	c.tells(t, a, at, lookElsewhere)
+	if is := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations in"); is != before+1 {
+		t.Errorf("the log says %s", log)
 	}
 }
 
@@ -108,7 +137,7 @@ func TestWhatCanNotBeToldFailsNoLook(t *testing.T) {
 	a := c.adopter(log, at)
 	said := func(n int) {
 		t.Helper()
-		if is := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations or their templates"); is != n {
+		if is := strings.Count(log.String(), "cannot tell of FenceAgentsRemediations in"); is != n {
 			t.Errorf("it was said %d times, want %d: %s", is, n, log)
 		}
 	}
