@@ -152,8 +152,8 @@ func (dev device) call(c api.Call) outcome {
 	if dev.b != nil {
 		claim.Device = dev.b.Name
 	}
-	if until := dev.At(limit + dev.EffectDelay()); c != api.CallRead && (u == nil || until.After(u.Time)) {
-		dev.rec.EffectUntil = until
+	if c != api.CallRead {
+		dev.rec.EffectUntil = dev.EffectMayEnd(u, limit)
 	}
 	dev.Record.Claim = claim
 	dev.lookAt(dev.Takeover(claim))

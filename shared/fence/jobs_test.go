@@ -43,13 +43,15 @@ type lateCall struct {
 }
 
 func lateCalls() map[string]lateCall {
-	own := 30 * time.Second
+	own, spec := 30*time.Second, fencetest.Spec()
+	limit := spec.Decision.CallLimit()
 	return map[string]lateCall{
 		"seen to end":                              {observed.CallResult{Late: &own}, 0, own},
 		"not known to have ended":                  {observed.CallResult{}, 0, 55 * time.Second},
 		"ended without having done it":             {observed.CallResult{Late: &own, Err: "its container was killed"}, 0, 55 * time.Second},
 		"one before it is on its way":              {observed.CallResult{Late: &own}, 50 * time.Second, 55 * time.Second},
 		"one before it is over as it is asked for": {observed.CallResult{Late: &own}, time.Nanosecond, own},
+		"one before it ends within this one":       {observed.CallResult{Late: &own}, 58 * time.Second, limit + 54*time.Second + time.Microsecond},
 		"one before it lasts longer than this one": {observed.CallResult{Late: &own}, 10 * time.Minute, 10*time.Minute - time.Second - time.Microsecond},
 	}
 }

@@ -112,6 +112,22 @@ func (d *Facts) Late(claim *api.Claim, c *observed.CallResult) time.Duration {
 	return min(*c.Late, longest)
 }
 
+// EffectMayEnd is until when a device may take effect while a call to it is under way that takes
+// limit at most. was is what was known before, and stays if it is later (S8). The record has room
+// for one end. A call that comes back at once ends EffectDelay after now. If was is later than that,
+// the devices that were bound then were slower. Then the end is later than the one of this call
+// alone, by which EffectEnds sees that it must not bring it forward.
+func (d *Facts) EffectMayEnd(was *api.Time, limit time.Duration) *api.Time {
+	own := limit + d.EffectDelay()
+	switch {
+	case was == nil || !was.After(d.Now.Add(d.EffectDelay())):
+		return d.At(own)
+	case was.After(d.At(own).Time):
+		return was
+	}
+	return d.At(own + time.Microsecond)
+}
+
 // EffectEnds is until when a device may take effect, once a call to it has come back. was is what
 // was known before: something that was sent earlier, and lasts longer than this call could, is
 // not over with it (S8). The devices that were bound then may have been slower.
