@@ -153,7 +153,7 @@ func (d *decision) workLeft(why api.Reason, msg string) outcome {
 	if left == nil {
 		return d.stay(d.Record.Reason, d.Record.Message, facts.Handover)
 	}
-	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	d.noteLeft(left)
 	if r.PodsLeft+r.AttachmentsLeft == 0 {
 		return goOn
 	}

@@ -87,7 +87,7 @@ func (d *decision) releasingByDump() outcome {
 	if left == nil {
 		return d.stay(d.Record.Reason, d.Record.Message, facts.Handover)
 	}
-	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	d.noteLeft(left)
 	free, held := facts.Permitted(d.Decision.Settings.Release, left)
 	if len(free) == 0 {
 		k.DoneAt = d.At(0)
@@ -113,7 +113,7 @@ func (d *decision) deletePods(n, of int) outcome {
 	d.tell(api.ReleaseStarted, fmt.Sprintf("force-deleting %d of %d pods while the machine dumps its memory", n, of))
 	r := &d.Record.Release
 	r.NotAfter, r.AskedAt, r.BatchAt = d.Stamp(d.WhileDumping(d.Now.Add(facts.ActWithin))), d.At(0), d.At(0)
-	r.Batch, r.Pods, r.InMinute = int32(n), r.Pods+int32(n), r.InMinute+int32(n)
+	r.Batch, r.InMinute = int32(n), r.InMinute+int32(n)
 	r.Batches++ // no batch without a save
 	return d.carryOut(DeletePods)
 }

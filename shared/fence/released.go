@@ -74,6 +74,17 @@ func (d *decision) nodeGone() outcome {
 	return d.released()
 }
 
+// noteLeft writes down what is left. A pod that was left at the look before, after some were asked to
+// go, and is there no more is released. What is asked for is not counted: a pod that does not go is
+// asked again, and the out-of-service taint asks for none by its name.
+func (d *decision) noteLeft(left *observed.Left) {
+	r, pods := &d.Record.Release, int32(len(left.Delete)+left.Terminating)
+	if r.AskedAt != nil {
+		r.Pods += max(0, r.PodsLeft-pods)
+	}
+	r.PodsLeft, r.AttachmentsLeft = pods, int32(left.Attachments)
+}
+
 // noteBoot keeps the boot that a proof is about (S3). Until work is released the reads are
 // begun anew after each other boot.
 func (d *decision) noteBoot() {

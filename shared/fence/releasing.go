@@ -48,7 +48,7 @@ func (d *decision) release() outcome {
 		return d.stay(d.Record.Reason, d.Record.Message, facts.Handover)
 	}
 	begun := r.StartedAt != nil
-	r.PodsLeft, r.AttachmentsLeft = int32(len(left.Delete)+left.Terminating), int32(left.Attachments)
+	d.noteLeft(left)
 	nothing := r.PodsLeft+r.AttachmentsLeft == 0
 	if nothing && r.DoneAt == nil {
 		r.TimedOut = false // the last of it went while the taint was taken off
@@ -105,8 +105,7 @@ func (d *decision) freeBatch(left *observed.Left, n int) outcome {
 		d.Record.Placed.OutOfService = true
 		d.Record.Placed.OutOfServiceAs = (&api.NodeFence{Spec: api.NodeFenceSpec{Requests: d.Requests}, Status: *d.Record}).OutOfServiceAs()
 	}
-	r.Batch, r.Pods = int32(n), r.Pods+int32(n)
-	r.AskedAt = d.At(0)
+	r.Batch, r.AskedAt = int32(n), d.At(0)
 	if n > 0 && !d.Decision.Settings.Release.Taints() {
 		r.BatchAt, r.InMinute = d.At(0), r.InMinute+int32(n)
 	}

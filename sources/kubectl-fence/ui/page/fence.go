@@ -151,9 +151,9 @@ func releaseWords(st *api.NodeFenceStatus) string {
 	if r.StartedAt == nil {
 		return ""
 	}
-	words := fmt.Sprintf("%s asked to be force-deleted; %s and %s are left", view.Count(r.Pods, "pod was", "pods were"), view.Count(r.PodsLeft, "pod", "pods"), view.Count(r.AttachmentsLeft, "volume attachment", "volume attachments"))
+	words := fmt.Sprintf("%s released; %s and %s are left", view.Count(r.Pods, "pod is", "pods are"), view.Count(r.PodsLeft, "pod", "pods"), view.Count(r.AttachmentsLeft, "volume attachment", "volume attachments"))
 	if r.DoneAt != nil {
-		words = fmt.Sprintf("%s force-deleted, and nothing was left after %s", view.Count(r.Pods, "pod was", "pods were"), took(r.DoneAt.Sub(r.StartedAt.Time)))
+		words = fmt.Sprintf("%s released, and nothing was left after %s", view.Count(r.Pods, "pod was", "pods were"), took(r.DoneAt.Sub(r.StartedAt.Time)))
 	}
 	if r.TimedOut {
 		words += "; the time for it is over"

@@ -212,15 +212,15 @@ func TestBars(t *testing.T) {
 	if d := cmp.Diff([]string{"+32s Off sent", "+40s Read 1 of 2: PoweredOff", "+44s Read 2 of 2: PoweredOff", "+44s Proof: SeenOff", "+45s Release began"}, marks); d != "" {
 		t.Error(d)
 	}
-	if want := "9 pods were asked to be force-deleted; 2 pods and 0 volume attachments are left."; got.Release != want {
+	if want := "9 pods are released; 2 pods and 0 volume attachments are left."; got.Release != want {
 		t.Error(got.Release)
 	}
 	st.Release.PodsLeft, st.Release.AttachmentsLeft, st.Release.Pods = 1, 1, 1
-	if got, want := releaseWords(st), "1 pod was asked to be force-deleted; 1 pod and 1 volume attachment are left."; got != want {
+	if got, want := releaseWords(st), "1 pod is released; 1 pod and 1 volume attachment are left."; got != want {
 		t.Error(got)
 	}
 	st.Release.DoneAt = at(-5 * time.Second)
-	if got, want := releaseWords(st), "1 pod was force-deleted, and nothing was left after 10s."; got != want {
+	if got, want := releaseWords(st), "1 pod was released, and nothing was left after 10s."; got != want {
 		t.Error(got)
 	}
 }
