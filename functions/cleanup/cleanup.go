@@ -86,7 +86,7 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *observed.
 	var all []func(context.Context) error
 	if how.Taints() {
 		all = append(all, func(ctx context.Context) error {
-			return c.Client.PlaceOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.OutOfServiceAs())
+			return c.Client.PlaceOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.OutOfServiceAs())
 		})
 	}
 	all = append(all, c.deletions(f, left)...)

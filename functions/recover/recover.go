@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -32,6 +33,9 @@ type Recoverer struct {
 	Loop   *loop.Loop
 	// Remediation are the Leases by which other programs were kept away; nil if there are none.
 	Remediation *remediation.Leases
+	// renewed is what this process saw last of the Leases of nodes that have an out-of-service taint
+	// without a record, by their UIDs.
+	renewed sync.Map
 }
 
 // Handle takes one event.
@@ -81,6 +85,7 @@ func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) erro
 	if err != nil {
 		return err
 	}
+	removed := false
 	for _, t := range n.Spec.Taints {
 		if t.Key != api.IsolationTaint || (f != nil && f.Open() && string(f.UID) == t.Value) {
 			continue
@@ -88,7 +93,11 @@ func (r *Recoverer) orphan(ctx context.Context, node string, e event.Event) erro
 		if err := r.Client.RemoveIsolation(ctx, node, n.UID, n.ResourceVersion, t.Value, true); err != nil {
 			return fmt.Errorf("remove a mark without a record from %s: %w", node, err)
 		}
+		removed = true
 		r.Log.Info("removed a mark without a record", "function", Name, "node", node, "event", e.ID(), "fence", t.Value)
 	}
-	return nil
+	if removed {
+		return nil // the node is another version now, and the source tells again of what is left on it
+	}
+	return r.backInService(ctx, n, f, e)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,11 +12,12 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-func (m *marks) annotate(key string, placed bool) {
+// annotate places an annotation, or removes it if its value is empty.
+func (m *marks) annotate(key, value string) {
 	if m.annotations == nil {
-		m.annotations = map[string]bool{}
+		m.annotations = map[string]string{}
 	}
-	m.annotations[key] = placed
+	m.annotations[key] = value
 }
 
 // karpenterPool is on the nodes of Karpenter, and of EKS Auto Mode.
@@ -29,18 +29,6 @@ func scaleDownAnnotations(labels map[string]string) []string {
 		return []string{api.ScaleDownDisabled, api.DoNotDisrupt}
 	}
 	return []string{api.ScaleDownDisabled}
-}
-
-// OurScaleDownAnnotations are those of them that the node has and nodefence wrote, whatever
-// labels the node has now (S22).
-func OurScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
-	var ours []string
-	for _, word := range []string{api.ScaleDownDisabled, api.DoNotDisrupt} {
-		if annotations[word] == "true" && isOurs(fields, `"f:`+word+`"`) {
-			ours = append(ours, word)
-		}
-	}
-	return ours
 }
 
 // rawNode keeps the taints of others as they are, with fields that are not known here (S22).
@@ -57,9 +45,10 @@ type marks struct {
 	taints        []json.RawMessage
 	changeTaints  bool
 	unschedulable *bool
-	// annotations are placed, or removed: those that keep autoscalers from deleting this node,
-	// and one that has no meaning.
-	annotations map[string]bool
+	// annotations are placed, or removed if their value is empty: those that keep autoscalers from
+	// deleting this node, the one that says whose the out-of-service taint is, and one that has no
+	// meaning.
+	annotations map[string]string
 }
 
 // Isolate places our taint, the annotations against deletion by autoscalers unless somebody else
@@ -85,7 +74,7 @@ func (c *Client) Isolate(ctx context.Context, node string, uid types.UID, versio
 		}
 		for _, word := range scaleDownAnnotations(n.Labels) {
 			if _, theirs := n.Annotations[word]; !theirs {
-				m.annotate(word, true)
+				m.annotate(word, "true")
 			}
 		}
 		return m, nil
@@ -105,19 +94,23 @@ func (c *Client) RemoveIsolation(ctx context.Context, node string, uid types.UID
 			m.unschedulable = &off
 		}
 		for _, word := range OurScaleDownAnnotations(n.Annotations, n.ManagedFields) {
-			m.annotate(word, false)
+			m.annotate(word, "")
 		}
 		if _, left := n.Annotations[touchedBy]; left { // the process that wrote it died in between
-			m.annotate(touchedBy, false)
+			m.annotate(touchedBy, "")
 		}
 		return m, nil
 	})
 }
 
-// PlaceOutOfService places Kubernetes' out-of-service taint (KEP-2268), on the node as it was
-// looked at: ErrConflict says that the node has changed since. If the taint is already there,
-// whatever its value, it has the same effect and stays as it is.
-func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, as api.OutOfServiceValue) error {
+// Kubernetes' out-of-service taint (KEP-2268) has a value that people set too. So beside a taint of
+// nodefence's stands an annotation that names the fence. Both are placed in one write, and removed in
+// one write: a process that dies leaves both, or neither (S22).
+
+// PlaceOutOfService places the taint for a fence, on the node as it was looked at: ErrConflict says
+// that the node has changed since. If the taint is already there, whatever its value, it has the same
+// effect and stays as it is.
+func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.UID, version string, fence types.UID, as api.OutOfServiceValue) error {
 	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (marks, error) {
 		rest, found := withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, "")
 		if found {
@@ -127,7 +120,9 @@ func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.U
 		if err != nil {
 			return marks{}, fmt.Errorf("encode taint: %w", err)
 		}
-		return marks{taints: append(rest, raw), changeTaints: true}, nil
+		m := marks{taints: append(rest, raw), changeTaints: true}
+		m.annotate(api.OutOfServiceBy, string(fence))
+		return m, nil
 	})
 }
 
@@ -136,22 +131,45 @@ func (c *Client) PlaceOutOfService(ctx context.Context, node string, uid types.U
 // (S23).
 func (c *Client) ClearOutOfService(ctx context.Context, node string, uid types.UID, as api.OutOfServiceValue) error {
 	touched := false
-	err := c.updateMarks(ctx, node, uid, "", func(n *rawNode) (marks, error) {
-		rest, found := withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, string(as))
-		touched = !found
-		if found {
-			return marks{taints: rest, changeTaints: true}, nil
+	err := c.updateMarks(ctx, node, uid, "", func(n *rawNode) (m marks, _ error) {
+		m.taints, m.changeTaints = withoutTaint(n.Spec.Taints, api.OutOfServiceTaint, string(as))
+		if touched = !m.changeTaints; touched {
+			m.annotate(touchedBy, "true")
 		}
-		return marks{annotations: map[string]bool{touchedBy: true}}, nil
+		if _, left := n.Annotations[api.OutOfServiceBy]; left {
+			m.annotate(api.OutOfServiceBy, "")
+		}
+		return m, nil
 	})
 	if err != nil || !touched {
 		return err
 	}
-	return c.updateMarks(ctx, node, uid, "", func(*rawNode) (marks, error) { return marks{annotations: map[string]bool{touchedBy: false}}, nil })
+	return c.updateMarks(ctx, node, uid, "", func(*rawNode) (m marks, _ error) {
+		m.annotate(touchedBy, "")
+		return m, nil
+	})
 }
 
 // touchedBy is an annotation that is on a node for the moment between two writes.
 const touchedBy = "nodefence.io/touched"
+
+// RemoveOutOfService removes the out-of-service taint that was placed for a fence whose record is
+// lost, and the annotation that says so, from the node as it was looked at, or returns ErrConflict. A
+// taint with a value that nodefence never sets stays.
+func (c *Client) RemoveOutOfService(ctx context.Context, node string, uid types.UID, version, fence string) error {
+	return c.updateMarks(ctx, node, uid, version, func(n *rawNode) (m marks, _ error) {
+		if fence == "" || OutOfServiceBy(n.Annotations, n.ManagedFields) != fence {
+			return marks{}, nil
+		}
+		m.taints = n.Spec.Taints
+		for _, as := range []api.OutOfServiceValue{api.NodeShutdown, api.HardwareFailure} {
+			rest, found := withoutTaint(m.taints, api.OutOfServiceTaint, string(as))
+			m.taints, m.changeTaints = rest, m.changeTaints || found
+		}
+		m.annotate(api.OutOfServiceBy, "")
+		return m, nil
+	})
+}
 
 // updateMarks applies one change against the node's resourceVersion, and refuses a node that is
 // not the one meant (S6). With a version, the node must be as it was then; without one, it is
@@ -197,10 +215,10 @@ func (c *Client) writeMarks(ctx context.Context, n *rawNode, m marks) error {
 		}
 	}
 	annotations := map[string]any{}
-	for key, placed := range m.annotations {
+	for key, value := range m.annotations {
 		annotations[key] = nil
-		if placed {
-			annotations[key] = "true"
+		if value != "" {
+			annotations[key] = value
 		}
 	}
 	if len(spec)+len(annotations) == 0 {
@@ -224,20 +242,4 @@ func withoutTaint(taints []json.RawMessage, key, value string) (rest []json.RawM
 		rest = append(rest, raw)
 	}
 	return rest, found
-}
-
-// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable. The API server
-// keeps that in managedFields. So a cordon that a person sets after removing ours is left alone
-// (S22).
-func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
-	return isOurs(fields, `"f:unschedulable"`)
-}
-
-func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
-	for _, m := range fields {
-		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field) {
-			return true
-		}
-	}
-	return false
 }

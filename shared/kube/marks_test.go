@@ -35,6 +35,11 @@ func disrupt(node string) string {
 	return before + `,"karpenter.sh/do-not-disrupt":"true"},"labels"` + after
 }
 
+// placed is that node with the annotation that says which fence the out-of-service taint is of.
+func placed(node string) string {
+	return strings.Replace(node, `{"a":"1"`, `{"a":"1","nodefence.io/out-of-service-by":"f1"`, 1)
+}
+
 // karpenters is that node as Karpenter makes one.
 func karpenters(node string) string {
 	return strings.Replace(node, `"labels":{`, `"labels":{"karpenter.sh/nodepool":"p",`, 1)
@@ -81,9 +86,9 @@ func TestMarksLeaveEverythingElseAlone(t *testing.T) {
 		"what a clearing left goes too":                 {strings.Replace(node(manages, ours, "true"), `"a":"1"`, `"a":"1","nodefence.io/touched":"true"`, 1), node(manages, "", ""), undo},
 		"another's stays":                               {held(node(manages, ours, "true"), "true"), held(node(manages, "", ""), "true"), undo},
 		"the taint of another fence stays":              {node("", earlier, ""), node("", earlier, ""), undo},
-		"out of service":                                {node("", foreign, ""), node("", foreign+","+outOf, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", nodeshutdown) }},
-		"out of service for good":                       {node("", foreign, ""), node("", foreign+","+strings.Replace(outOf, "nodeshutdown", "hardwarefailure", 1), ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", "hardwarefailure") }},
-		"another's words for it stand for ours":         {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", nodeshutdown) }},
+		"out of service":                                {node("", foreign, ""), placed(node("", foreign+","+outOf, "")), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", "f1", nodeshutdown) }},
+		"out of service for good":                       {node("", foreign, ""), placed(node("", foreign+","+strings.Replace(outOf, "nodeshutdown", "hardwarefailure", 1), "")), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", "f1", "hardwarefailure") }},
+		"another's words for it stand for ours":         {node("", theirOut, ""), node("", theirOut, ""), func(c *Client) error { return c.PlaceOutOfService(ctx, "a", "u1", "", "f1", nodeshutdown) }},
 		"a node of the same name is another":            {strings.Replace(node("", foreign, ""), "u1", "u2", 1), strings.Replace(node("", foreign, ""), "u1", "u2", 1), isolate},
 		"a node that is gone stays gone":                {"", "", isolate},
 	} {
@@ -193,7 +198,7 @@ func TestWhatIsPlacedLateFails(t *testing.T) {
 				t.Errorf("cleared:\n%s", d)
 			}
 			for what, place := range map[string]func() error{
-				"the out-of-service taint": func() error { return api.PlaceOutOfService(ctx, "a", "u1", looked.ResourceVersion, nodeshutdown) },
+				"the out-of-service taint": func() error { return api.PlaceOutOfService(ctx, "a", "u1", looked.ResourceVersion, "f1", nodeshutdown) },
 				"the isolation":            func() error { return api.Isolate(ctx, "a", "u1", looked.ResourceVersion, "f1", true) },
 			} {
 				if err := place(); !errors.Is(err, ErrConflict) {

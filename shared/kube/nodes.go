@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,4 +84,43 @@ func (c *Client) DeleteNode(ctx context.Context, node string, uid types.UID, ver
 // LabelNode sets labels of exactly this Node; a nil takes one off. ErrConflict: it is another Node.
 func (c *Client) LabelNode(ctx context.Context, n *corev1.Node, labels map[string]any) error {
 	return c.patchOnly(ctx, mergePatch, nodesPath+"/"+n.Name, map[string]any{"metadata": map[string]any{"uid": n.UID, "labels": labels}})
+}
+
+// What nodefence has written to a Node, as the API server has it.
+
+// CordonIsOurs tells whether nodefence was the last to set spec.unschedulable. The API server
+// keeps that in managedFields. So a cordon that a person sets after removing ours is left alone
+// (S22).
+func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
+	return isOurs(fields, `"f:unschedulable"`)
+}
+
+func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {
+	for _, m := range fields {
+		if m.Manager == api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field) {
+			return true
+		}
+	}
+	return false
+}
+
+// OurScaleDownAnnotations are the annotations against deletion by autoscalers that the node has and
+// nodefence wrote, whatever labels the node has now (S22).
+func OurScaleDownAnnotations(annotations map[string]string, fields []metav1.ManagedFieldsEntry) []string {
+	var ours []string
+	for _, word := range []string{api.ScaleDownDisabled, api.DoNotDisrupt} {
+		if annotations[word] == "true" && isOurs(fields, `"f:`+word+`"`) {
+			ours = append(ours, word)
+		}
+	}
+	return ours
+}
+
+// OutOfServiceBy is the UID of the NodeFence for which nodefence placed the node's out-of-service
+// taint; empty if nodefence did not, or if somebody else wrote the annotation that says so (S22).
+func OutOfServiceBy(annotations map[string]string, fields []metav1.ManagedFieldsEntry) string {
+	if !isOurs(fields, `"f:`+api.OutOfServiceBy+`"`) {
+		return ""
+	}
+	return annotations[api.OutOfServiceBy]
 }

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,8 @@ type nodeView struct {
 	providerID string
 	// role is worker or control-plane.
 	role string
-	// marks are the values of nodefence's isolation taint.
+	// marks are the fences whose isolation taint the node has or, if it is Ready, whose
+	// out-of-service taint.
 	marks []string
 	// excluded says which label or taint of the node excludes it from fencing. labels are
 	// matched by the selectors of policies.
@@ -68,6 +70,10 @@ func viewOf(n *corev1.Node) nodeView {
 		if t.Key == api.IsolationTaint {
 			v.marks = append(v.marks, t.Value)
 		}
+	}
+	// Function recover removes the out-of-service taint once the node is healthy, and not before.
+	if by := n.Annotations[api.OutOfServiceBy]; by != "" && v.ready() && !slices.Contains(v.marks, by) {
+		v.marks = append(v.marks, by)
 	}
 	return v
 }

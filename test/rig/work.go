@@ -178,6 +178,9 @@ func (c *Cluster) Marks(ctx context.Context, node string) (observed.Node, []stri
 			taints = append(taints, t.Key)
 		}
 	}
+	if n.Annotations[api.OutOfServiceBy] != "" {
+		taints = append(taints, api.OutOfServiceBy)
+	}
 	return observed.Node{Cordoned: n.Spec.Unschedulable}, taints, nil
 }
 

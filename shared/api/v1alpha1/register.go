@@ -17,6 +17,9 @@ const (
 	IsolationTaint = "nodefence.io/isolated"
 	// OutOfServiceTaint is Kubernetes' own (KEP-2268).
 	OutOfServiceTaint = "node.kubernetes.io/out-of-service"
+	// OutOfServiceBy is an annotation of a node whose out-of-service taint nodefence placed. Its
+	// value is the UID of the NodeFence: the taint's own value is the one that people set too (S22).
+	OutOfServiceBy = "nodefence.io/out-of-service-by"
 	// ScaleDownDisabled is cluster-autoscaler's annotation; a node carries it while
 	// it is fenced, so that it is not deleted in the middle.
 	ScaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled"

@@ -20,8 +20,9 @@ const GoneSince = "nodefence.io/node-gone-since"
 // Each of these functions is the transform of one watch (cache.TransformFunc). It returns an
 // object of another type as it is, and never an error.
 
-// Node keeps what identifies the Node and its machine, the labels, the conditions, and the
-// taints by which nodefence isolates a node or by which a node is left alone.
+// Node keeps what identifies the Node and its machine, the labels, the conditions, the taints by
+// which nodefence isolates a node or by which a node is left alone, and the annotation that says
+// whose the out-of-service taint is.
 func Node(obj any) (any, error) {
 	n, ok := obj.(*corev1.Node)
 	if !ok {
@@ -31,6 +32,9 @@ func Node(obj any) (any, error) {
 	slim.Name, slim.UID, slim.ResourceVersion, slim.CreationTimestamp = n.Name, n.UID, n.ResourceVersion, n.CreationTimestamp
 	slim.Spec.ProviderID, slim.Status.Conditions = n.Spec.ProviderID, n.Status.Conditions
 	slim.Status.NodeInfo.SystemUUID, slim.Labels = n.Status.NodeInfo.SystemUUID, n.Labels
+	if by := n.Annotations[api.OutOfServiceBy]; by != "" {
+		slim.Annotations = map[string]string{api.OutOfServiceBy: by}
+	}
 	for _, t := range n.Spec.Taints {
 		if t.Key == api.IsolationTaint || t.Key == look.MaintenanceTaint {
 			slim.Spec.Taints = append(slim.Spec.Taints, t)

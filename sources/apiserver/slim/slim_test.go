@@ -29,7 +29,7 @@ func TestSlimOnceIsSlimTwice(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "fence-enrolled-a", Labels: map[string]string{kube.EnrolledLabel: "true"}, Annotations: map[string]string{GoneSince: "x"}},
 			Data:       map[string]string{"node_uid": "u"},
 		}},
-		"node":           {Node, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}}}},
+		"node":           {Node, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"node-role.kubernetes.io/etcd": "true"}, Annotations: map[string]string{api.OutOfServiceBy: "f"}}}},
 		"policy":         {Policy, &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{MissingNodes: &api.MissingNodesRule{NodeNames: []string{"a"}}}}},
 		"node's problem": {Report, event.DeepCopy()},
 		"pod's problem":  {PodReport, event.DeepCopy()},
