@@ -38,9 +38,11 @@ func (s *Resyncer) drain() time.Duration { return s.callTimeout() - notDrained }
 // call is the last call about one fence or node.
 type call struct {
 	busy, failed bool
-	// noted: nobody was called, as the fence is due far ahead.
+	// noted: the fence was due far ahead, so whoever wakes it once it is due is awaited first.
 	noted bool
 	at    time.Time
+	// told is how the fence stood when the log last said that it is overdue.
+	told string
 }
 
 // round is one look with its calls, which may take longer than the look.
@@ -128,7 +130,11 @@ func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
 	case far && !c.waited(now), !far && !c.due(late, now):
 		return false
 	}
-	s.calls[about] = &call{busy: true, at: now}
+	is := &call{busy: true, noted: far, at: now}
+	if c != nil {
+		is.told = c.told
+	}
+	s.calls[about] = is
 	return true
 }
 
@@ -136,11 +142,11 @@ func (s *Resyncer) begin(about string, late time.Duration, now time.Time) bool {
 // that nobody else wakes this fence, and calls as soon as the fence is due. After a failed call it waits
 // for a while, unless that call is of a time that is still to come: the clock was set back since (S30).
 func (c *call) due(late time.Duration, now time.Time) bool {
-	if late < 0 || c == nil || c.noted {
+	if late < 0 || c == nil {
 		return late >= patience
 	}
 	age := now.Sub(c.at)
-	return !(c.failed && age >= 0 && age < patience) && (age < wakes || late >= patience)
+	return !(c.failed && age >= 0 && age < patience) && (age < wakes && !c.noted || late >= patience)
 }
 
 // waited tells whether it is time to call about a fence that is due far ahead. Its time may be of a
@@ -154,7 +160,21 @@ func (s *Resyncer) end(about string, err error) {
 	now := s.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[about] = &call{failed: err != nil, at: now}
+	c := s.calls[about]
+	c.busy, c.failed, c.at = false, err != nil, now
+}
+
+// news tells whether the log has not said yet that a fence which stands so is overdue.
+func (s *Resyncer) news(about, stands string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[about]
+	if c == nil {
+		return true
+	}
+	is := c.told != stands
+	c.told = stands
+	return is
 }
 
 // prune forgets the fences that have ended.

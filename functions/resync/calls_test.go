@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,10 @@ func TestWakeUpsAreBounded(t *testing.T) {
 			{late: -time.Hour}, {after: -time.Hour, late: -2 * time.Hour, want: 1}},
 		"whoever was due far ahead, and is due now, is left to the source": {
 			{late: -time.Minute}, {after: Tick, late: 0}, {after: 2 * Tick, late: patience, want: 1}},
+		"also after it was called, as it waited": {
+			{late: -time.Hour}, {after: 2 * Tick, late: -time.Hour, want: 1}, {after: 3 * Tick, late: 0}, {after: 5 * Tick, late: patience, want: 1}},
+		"whoever failed while it was due far ahead is left alone for a while": {
+			{late: -time.Hour}, {after: 2 * Tick, late: -time.Hour, fails: true, want: 1}, {after: 3 * Tick, late: patience}, {after: 4 * Tick, late: patience, want: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, calls, fails := now, 0, false
@@ -63,6 +68,38 @@ func TestWakeUpsAreBounded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOverdueIsSaidOnce of a fence until it moves, and of none that is due far ahead.
+func TestOverdueIsSaidOnce(t *testing.T) {
+	at, log := now, strings.Builder{}
+	w := &Resyncer{Source: events.SourceOf("c"), Sender: &broker{}, Now: func() time.Time { return at }, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	late := func(by time.Duration) api.NodeFence { return record("a", api.Fencing, by) }
+	far := late(-time.Hour)
+	moved := record("a", api.Releasing, time.Minute)
+	other := moved
+	other.UID = "another"
+	for i, c := range []struct {
+		is   api.NodeFence
+		want int
+	}{
+		{far, 0}, {far, 0}, {far, 0}, {far, 0}, {far, 0}, // each is called each resync
+		{late(time.Hour), 1}, {late(time.Hour), 1}, {late(time.Hour), 1},
+		{late(time.Minute), 2}, {late(time.Minute), 2}, {moved, 3}, {moved, 3},
+		{other, 4}, {other, 4}, {record("a", api.Fencing, never), 5}, {record("a", api.Fencing, never), 5},
+	} {
+		w.Fences = records{all: []api.NodeFence{c.is}}
+		if err := w.Resync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(log.String(), "overdue"); got != c.want {
+			t.Errorf("look %d: said %d times, want %d", i, got, c.want)
+		}
+		at = at.Add(2 * Tick)
+	}
+	if got := len(w.Sender.(*broker).got); got != 15 {
+		t.Errorf("%d calls, want 15", got)
 	}
 }
 

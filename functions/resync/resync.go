@@ -162,7 +162,8 @@ func keepsAway(f *api.NodeFence) (keeps, acts bool) {
 	return true, true
 }
 
-// wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19).
+// wake calls a fence's owner if the fence is overdue; a missing nextLook means now (S19). The log says so once
+// until the fence moves. One that is due far ahead is called too, and is not overdue.
 func (r *round) wake(f *api.NodeFence, now time.Time) {
 	late := patience
 	if f.Status.NextLook != nil {
@@ -175,9 +176,21 @@ func (r *round) wake(f *api.NodeFence, now time.Time) {
 		if err != nil {
 			return fmt.Errorf("wake the fence of %s: %w", f.Spec.NodeName, err)
 		}
+		if late < 0 || !r.news(fenceOf(f.Spec.NodeName), stands(f)) {
+			return nil
+		}
 		r.Log.Info("overdue, owner called", "function", Name, "node", f.Spec.NodeName, "fence", string(f.UID), "phase", string(f.CurrentPhase()))
 		return nil
 	})
+}
+
+// stands is what changes once the owner of a fence has looked at it.
+func stands(f *api.NodeFence) string {
+	next := ""
+	if f.Status.NextLook != nil {
+		next = f.Status.NextLook.UTC().Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(f.UID, " ", f.CurrentPhase(), " ", next)
 }
 
 // fenceOf is the key of calls about a node's fence.
