@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -89,7 +90,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 	rules = nodeproblem.Named(nodeproblem.For(all, n.Labels), api.AboutPod, body.Reason, body.Component)
 	rules = slices.DeleteFunc(rules, func(r nodeproblem.Rule) bool { return r.Action != api.ProblemEvict })
 	if !ok || len(rules) == 0 {
-		return n, nil, "NotInPolicies", nil
+		return n, nil, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"), nil
 	}
 	if why := leftAlone(resolved, look.NodeFrom(n, ""), f); why != "" {
 		return n, nil, why, nil

@@ -101,6 +101,7 @@ func TestEvictions(t *testing.T) {
 		"nothing that was not reported":                     {told: []corev1.Event{}},
 		"nothing for a volume that another node still has":  {told: []corev1.Event{told("db-0", "Multi-Attach error for volume")}},
 		"nothing that is only to be told":                   {change: []func(map[string]string){with(problemsPath, `"action":"Evict"`, `"action":"Alert"`)}},
+		"nothing by a rule of a newer version":              {change: []func(map[string]string){with(problemsPath, `"maxPods":2`, `"maxPods":2,"oneByOne":true`)}},
 		"nothing of a node that the policy does not select": {change: []func(map[string]string){with(problemsPath, `"selector":{}`, `"selector":{"matchLabels":{"pool":"db"}}`)}},
 		"nothing of a node that no FencePolicy selects":     {change: []func(map[string]string){put(policyPath, `{"items":[]}`)}},
 		"once, for two rules":                               {change: []func(map[string]string){with(problemsPath, `"rules":[`, `"rules":[{"name":"often","kubernetesEvent":{"about":"Pod","reason":"FailedAttachVolume"},"threshold":{"count":9},"action":"Evict"},`)}, want: evicted("db-0")},

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -137,7 +138,7 @@ func (g *Gate) problemRules(ctx context.Context, e event.Event, n *corev1.Node) 
 	}
 	named = nodeproblem.Named(nodeproblem.For(all, n.Labels), about, word(e, events.ReasonAttr), word(e, events.ComponentAttr))
 	if len(named) == 0 {
-		g.ignored(e, n.Name, "NotInPolicies")
+		g.ignored(e, n.Name, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"))
 	}
 	return named, body.Due != "", nil
 }

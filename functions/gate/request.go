@@ -41,13 +41,9 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if err != nil {
 		return nil, err
 	}
-	var rules []nodeproblem.Rule
-	if n != nil {
-		all, err := g.Client.NodeProblemPolicies(ctx)
-		if err != nil {
-			return nil, err
-		}
-		rules = nodeproblem.For(all, n.Labels)
+	rules, strange, err := g.rulesOf(ctx, n)
+	if err != nil {
+		return nil, err
 	}
 	if done, err := g.tell(ctx, e, n, rules, f); done || err != nil {
 		return nil, err
@@ -57,6 +53,9 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, err
 	}
 	if refused != nil {
+		if refused.why == api.SourceNotBelieved && strange != "" {
+			refused.message += "; " + strange
+		}
 		g.refuse(ctx, e, node, n, refused)
 		return nil, nil
 	}
@@ -65,6 +64,18 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
+}
+
+// rulesOf are the rules for a node, and which policy that may be about it is not understood.
+func (g *Gate) rulesOf(ctx context.Context, n *corev1.Node) (rules []nodeproblem.Rule, strange string, err error) {
+	if n == nil {
+		return nil, "", nil
+	}
+	all, err := g.Client.NodeProblemPolicies(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return nodeproblem.For(all, n.Labels), nodeproblem.NotUnderstood(all, n.Labels), nil
 }
 
 // whileDeleted tells whoever asks while the node's NodeFence is being deleted that no fence opens, and none is

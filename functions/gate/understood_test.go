@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,66 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/report"
 )
+
+// telling hears refusals.
+type telling struct {
+	deaf
+	words string
+}
+
+func (w *telling) Refused(_ context.Context, r report.Refusal) {
+	w.words = string(r.Reason) + ": " + r.Message
+}
+
+// TestAProblemPolicyOfTomorrowAsksForNothing: a newer nodefence may have a field that narrows a rule. Without it
+// the rule would fence nodes that it is not about. Who reports or asks is told which field it is.
+func TestAProblemPolicyOfTomorrowAsksForNothing(t *testing.T) {
+	const (
+		hung     = `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Fence"}`
+		mine     = `{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`
+		tomorrow = "PolicyNotUnderstood: NodeProblemPolicy q has spec.rules[0].hosts, which this nodefence does not know: upgrade nodefence, or take the field out"
+	)
+	newer := func(rule string) string { return strings.TrimSuffix(rule, "}") + `,"hosts":["b"]}` }
+	others := strings.Replace(rulesOf(newer(hung)), `"selector":{}`, `"selector":{"matchLabels":{"pool":"db"}}`, 1)
+	for name, c := range map[string]struct {
+		event    func(time.Time) event.Event
+		policies string
+		fences   int
+		says     string
+	}{
+		"a report":                {hungNode, rulesOf(hung), 1, ""},
+		"a report, of tomorrow":   {hungNode, rulesOf(newer(hung)), 0, tomorrow},
+		"a report, of others":     {hungNode, others, 0, "reason=NotInPolicies"},
+		"a request":               {mineNow, rulesOf(mine), 1, ""},
+		"a request, of tomorrow":  {mineNow, rulesOf(newer(mine)), 0, "with brokerIsClosed: true; " + tomorrow},
+		"whose selector is lost":  {hungNode, strings.Replace(rulesOf(hung), `"selector":{}`, `"selector":7`, 1), 0, "PolicyNotUnderstood: NodeProblemPolicy q has spec.selector, which can't be read"},
+		"beside one that is well": {hungNode, strings.TrimSuffix(rulesOf(hung), "]}") + "," + strings.TrimPrefix(rulesOf(newer(hung)), `{"items":[`), 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			list, err := json.Marshal(corev1.EventList{Items: reported("")(now)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := cluster(now)
+			answers["/api/v1/namespaces/default/events"] = string(list)
+			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
+			answers[problemsPath] = c.policies
+			g, written := server(t, answers)
+			var log strings.Builder
+			heard := &telling{}
+			g.Reporter, g.Log = heard, slog.New(slog.NewTextHandler(&log, nil))
+			if _, _, _, err := g.open(t.Context(), "a", c.event(now)); err != nil {
+				t.Fatal(err)
+			}
+			if got := howMany(*written); got != c.fences || !strings.Contains(log.String()+heard.words, c.says) {
+				t.Errorf("%d fences, want %d; it says %s%s\nwant %s", got, c.fences, log.String(), heard.words, c.says)
+			}
+		})
+	}
+}
 
 // TestAFieldOfTomorrowHolds: a newer nodefence may have a brake that this one does not know,
 // in a policy, a budget or the ledger. It holds what it may be about, and says its name.

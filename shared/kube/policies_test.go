@@ -40,4 +40,10 @@ func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
 	if err != nil || len(all) != 2 || !all[0].NotUnderstood.Everywhere || all[1].NotUnderstood.Any() {
 		t.Errorf("%v: %+v", err, all)
 	}
+	const rules = `"selector":{},"rules":[{"name":"r","kubernetesEvent":{"reason":"R"}}]`
+	f.set(problemsPath, `{"items":[{"metadata":{"name":"bad"},"spec":{"selector":{},"rules":"all"}},{"metadata":{"name":"new"},"spec":{`+rules+`,"quorum":2}},{"metadata":{"name":"well"},"spec":{`+rules+`}}]}`)
+	problems, err := f.NodeProblemPolicies(ctx)
+	if err != nil || len(problems) != 3 || !problems[0].NotUnderstood.Any() || !problems[1].NotUnderstood.Any() || problems[2].NotUnderstood.Any() || len(problems[2].Spec.Rules) != 1 {
+		t.Errorf("%v: %+v", err, problems)
+	}
 }

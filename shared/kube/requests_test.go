@@ -217,10 +217,10 @@ func TestPatchesLeaveTheRest(t *testing.T) {
 // TestTheOneThatCannotBeReadIsNamed: one such object keeps the whole kind from being read.
 func TestTheOneThatCannotBeReadIsNamed(t *testing.T) {
 	f := newFakeAPI(t)
-	f.set(problemsPath, `{"items":[{"metadata":{"name":"well"}},{"metadata":{"name":"bad"},"spec":{"rules":"all"}},{"metadata":{"name":"worse"},"spec":1}]}`)
+	f.set(fencesPath, `{"items":[{"metadata":{"name":"well"}},{"metadata":{"name":"bad"},"spec":"all"},{"metadata":{"name":"worse"},"spec":1}]}`)
 	f.set(targetsPath+"/bad", `{"metadata":{"name":"bad"},"status":{"conditions":"all"}}`)
 	const want = `decode /apis/nodefence.io/v1alpha1/%s/bad: json: cannot unmarshal string into Go struct field `
-	if _, err := f.NodeProblemPolicies(t.Context()); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want, "nodeproblempolicies")) {
+	if _, err := f.Fences(t.Context()); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want, "nodefences")) {
 		t.Errorf("in a list: %v", err)
 	}
 	if _, err := f.Target(t.Context(), "bad"); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want, "fencetargets")) {

@@ -50,7 +50,7 @@ func (r Rule) Believes(source, typ string) bool {
 	return r.About == "" && r.Source == source && r.Type == typ
 }
 
-// RulesOf returns the valid rules of one policy.
+// RulesOf returns the valid rules of one policy, as far as it can be read.
 func RulesOf(p *api.NodeProblemPolicy) []Rule {
 	return chosen(Written(p), func(r Rule) bool { return r.Wrong == "" })
 }
@@ -90,14 +90,28 @@ func ruleOf(policy string, spec *api.ProblemRule) Rule {
 	return r
 }
 
-// For returns the rules for a node with these labels, from every policy that selects it.
+// For returns the rules for a node with these labels, from every policy that selects it. A policy that is
+// not understood has none: a field of a newer version may narrow a rule, and without it the rule would ask
+// for a fence, or move Pods, where nobody wants that.
 func For(policies []api.NodeProblemPolicy, nodeLabels map[string]string) (all []Rule) {
 	for i := range policies {
-		if p := &policies[i]; Selects(p, nodeLabels) {
+		if p := &policies[i]; !p.NotUnderstood.Any() && Selects(p, nodeLabels) {
 			all = append(all, RulesOf(p)...)
 		}
 	}
 	return all
+}
+
+// NotUnderstood says which policy may be about a node with these labels and is not understood, and what of it;
+// empty if there is none.
+func NotUnderstood(policies []api.NodeProblemPolicy, nodeLabels map[string]string) string {
+	for i := range policies {
+		p := &policies[i]
+		if p.NotUnderstood.Any() && (p.NotUnderstood.Everywhere || Selects(p, nodeLabels)) {
+			return string(api.PolicyNotUnderstood) + ": " + p.NotUnderstood.Words("NodeProblemPolicy "+p.Name)
+		}
+	}
+	return ""
 }
 
 // Selects reports whether a policy selects a node with these labels. A selector that can't

@@ -22,6 +22,8 @@ type NodeProblemPolicy struct {
 	// spec is what a person decides.
 	// +required
 	Spec NodeProblemPolicySpec `json:"spec"`
+
+	NotUnderstood NotUnderstood `json:"-"`
 }
 
 // NodeProblemPolicySpec is what a person decides.

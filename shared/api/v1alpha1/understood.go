@@ -114,6 +114,20 @@ func (b *FenceBudget) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// UnmarshalJSON is as that of a FencePolicy. One that is not understood asks for nothing: what is not known may
+// narrow a rule.
+func (p *NodeProblemPolicy) UnmarshalJSON(raw []byte) error {
+	o, of, err := readObject(raw)
+	if err != nil {
+		return err
+	}
+	*p = NodeProblemPolicy{TypeMeta: o.TypeMeta, ObjectMeta: o.ObjectMeta}
+	n := &p.NotUnderstood
+	n.spec(of.Spec, reflect.ValueOf(&p.Spec), "selector", "rules")
+	n.Everywhere = n.In("spec.selector")
+	return nil
+}
+
 // UnmarshalJSON is as that of a policy, and reads the status strictly too: what a newer
 // program keeps there would be lost with the next reservation of this one.
 func (l *FenceLedger) UnmarshalJSON(raw []byte) error {

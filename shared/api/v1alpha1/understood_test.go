@@ -95,6 +95,25 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 			t.Errorf("%s: %s", spec, got)
 		}
 	}
+	const rule = `{"name":"r","kubernetesEvent":{"reason":"R"}}`
+	for spec, want := range map[string]string{
+		`{"selector":{},"rules":[` + rule + `,{"name":"s","cloudEvent":{"source":"/s","brokerIsClosed":true},"threshold":{"count":2,"within":"1h"},"action":"Alert"}]}`: "",
+		`{"selector":{},"rules":[` + rule + `],"quorum":2}`:                                                       unknown("spec.quorum", "the field"),
+		`{"selector":{},"rules":[` + rule + `,{"name":"s","kubernetesEvent":{"reason":"R","hosts":["b"]}}]}`:      unknown("spec.rules[1].kubernetesEvent.hosts", "the field"),
+		`{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"reason":"R","about":"Zone"},"action":"Evict"}]}`: unknown(`spec.rules[0].kubernetesEvent.about "Zone"`, "the field"),
+		`{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"reason":"R"},"threshold":{"within":"soon"}}]}`:   `it has spec.rules[0].threshold.within "soon", which is no duration: correct that`,
+		`{"selector":7,"rules":[` + rule + `]}`:                                                                   "it has spec.selector, which can't be read (",
+		`{"selector":{}}`:                                                                                         "it has no spec.rules: correct that",
+	} {
+		var p NodeProblemPolicy
+		if err := json.Unmarshal([]byte(`{"metadata":{"name":"p"},"spec":`+spec+`}`), &p); err != nil || p.Name != "p" {
+			t.Fatal(err)
+		}
+		got := p.NotUnderstood.Words("it")
+		if !strings.HasPrefix(got, want) || want == "" && got != "" || p.NotUnderstood.Everywhere != strings.Contains(want, "spec.selector") {
+			t.Errorf("%s: everywhere: %t, %s", spec, p.NotUnderstood.Everywhere, got)
+		}
+	}
 	for ledger, want := range map[string]string{
 		`{"spec":{"stop":false},"status":{"leases":{"total":3}}}`: "",
 		`{"spec":{"stopNodes":["a"]}}`:                            unknown("spec.stopNodes", "the field"),
@@ -112,22 +131,24 @@ func TestWhatIsNotUnderstoodIsNamed(t *testing.T) {
 
 // TestTheValuesAreTheSchemas: one that is in the schema alone would hold for ever.
 func TestTheValuesAreTheSchemas(t *testing.T) {
-	text, err := os.ReadFile("../../../infra/crd/nodefence.io_fencepolicies.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct{ OpenAPIV3Schema shape }
+	seen := map[reflect.Type]bool{}
+	for kinds, spec := range map[string]reflect.Type{"fencepolicies": reflect.TypeFor[FencePolicySpec](), "nodeproblempolicies": reflect.TypeFor[NodeProblemPolicySpec]()} {
+		text, err := os.ReadFile("../../../infra/crd/nodefence.io_" + kinds + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd struct {
+			Spec struct {
+				Versions []struct {
+					Schema struct{ OpenAPIV3Schema shape }
+				}
 			}
 		}
+		if err := yaml.Unmarshal(text, &crd); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "spec", spec, crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"], seen)
 	}
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[reflect.Type]bool{}
-	compare(t, "spec", reflect.TypeFor[FencePolicySpec](), crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"], seen)
 	if d := len(known) - len(seen); d != 0 {
 		t.Errorf("%d types have values and are in no policy", d)
 	}

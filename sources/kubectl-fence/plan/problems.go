@@ -31,6 +31,10 @@ type Problem struct {
 func (r *Report) reported(all []api.NodeProblemPolicy, n *corev1.Node, under string) {
 	for i := range all {
 		p := &all[i]
+		if nodeproblem.NotUnderstood(all[i:i+1], n.Labels) != "" {
+			r.Problems = append(r.Problems, Problem{Policy: p.Name, Wrong: p.NotUnderstood.Words("it")})
+			continue
+		}
 		if _, err := metav1.LabelSelectorAsSelector(p.Spec.Selector.Kubernetes()); err != nil {
 			r.Problems = append(r.Problems, Problem{Policy: p.Name, Wrong: fmt.Sprintf("spec.selector: %s; it selects no node until that is corrected", err)})
 			continue

@@ -25,12 +25,15 @@ func TestProblems(t *testing.T) {
 		{"name": "open", "cloudEvent": {` + west + `}, "action": "Fence"},
 		{"name": "two", "kubernetesEvent": {"reason": "R"}, "cloudEvent": {` + west + `, "brokerIsClosed": true}}
 	]}}, {"metadata": {"name": "others"}, "spec": {"selector": {"matchLabels": {"pool": "db"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R"}}]}},
-	{"metadata": {"name": "unclear"}, "spec": {"selector": {"matchLabels": {"pool": "not well"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R"}}]}}]}`
+	{"metadata": {"name": "unclear"}, "spec": {"selector": {"matchLabels": {"pool": "not well"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R"}}]}},
+	{"metadata": {"name": "newer"}, "spec": {"selector": {}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R", "hosts": ["b"]}, "action": "Fence"}]}},
+	{"metadata": {"name": "newer-of-others"}, "spec": {"selector": {"matchLabels": {"pool": "db"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R", "hosts": ["b"]}}]}}]}`
 	const always = `rule oom of NodeProblemPolicy all: OOMKilling of the Node, 1 within 1h0m0s: Alert: it is told, as an Event on the Node
 rule smart of NodeProblemPolicy all: event com.example.disk from /smart, 2 within 10m0s: Alert: it is told, as an Event on the Node
 rule open of NodeProblemPolicy all: no effect: cloudEvent.brokerIsClosed is not true: whoever can post to the broker could write source /racks/west
 rule two of NodeProblemPolicy all: no effect: set one of kubernetesEvent and cloudEvent
 NodeProblemPolicy unclear: no effect: spec.selector: values[0][pool]: Invalid value: "not well": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?'); it selects no node until that is corrected
+NodeProblemPolicy newer: no effect: it has spec.rules[0].kubernetesEvent.hosts, which this nodefence does not know: upgrade nodefence, or take the field out
 `
 	for name, c := range map[string]struct {
 		cluster cluster
@@ -68,7 +71,7 @@ rule west of NodeProblemPolicy all: event io.nodefence.request.fence.v1 from /ra
 	}
 	code, out, _ := running(own(bmc)).with(problemsPath, policies).plan(t, "-o", "json", "a")
 	var r Report
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || len(r.Problems) != 9 || r.Problems[0].Policy != "all" || r.Problems[0].Rule != "hung" {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || len(r.Problems) != 10 || r.Problems[0].Policy != "all" || r.Problems[0].Rule != "hung" {
 		t.Errorf("exit code %d: %v: %+v", code, err, r.Problems)
 	}
 }
