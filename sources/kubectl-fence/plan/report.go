@@ -101,20 +101,12 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 		return nil, err
 	}
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
-		return nil, installed(err)
+		return nil, err
 	}
 	if w.lists, err = look.ReadLists(ctx, p.Client.Anew()); err != nil {
-		return nil, installed(err)
+		return nil, err
 	}
-	return w, installed(w.readProblems(ctx))
-}
-
-// installed adds to a missing kind's error how the kinds are installed.
-func installed(err error) error {
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("nodefence's kinds are not installed in this cluster (kubectl apply --server-side -k infra/crd): %w", err)
-	}
-	return err
+	return w, w.readProblems(ctx)
 }
 
 // reports returns the reports of one node, or of all.
