@@ -34,7 +34,9 @@ const (
 )
 
 // served is what an API server has, by path; an int is a refusal with that code, and a func answers nothing.
-// Its clock is off from this machine's by Date; again says when status -w looks. Its watches say nothing.
+// Its clock is off from this machine's by Date, and it warns of Warning. again says when status -w looks, and
+// printed gets what is printed. Of a watch it has, by "watch " and its path, what method watch says. It is ours, and
+// unverified.
 type served map[string]any
 
 // calm is a cluster with node a, policy workers, and a fence of it that waits for approval.
@@ -85,10 +87,8 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 				return
 			}
 		}
-		if r.URL.Query().Get("watch") == "true" { // it says nothing
-			w.Header().Set("Content-Type", "application/json")
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
+		if r.URL.Query().Get("watch") != "" {
+			s.watch(w, r)
 			return
 		}
 		answer := s[r.URL.Path]
@@ -105,11 +105,7 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 			}
 			absent(w, r.URL.Path)
 		case int:
-			reason := metav1.StatusReasonForbidden
-			if x >= http.StatusInternalServerError {
-				reason = metav1.StatusReasonInternalError
-			}
-			kubetest.Refuse(w, int32(x), reason)
+			kubetest.Refuse(w, int32(x), reasons[x])
 		default:
 			kubetest.Answer(w, x)
 		}
@@ -126,9 +122,49 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 		p.again = again
 	}
 	p.IOStreams = genericiooptions.IOStreams{In: in, Out: &out, ErrOut: io.MultiWriter(&problems, seen)}
+	if printed, is := s["printed"].(io.Writer); is {
+		p.Out = io.MultiWriter(&out, printed)
+	}
 	got.code = p.run(ctx, args)
 	got.out, got.errors = out.String(), problems.String()
 	return got
+}
+
+// watch answers a watch: a channel has its events, and ends it when it is closed; an int refuses it; a func answers
+// either, and nothing says nothing.
+func (s served) watch(w http.ResponseWriter, r *http.Request) {
+	answer := s["watch "+r.URL.Path]
+	if r.URL.Query().Get("sendInitialEvents") == "true" { // as one that does not know this yet
+		answer = http.StatusUnprocessableEntity
+	} else if f, is := answer.(func() any); is {
+		answer = f()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if code, is := answer.(int); is {
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: reasons[code], Code: int32(code), Message: http.StatusText(code)})
+		return
+	}
+	out, events := http.NewResponseController(w), (<-chan string)(nil)
+	if c, is := answer.(chan string); is {
+		events = c
+	}
+	for out.Flush() == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case e, more := <-events:
+			if !more {
+				return
+			}
+			fmt.Fprintln(w, e)
+		}
+	}
+}
+
+// reasons are those of refusals.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnprocessableEntity: metav1.StatusReasonInvalid, http.StatusInternalServerError: metav1.StatusReasonInternalError,
 }
 
 // absent is the API server's answer about what does not exist: a kind, or an object of one.

@@ -22,7 +22,7 @@ type program struct {
 	terminal func() bool
 	// start starts another program: the browser.
 	start func(name string, args ...string) error
-	// again says when status -w looks although nothing is told; nil: each lookAgain.
+	// again says when status -w looks although nothing changes; nil: each lookAgain.
 	again  <-chan time.Time
 	config *genericclioptions.ConfigFlags
 }

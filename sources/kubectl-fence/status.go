@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -48,7 +45,8 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		if err := p.showRows(o, rows, s.Now); err != nil || !follow {
 			return err
 		}
-		return p.follow(cmd.Context(), c, o, &was)
+		o.noHeaders = true
+		return p.follow(cmd.Context(), c, func(s *view.Seen) error { return p.showChanged(o, s, &was) })
 	}
 	return cmd
 }
@@ -82,17 +80,6 @@ func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
 		return nil
 	}
 	return o.table(p.Out, view.StatusTable(rows, now))
-}
-
-// quiet is how long a burst of changes is waited for.
-const quiet = 500 * time.Millisecond
-
-// afterBurst waits for the end of a burst, or of ctx.
-func afterBurst(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(quiet):
-	}
 }
 
 // printed are the notes and rows as they were printed last.
@@ -140,96 +127,12 @@ func unnumbered(note string) string {
 	}, note)
 }
 
-// lookAgain is how long status -w waits while no watch speaks: a nodefence that is dead writes nothing, whatever
-// becomes of the nodes.
-const lookAgain = 30 * time.Second
-
-// follow prints each line that changes, and each note that comes or goes, until ctx ends.
-func (p *program) follow(ctx context.Context, c *cluster.Client, o *output, was *printed) error {
-	o.noHeaders = true
-	again := p.again
-	if again == nil {
-		again = time.Tick(lookAgain)
+// showChanged prints the notes that came or went, and the rows that are not as they were printed.
+func (p *program) showChanged(o *output, s *view.Seen, was *printed) error {
+	notes, rows := was.changed(s)
+	p.note(notes)
+	if len(rows) == 0 {
+		return nil
 	}
-	changes, err := changes(ctx, c)
-	if err != nil {
-		return err
-	}
-	for {
-		tick := false
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again:
-			tick = true
-		case err := <-changes:
-			if err != nil {
-				return err
-			}
-			afterBurst(ctx)
-		}
-		s, err := c.Look(ctx)
-		if ctx.Err() != nil {
-			return nil
-		} else if err != nil && !(tick && p.passes(err)) {
-			return err
-		} else if err != nil {
-			continue
-		}
-		notes, rows := was.changed(&s)
-		p.note(notes)
-		if len(rows) > 0 {
-			if err := p.showRows(o, rows, s.Now); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// passes notes of a look that failed that another one follows; false if nobody may look any more.
-func (p *program) passes(err error) bool {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return false
-	}
-	p.note([]string{fmt.Sprintf("nothing is seen now, and it is tried again within %s: %s", lookAgain, err)})
-	return true
-}
-
-// changes tells of each change of a fence or of what a policy says of its nodes. Nodes and
-// FenceTargets are written too often for that in a large cluster: they are read anew with these, and
-// each lookAgain. An error ends it.
-func changes(ctx context.Context, c *cluster.Client) (<-chan error, error) {
-	out := make(chan error, 1)
-	for _, resource := range []string{"nodefences", "fencepolicies"} {
-		w, err := c.Watch(ctx, resource, "")
-		if err != nil {
-			return nil, err
-		}
-		go tell(ctx, c, resource, w, out)
-	}
-	return out, nil
-}
-
-// tell passes on that something has changed; what is told already is not told twice. A watch that
-// the API server ends is opened again.
-func tell(ctx context.Context, c *cluster.Client, resource string, w watch.Interface, out chan<- error) {
-	for {
-		for range w.ResultChan() {
-			select {
-			case out <- nil:
-			default:
-			}
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		var err error
-		if w, err = c.Watch(ctx, resource, ""); err != nil {
-			select {
-			case out <- err:
-			case <-ctx.Done():
-			}
-			return
-		}
-	}
+	return p.showRows(o, rows, s.Now)
 }

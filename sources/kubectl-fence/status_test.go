@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,68 +58,112 @@ func TestWatchGoesOnWithANote(t *testing.T) {
 	}
 }
 
-// TestWatchOutlivesALookThatFails, unless nobody may look any more.
-func TestWatchOutlivesALookThatFails(t *testing.T) {
-	for status, goesOn := range map[int]bool{http.StatusInternalServerError: true, http.StatusForbidden: false} {
-		s, looks := failing(), 0
-		policies := s[own+"fencepolicies"]
-		s[own+"fencepolicies"] = func() any {
-			if looks++; looks == 2 {
-				return status
-			}
-			return policies
-		}
-		got := s.watched(t, 2)
-		if said := strings.Contains(got.errors, "note: nothing is seen now, and it is tried again within 30s: "); said != goesOn || (got.code == 0) != goesOn || strings.Contains(got.out, "Unknown") != goesOn {
-			t.Errorf("%d: exit code %d: %s%s", status, got.code, got.out, got.errors)
-		}
-	}
+// live is a cluster whose node a is Ready. A test says what becomes of it: a watch has what is sent by its channel.
+type live struct {
+	served
+	nodes, ledgers chan string
+	// dead: nodefence looks at the Leases no more.
+	dead atomic.Bool
+	// lists counts the lists of nodes.
+	lists atomic.Int32
 }
 
-// failing is a cluster in which no watch speaks. Its node a fails after the first look, and at the second one
-// nodefence is seen to be dead.
-func failing() served {
-	s, looks := calm(), 0
-	s[own+"nodefences"] = json.RawMessage(`{"items":[]}`)
-	s["/api/v1/nodes"] = func() any {
-		ready := "True"
-		if looks++; looks > 1 {
-			ready = "Unknown"
-		}
-		return json.RawMessage(`{"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Ready","status":"` + ready + `"}]}}]}`)
+func alive() *live {
+	c := &live{served: calm(), nodes: make(chan string), ledgers: make(chan string)}
+	c.served[own+"nodefences"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","metadata":{"resourceVersion":"1"},"items":[]}`)
+	c.served["/api/v1/nodes"] = func() any {
+		c.lists.Add(1)
+		return json.RawMessage(`{"apiVersion":"v1","kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[` + node("True") + `]}`)
 	}
-	s[own+"fenceledgers/cluster"] = func() any { // it is read after the nodes
-		at := stamp(time.Second)
-		if looks == 2 {
-			at = stamp(time.Hour)
-		}
-		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"status":{"leases":{"observedAt":"` + at + `"}}}`)
+	c.served[own+"fenceledgers"] = func() any {
+		return json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedgerList","metadata":{"resourceVersion":"1"},"items":[` + ledger(time.Second) + `]}`)
 	}
-	return s
+	c.served[own+"fenceledgers/cluster"] = func() any {
+		if c.dead.Load() {
+			return json.RawMessage(ledger(time.Hour))
+		}
+		return json.RawMessage(ledger(time.Second))
+	}
+	c.served["watch /api/v1/nodes"], c.served["watch "+own+"fenceledgers"] = c.nodes, c.ledgers
+	return c
 }
 
-// watched runs status -w until it has looked so often again.
-func (s served) watched(t *testing.T, often int, args ...string) told {
+// node is node a, whose Ready condition is that.
+func node(ready string) string {
+	return `{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","resourceVersion":"1"},"status":{"conditions":[{"type":"Ready","status":"` + ready + `"}]}}`
+}
+
+// ledger is the FenceLedger of a nodefence that looked at the Leases so long ago.
+func ledger(ago time.Duration) string {
+	return `{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster","resourceVersion":"1"},"status":{"leases":{"observedAt":"` + stamp(ago) + `"}}}`
+}
+
+// modified is the event of a watch.
+func modified(object string) string { return `{"type":"MODIFIED","object":` + object + `}` }
+
+// step is what becomes of a cluster once something was printed, and at least three more looks are over.
+type step struct {
+	printed string
+	then    func()
+}
+
+// said is what was printed.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+func (s *said) has(words string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.text.String(), words)
+}
+
+// watched runs status -w with these steps, and ends it once the last one is over.
+func (c *live) watched(t *testing.T, steps []step, args ...string) told {
 	t.Helper()
-	again := make(chan time.Time)
-	s["again"] = again
-	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	again, all := make(chan time.Time), &said{}
+	c.served["again"], c.served["printed"] = again, all
+	ctx, end := context.WithTimeout(t.Context(), time.Minute) // only ends a broken test
+	defer end()
 	go func() {
-		for range often + 1 { // each is heard once what the one before has brought was printed
-			select {
-			case again <- time.Time{}:
-			case <-ctx.Done():
+		defer end()
+		for _, s := range steps {
+			for looks := 0; looks < 3 || !all.has(s.printed); looks++ {
+				select {
+				case again <- time.Time{}: // it is heard once what came before was printed
+				case <-ctx.Done():
+					return
+				}
+			}
+			if s.then != nil {
+				s.then()
 			}
 		}
-		end()
 	}()
-	return s.runIn(ctx, t, nil, io.Discard, false, append([]string{"status", "-w"}, args...)...)
+	return c.runIn(ctx, t, nil, all, false, append([]string{"status", "-w"}, args...)...)
 }
 
-// TestWatchOfADeadNodefence: no watch speaks any more, and the node that fails is shown all the same, with the note
-// that nodefence does not look, until it does again.
+// TestWatchOfADeadNodefence: the node that fails is shown all the same, with the note that nodefence does not look,
+// until it does again.
 func TestWatchOfADeadNodefence(t *testing.T) {
-	got := failing().watched(t, 2)
+	c := alive()
+	got := c.watched(t, []step{
+		{" True ", func() {
+			c.dead.Store(true)
+			c.nodes <- modified(node("Unknown"))
+			c.ledgers <- modified(ledger(time.Hour))
+		}},
+		{" Unknown ", nil},
+		{"note: nodefence has not looked at the Leases since ", func() { c.dead.Store(false) }},
+		{"no longer: ", nil},
+	})
 	rows := regexp.MustCompile(` +`).ReplaceAllString(got.out, " ")
 	const want = "NODE READY POLICY STATE REASON SINCE\na True workers Watched - -\na Unknown workers Unfenced - -\n"
 	notes := strings.Split(got.errors, "\n")
@@ -128,9 +173,60 @@ func TestWatchOfADeadNodefence(t *testing.T) {
 	}
 }
 
+// TestWatchListsNothingAgain: however often it looks, the nodes are listed at its start alone, once to be shown and
+// once to be followed.
+func TestWatchListsNothingAgain(t *testing.T) {
+	c := alive()
+	got := c.watched(t, []step{{" True ", func() { c.nodes <- modified(node("Unknown")) }}, {" Unknown ", nil}})
+	if n := c.lists.Load(); got.code != 0 || n != 2 {
+		t.Errorf("exit code %d: nodes were listed %d times: %s%s", got.code, n, got.out, got.errors)
+	}
+}
+
+// TestWatchOfALedgerWhoseChangesDoNotArrive: that is no dead nodefence.
+func TestWatchOfALedgerWhoseChangesDoNotArrive(t *testing.T) {
+	c := alive()
+	got := c.watched(t, []step{
+		{" True ", func() { c.ledgers <- modified(ledger(time.Hour)); c.nodes <- modified(node("Unknown")) }},
+		{" Unknown ", func() { c.nodes <- modified(node("False")) }},
+		{" False ", nil},
+	})
+	if got.code != 0 || got.errors != "" {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.errors)
+	}
+}
+
+// TestWatchOutlivesAWatchThatFails, unless nobody may look any more.
+func TestWatchOutlivesAWatchThatFails(t *testing.T) {
+	for status, goesOn := range map[int]bool{http.StatusInternalServerError: true, http.StatusForbidden: false} {
+		c, first := alive(), make(chan string)
+		var asked, heals atomic.Int32
+		c.served["watch "+own+"fencepolicies"] = func() any {
+			switch {
+			case asked.Add(1) == 1:
+				return first
+			case heals.Load() == 0:
+				return status
+			}
+			return nil
+		}
+		got := c.watched(t, []step{
+			{" True ", func() { c.nodes <- modified(node("Unknown")) }},
+			{" Unknown ", func() { close(first) }},
+			{"note: changes are not seen, and it is tried again: ", func() { heals.Store(1) }},
+			{"note: no longer: changes are not seen, and it is tried again: ", func() { c.nodes <- modified(node("False")) }},
+			{" False ", nil},
+		})
+		if (got.code == 0) != goesOn || strings.Contains(got.out, "False") != goesOn || !goesOn && !strings.HasPrefix(got.errors, "error: you may not do that: ") {
+			t.Errorf("%d: exit code %d: %s%s", status, got.code, got.out, got.errors)
+		}
+	}
+}
+
 // TestWatchInYAML is a stream of documents.
 func TestWatchInYAML(t *testing.T) {
-	got := failing().watched(t, 1, "-o", "yaml")
+	c := alive()
+	got := c.watched(t, []step{{"state: Watched\n", func() { c.nodes <- modified(node("Unknown")) }}, {"state: Unfenced\n", nil}}, "-o", "yaml")
 	docs := strings.Split(got.out, "---\n")
 	if got.code != 0 || len(docs) != 2 || !strings.Contains(docs[0], "state: Watched\n") || !strings.Contains(docs[1], "state: Unfenced\n") {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.errors)

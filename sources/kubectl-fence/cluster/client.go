@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -129,16 +128,6 @@ func (c *Client) LedgerIfSeen(ctx context.Context) (*api.FenceLedger, error) {
 // Request reads a FenceRequest.
 func (c *Client) Request(ctx context.Context, namespace, name string) (*api.FenceRequest, error) {
 	return one[api.FenceRequest](ctx, c, "fencerequests", namespace, name)
-}
-
-// Watch follows the changes of one of nodefence's cluster-wide kinds. Unless name is empty, it
-// follows that object alone.
-func (c *Client) Watch(ctx context.Context, resource, name string) (watch.Interface, error) {
-	r := c.own.Get().Resource(resource).Param("watch", "true")
-	if name != "" {
-		r = r.Param("fieldSelector", "metadata.name="+name)
-	}
-	return r.Watch(ctx)
 }
 
 // DryRun says what of a write is carried out.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
@@ -23,6 +24,8 @@ type Gap struct {
 	Kind string
 	// Why says what is wrong, and what to do; empty while it is only being read.
 	Why string
+	// Err is the error that Why explains.
+	Err error
 	// Unread: nothing of it was read yet.
 	Unread bool
 	// Since is when that began, by this machine's clock.
@@ -36,10 +39,11 @@ type followed struct {
 
 	mu    sync.Mutex
 	why   string
+	err   error
 	since time.Time
 }
 
-// Mirror follows the kinds that the pages show. Run it once.
+// Mirror follows the kinds that the pages and status -w show. Run it once.
 type Mirror struct {
 	nodes, fences, policies, targets, ledgers *followed
 
@@ -79,8 +83,9 @@ func (m *Mirror) follow(kind string, of runtime.Object, lw *cache.ListWatch) *fo
 	return f
 }
 
-// Run follows all kinds until ctx is done.
+// Run follows all kinds until ctx is done. client-go logs nothing of that: what goes wrong is a Gap.
 func (m *Mirror) Run(ctx context.Context) {
+	ctx = klog.NewContext(ctx, klog.Logger{})
 	m.mu.Lock()
 	m.running = ctx
 	m.mu.Unlock()
@@ -166,7 +171,7 @@ func (f *followed) gap() *Gap {
 	if f.why == "" && f.informer.HasSynced() {
 		return nil
 	}
-	return &Gap{Kind: f.kind, Why: f.why, Unread: !f.informer.HasSynced(), Since: f.since}
+	return &Gap{Kind: f.kind, Why: f.why, Err: f.err, Unread: !f.informer.HasSynced(), Since: f.since}
 }
 
 // Words are the gap in a sentence.

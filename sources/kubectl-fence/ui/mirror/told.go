@@ -49,7 +49,7 @@ func (m *Mirror) went(ctx context.Context, f *followed, err error) {
 	if f.why == "" && f.informer.HasSynced() {
 		f.since = time.Now()
 	}
-	f.why = why
+	f.why, f.err = why, err
 	f.mu.Unlock()
 	if !same {
 		m.changed()
