@@ -53,10 +53,11 @@ func (p *program) policyCommand(cmd *cobra.Command, build func(context.Context, 
 				return err
 			}
 		}
+		name := policyNamed(args[0])
 		return p.brake(cmd.Context(), c, a, func(ctx context.Context) (act.Change, error) {
-			policy, err := c.Policy(ctx, args[0])
+			policy, err := c.Policy(ctx, name)
 			if err != nil {
-				return act.Change{}, cluster.NoSuch(err, "FencePolicy", args[0], "kubectl get fencepolicies lists what there is")
+				return act.Change{}, cluster.NoSuch(err, "FencePolicy", name, "kubectl get fencepolicies lists what there is")
 			}
 			return build(ctx, c, policy, as)
 		})
@@ -131,7 +132,7 @@ func (p *program) ledgerWord(cmd *cobra.Command, build func(*api.FenceLedger, ac
 }
 
 func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(context.Context, *cluster.Client, *api.FenceLedger) (act.Change, error)) *cobra.Command {
-	cmd.Args = cobra.NoArgs
+	cmd.Args = noArgument
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.client()
 		if err != nil {

@@ -28,7 +28,7 @@ one of the usual forms of a credential is taken out of every file; look through 
 it. Names and addresses of nodes and devices are in it.`,
 		Example: `  kubectl fence bundle
   kubectl fence bundle -f - | ssh support@example.com 'cat > bundle.tar.gz'`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "Where to write it; - is the standard output (nodefence-bundle-TIME.tar.gz)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

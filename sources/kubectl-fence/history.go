@@ -19,7 +19,7 @@ told step by step.`,
 		Example: `  kubectl fence history
   kubectl fence history worker-7
   kubectl fence history worker-7 -o json`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneNodeAtMost,
 		ValidArgsFunction: p.nodes(),
 	}
 	o := outputFlag(cmd, "wide", "json", "yaml").headersFlag(cmd)

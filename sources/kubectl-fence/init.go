@@ -20,7 +20,7 @@ output and speaks with no cluster: look at it, change it, and apply it. It fence
 before you change its mode.`,
 		Example: `  kubectl fence init --for metal > workers.yaml
   kubectl fence init --for cloud --name web --selector pool=web | kubectl apply -f -`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 	}
 	f := cmd.Flags()
 	f.StringVar(&kind, "for", "", "The kind of machine: "+strings.Join(starter.Kinds(), ", "))

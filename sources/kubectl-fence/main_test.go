@@ -305,7 +305,11 @@ func TestWhatIsWrong(t *testing.T) {
 		"no template":      {calm(), []string{"status", "-o", "jsonpath"}, "-o jsonpath: template format specified but no template given\n"},
 		"a wrong template": {none, []string{"why", "a", "-o", "jsonpath={.node"}, "-o jsonpath={.node: error parsing jsonpath {.node, unclosed action\n"},
 		"no such command":  {calm(), []string{"statsu"}, `unknown command "statsu" for "kubectl fence"; Did you mean this? status`},
-		"no such flag":     {calm(), []string{"status", "--wtach"}, "unknown flag: --wtach"},
+		"no such flag":     {calm(), []string{"status", "--wtach"}, "unknown flag: --wtach; see kubectl fence status --help\n"},
+		"not a policy":     {calm(), []string{"pause", "fencepolicy.nodefence.io/w", "--yes"}, "there is no FencePolicy w: kubectl get fencepolicies lists what there is"},
+		"no argument":      {calm(), []string{"init", "metal"}, `kubectl fence init takes no argument, and "metal" is one; see kubectl fence init --help` + "\n"},
+		"no name to stop":  {calm(), []string{"stop", "now"}, `kubectl fence stop takes no argument, and "now" is one; see kubectl fence stop --help` + "\n"},
+		"two histories":    {calm(), []string{"history", "a", "b"}, "name one node at most: kubectl fence history [NODE]"},
 		"no such policy":   {calm(), []string{"pause", "w", "--yes"}, "there is no FencePolicy w: kubectl get fencepolicies lists what there is"},
 		"no such dry run":  {calm(), []string{"approve", "a", "--dry-run", "perhaps"}, "--dry-run perhaps: it takes none, client or server"},
 		"no kind of metal": {calm(), []string{"init"}, "say for which kind of machine: --for cattle|cloud|control-plane|metal"},
@@ -356,8 +360,15 @@ func TestABundleOfNothing(t *testing.T) {
 
 // TestPlanOfWrongFlags fails: its exit code is not that of a refused node.
 func TestPlanOfWrongFlags(t *testing.T) {
-	if code, _, problems := (program{}).runWith(t, "", "plan", "--raed", "a"); code != planFailed || !strings.Contains(problems, "unknown flag: --raed") {
+	if code, _, problems := (program{}).runWith(t, "", "plan", "--raed", "a"); code != planFailed || problems != "error: unknown flag: --raed; see kubectl fence plan --help\n" {
 		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestHelpNamesNoScript that would not complete "kubectl fence".
+func TestHelpNamesNoScript(t *testing.T) {
+	if code, out, problems := (program{}).runWith(t, "", "--help"); code != 0 || problems != "" || !strings.Contains(out, "\n  status ") || strings.Contains(out, "completion") {
+		t.Errorf("exit code %d: %s%s", code, out, problems)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestANodeAsKubectlNamesIt: what "status -o name" prints is taken wherever a node is named.
+// TestANodeAsKubectlNamesIt: what "status -o name", "devices -o name" and "kubectl get nodefences -o name" print is
+// taken wherever a node is named.
 func TestANodeAsKubectlNamesIt(t *testing.T) {
 	s := calm()
 	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
@@ -18,7 +19,7 @@ func TestANodeAsKubectlNamesIt(t *testing.T) {
 	}
 	for _, args := range [][]string{{"why", "a"}, {"history", "a"}, {"plan", "a"}, {"approve", "a", "--dry-run", "client"}, {"confirm-off", "a", "--confirm", "a", "--wait", "0s"}} {
 		plain := s.run(t, "", args...)
-		for _, kind := range []string{"node/", "nodes/", "no/"} {
+		for _, kind := range []string{"node/", "nodes/", "no/", "nodefence.nodefence.io/", "fencetarget.nodefence.io/"} {
 			named := slices.Clone(args)
 			for i := range named {
 				if named[i] == "a" {

@@ -50,7 +50,7 @@ func (p *program) planCommand() *cobra.Command {
 	f.BoolVar(&all, "all", false, "All nodes, with a line each")
 	f.BoolVar(&o.Read, "read", false, "Have nodefence read the node's devices now, and wait for the answer")
 	planFlags(cmd, &o)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded{err, planFailed} })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return coded{wrongFlag(cmd, err), planFailed} })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		reports, err := p.plans(cmd, &o, args, all, out)
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,10 +43,13 @@ credentials. What changes anything says first what it will do, and asks.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
+		// Its scripts complete kubectl-fence, and not kubectl fence: kubectl asks kubectl_complete-fence.
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	p.config = genericclioptions.NewConfigFlags(true)
 	p.config.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentFlags().Lookup("namespace").Usage = "The namespace of nodefence, of its ConfigMaps and of FenceRequests (" + ownNamespace + ")"
+	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("context", p.contexts)
 	_ = cmd.RegisterFlagCompletionFunc("namespace", p.namespaces)
 	cmd.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act on a fence:"},
@@ -62,6 +66,11 @@ credentials. What changes anything says first what it will do, and asks.`,
 		}
 	}
 	return cmd
+}
+
+// wrongFlag says of a flag that is not taken where those stand that are.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }
 
 // connection is how the cluster is reached. Where nothing names a cluster, client-go would try this

@@ -17,7 +17,7 @@ cluster. It listens on 127.0.0.1 alone, and lets in only a browser with the addr
 prints. What changes anything says first what it will do, and asks.`,
 		Example: `  kubectl fence ui
   kubectl fence ui --port 8123 --open`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 	}
 	port, open := 0, false
 	cmd.Flags().IntVar(&port, "port", 0, "The port on 127.0.0.1; 0 takes any that is free")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -39,34 +38,4 @@ nodefence looks at it next; and then what you can do.`,
 		return err
 	}
 	return cmd
-}
-
-// nodeNamed is the name of a node that is named as kubectl names one: worker-7, or node/worker-7.
-func nodeNamed(arg string) string {
-	for _, kind := range []string{"node/", "nodes/", "no/"} {
-		if name, is := strings.CutPrefix(arg, kind); is {
-			return name
-		}
-	}
-	return arg
-}
-
-// noNode refuses names, and says how a command is about one node.
-func noNode(ofOne string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("%s is about all nodes; of one: %s %s", cmd.CommandPath(), ofOne, args[0])
-		}
-		return nil
-	}
-}
-
-// oneName refuses anything but the name of one object of that kind.
-func oneName(kind string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("name one %s: %s", kind, cmd.UseLine())
-		}
-		return nil
-	}
 }
