@@ -76,6 +76,9 @@ func (s served) runIn(ctx context.Context, t *testing.T, in io.Reader, seen io.W
 		if off, is := s["Date"].(time.Duration); is {
 			w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
 		}
+		if words, is := s["Warning"].(string); is {
+			w.Header().Set("Warning", fmt.Sprintf("299 - %q", words))
+		}
 		if r.Method == http.MethodPatch {
 			var body json.RawMessage
 			_ = json.NewDecoder(r.Body).Decode(&body)
@@ -398,6 +401,38 @@ func TestNoCluster(t *testing.T) {
 	code, _, problems := program{}.runWith(t, "", "status", "--server", "http://127.0.0.1:1")
 	if code != 1 || !strings.HasPrefix(problems, "error: the API server does not answer at 127.0.0.1:1: check --context") {
 		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
+
+// TestNoContext is no API server on this machine that does not answer.
+func TestNoContext(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	const cluster = "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: http://127.0.0.1:1}}]\n"
+	for contexts, want := range map[string]string{
+		"contexts: [{name: z, context: {cluster: c}}, {name: x, context: {cluster: c}}]\n": "no context is chosen: set --context, or choose one with kubectl config use-context; the kubeconfig has x, z\n",
+		"": "no context is chosen, and the kubeconfig has none: set --cluster, or make one with kubectl config set-context\n",
+	} {
+		file := filepath.Join(t.TempDir(), "kubeconfig")
+		if err := os.WriteFile(file, []byte(cluster+contexts), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("KUBECONFIG", file)
+		if code, _, problems := (program{}).runWith(t, "", "status"); code != 1 || problems != "error: "+want {
+			t.Errorf("exit code %d: %s\nwant %s", code, problems, want)
+		}
+		if _, _, problems := (program{}).runWith(t, "", "status", "--cluster", "c"); !strings.HasPrefix(problems, "error: the API server does not answer at 127.0.0.1:1: ") {
+			t.Errorf("with --cluster: %s", problems)
+		}
+	}
+}
+
+// TestWarnings of the API server are said as kubectl says them.
+func TestWarnings(t *testing.T) {
+	s := calm()
+	s[own+"fencepolicies/workers"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FencePolicy","metadata":{"name":"workers"},"spec":{"selector":{},"mode":"RequireApproval","action":"Reboot"}}`)
+	s["Warning"] = "limits.maxUnhealthy is 0: no fence begins under this policy"
+	if got := s.run(t, "", "pause", "fencepolicy.nodefence.io/workers", "--yes"); got.code != 0 || len(got.patches) != 1 || !strings.HasPrefix(got.errors, "Warning: limits.maxUnhealthy is 0: no fence begins under this policy\n") {
+		t.Errorf("exit code %d, written: %s: %s", got.code, got.patches, got.errors)
 	}
 }
 

@@ -81,9 +81,16 @@ func (p *program) connection() (*rest.Config, error) {
 		return nil, err
 	}
 	loader := p.config.ToRawKubeConfigLoader()
+	cfg.WarningHandler = rest.NewWarningWriter(p.ErrOut, rest.WarningWriterOptions{Deduplicate: true}) // as kubectl says them
 	raw, err := loader.RawConfig()
-	if err == nil && len(raw.Clusters) == 0 && *p.config.APIServer == "" && cfg.BearerTokenFile == "" {
+	if err != nil || *p.config.APIServer != "" || cfg.BearerTokenFile != "" {
+		return cfg, nil
+	}
+	switch {
+	case len(raw.Clusters) == 0:
 		return nil, cluster.NoCluster(loader.ConfigAccess().GetLoadingPrecedence())
+	case raw.CurrentContext == "" && *p.config.Context == "" && *p.config.ClusterName == "":
+		return nil, cluster.NoContext(slices.Sorted(maps.Keys(raw.Contexts)))
 	}
 	return cfg, nil
 }

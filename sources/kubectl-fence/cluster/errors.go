@@ -31,6 +31,14 @@ func NoCluster(files []string) error {
 	return errors.New("no cluster is named: set --kubeconfig, --context or KUBECONFIG")
 }
 
+// NoContext says that none of these contexts is chosen. kubectl would try this machine.
+func NoContext(all []string) error {
+	if len(all) == 0 {
+		return errors.New("no context is chosen, and the kubeconfig has none: set --cluster, or make one with kubectl config set-context")
+	}
+	return fmt.Errorf("no context is chosen: set --context, or choose one with kubectl config use-context; the kubeconfig has %s", strings.Join(all, ", "))
+}
+
 // What a person does about kinds that are not there, or are older than this program: to upgrade them alone,
 // while nodefence runs, is wrong.
 const (
