@@ -64,12 +64,14 @@ type live struct {
 	nodes, ledgers chan string
 	// dead: nodefence looks at the Leases no more.
 	dead atomic.Bool
+	// old is the ledger of a dead one, the same at each read.
+	old string
 	// lists counts the lists of nodes.
 	lists atomic.Int32
 }
 
 func alive() *live {
-	c := &live{served: calm(), nodes: make(chan string), ledgers: make(chan string)}
+	c := &live{served: calm(), nodes: make(chan string), ledgers: make(chan string), old: ledger(time.Hour)}
 	c.served[own+"nodefences"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","metadata":{"resourceVersion":"1"},"items":[]}`)
 	c.served["/api/v1/nodes"] = func() any {
 		c.lists.Add(1)
@@ -80,7 +82,7 @@ func alive() *live {
 	}
 	c.served[own+"fenceledgers/cluster"] = func() any {
 		if c.dead.Load() {
-			return json.RawMessage(ledger(time.Hour))
+			return json.RawMessage(c.old)
 		}
 		return json.RawMessage(ledger(time.Second))
 	}
@@ -158,7 +160,7 @@ func TestWatchOfADeadNodefence(t *testing.T) {
 		{" True ", func() {
 			c.dead.Store(true)
 			c.nodes <- modified(node("Unknown"))
-			c.ledgers <- modified(ledger(time.Hour))
+			c.ledgers <- modified(c.old)
 		}},
 		{" Unknown ", nil},
 		{"note: nodefence has not looked at the Leases since ", func() { c.dead.Store(false) }},
@@ -187,7 +189,7 @@ func TestWatchListsNothingAgain(t *testing.T) {
 func TestWatchOfALedgerWhoseChangesDoNotArrive(t *testing.T) {
 	c := alive()
 	got := c.watched(t, []step{
-		{" True ", func() { c.ledgers <- modified(ledger(time.Hour)); c.nodes <- modified(node("Unknown")) }},
+		{" True ", func() { c.ledgers <- modified(c.old); c.nodes <- modified(node("Unknown")) }},
 		{" Unknown ", func() { c.nodes <- modified(node("False")) }},
 		{" False ", nil},
 	})

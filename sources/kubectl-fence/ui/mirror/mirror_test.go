@@ -1,13 +1,16 @@
 package mirror
 
 import (
+	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 )
 
 var (
@@ -147,4 +150,32 @@ func TestAWatchThatEndsAsWatchesDo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingIsLogged by client-go, whose lines would stand between those of status -w.
+func TestNothingIsLogged(t *testing.T) { // not beside other tests: klog is one for all
+	var said logged
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(&said, nil)))
+	t.Cleanup(klog.ClearLogger)
+	s := follows(t, func(s *server) { s.names = []string{"a"} })
+	s.until("watched", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.open) > 0 })
+	s.turns(nil, nil, forbidden, "a", "b")
+	s.until("listed anew", func() bool { return s.sees() == "a b" })
+	said.mu.Lock()
+	defer said.mu.Unlock()
+	if said.Len() > 0 {
+		t.Error(said.String())
+	}
+}
+
+// logged is what was logged.
+type logged struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.Write(line)
 }
