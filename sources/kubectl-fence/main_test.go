@@ -298,6 +298,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"a blank reason":   {calm(), []string{"ask", "a", "--reason", " ", "--yes"}, "say why, for those who read it later: --reason"},
 		"no rights":        {forbidden, []string{"why", "a"}, "you may not do that: "},
 		"no such node":     {calm(), []string{"why", "b"}, "node b does not exist; there are a"},
+		"no past of it":    {calm(), []string{"history", "b"}, "node b does not exist; there are a\n"}, // and a, with a record, once
 		"not that node":    {calm(), []string{"abort", "b", "--yes"}, "node b does not exist; there are a"},
 		"no node":          {calm(), []string{"why"}, "name one node: kubectl fence why NODE"},
 		"two nodes":        {calm(), []string{"approve", "a", "b"}, "name one node: kubectl fence approve NODE"},

@@ -174,6 +174,7 @@ func NoSuchNode(name string, all []string) error {
 	slices.SortFunc(all, func(a, b string) int {
 		return cmp.Or(cmp.Compare(spelling.Apart(name, a), spelling.Apart(name, b)), strings.Compare(a, b))
 	})
+	all = slices.Compact(all)
 	there := strings.Join(all[:min(len(all), 10)], ", ")
 	if more := len(all) - 10; more > 0 {
 		there += fmt.Sprintf(" and %d more", more)
