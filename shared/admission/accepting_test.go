@@ -25,6 +25,24 @@ func TestTheLedgerSaysWhatHoldsAll(t *testing.T) {
 			l.Status.Leases.StillCount = int32(n)
 		}
 	}
+	// off has so many of those machines kept off, as the census saw them later than the Leases moved last.
+	off := func(n int, phase api.Phase, later time.Duration, marks ...api.FenceMark) func(*api.FenceLedger) {
+		return func(l *api.FenceLedger) {
+			l.Status.Census = &api.Census{ObservedAt: observed.StampOf(l.Status.Leases.Still[0].Since.Add(later))}
+			for i := range n {
+				l.Status.Census.Fences = append(l.Status.Census.Fences, api.CountedFence{NodeName: fmt.Sprintf("n%d", i), Phase: phase, Marks: marks})
+			}
+		}
+	}
+	both := func(all ...func(*api.FenceLedger)) func(*api.FenceLedger) {
+		return func(l *api.FenceLedger) {
+			for _, change := range all {
+				change(l)
+			}
+		}
+	}
+	const late = admission.CensusLag + time.Second
+	two := func(l *api.FenceLedger) { l.Status.Leases.Total = 2 }
 	for _, c := range []struct {
 		change func(*api.FenceLedger)
 		status metav1.ConditionStatus
@@ -39,6 +57,14 @@ func TestTheLedgerSaysWhatHoldsAll(t *testing.T) {
 			l.Status.Leases.ObservedAt = &old
 		}, metav1.ConditionFalse, api.LeasePictureOld},
 		{still(6, true), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(6, true), off(3, api.Fenced, late, api.FenceServed)), metav1.ConditionTrue, api.NothingHoldsAll},
+		{both(still(6, true), off(1, api.Fenced, late, api.FenceServed)), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(6, true), off(3, api.Fenced, late)), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(6, true), off(3, api.Recovering, late, api.FenceServed)), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(6, true), off(3, api.Fenced, admission.CensusLag, api.FenceServed)), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(10, true), off(3, api.Fenced, late, api.FenceServed)), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(2, true), off(1, api.Fenced, late, api.FenceServed), two), metav1.ConditionFalse, api.MostLeasesStale},
+		{both(still(1, true), two), metav1.ConditionTrue, api.NothingHoldsAll},
 		{still(3, false), metav1.ConditionTrue, api.NothingHoldsAll},
 		{func(l *api.FenceLedger) { still(2, false)(l); l.Status.Leases.StillCount = 9 }, metav1.ConditionFalse, api.TooManyUnhealthy},
 	} {

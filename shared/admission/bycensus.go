@@ -25,10 +25,6 @@ import (
 //     a node that the census does not name (S14, S15);
 //   - what the ledger lacks beside the census is put back by listing, never by the census.
 
-// CensusLag is how long the source's watches may be silent before it writes no census:
-// an API server tells of its progress once a minute.
-const CensusLag = 90 * time.Second
-
 // CensusKept is how old a census may be. The source writes it at least every ten seconds.
 const CensusKept = 15 * time.Second
 

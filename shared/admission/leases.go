@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -33,24 +34,47 @@ func tooManyStill(p api.LeasePicture) *observed.Verdict {
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
 // API server, are the ones cut off (S16).
-func usCutOff(p api.LeasePicture) *observed.Verdict {
-	stale := 0
+func usCutOff(l *api.FenceLedger) *observed.Verdict {
+	return mostStill(l, func(s api.StillLease) bool { return s.Stale })
+}
+
+// mostStill holds if most Leases stand still, but for those of machines that nodefence keeps off: they stand
+// still whoever is cut off. It also holds if one other Lease is left, and that one stands still: one Lease
+// does not tell who is cut off.
+func mostStill(l *api.FenceLedger, counts func(api.StillLease) bool) *observed.Verdict {
+	p, still, off := l.Status.Leases, 0, 0
 	for _, s := range p.Still {
-		if s.Stale {
-			stale++
+		switch {
+		case keptOff(l.Status.Census, s):
+			off++
+		case counts(s):
+			still++
 		}
 	}
-	if stale >= 2 && stale*2 > int(p.Total) {
-		return hold(api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", stale, p.Total), askStorm)
+	total := int(p.Total) - off
+	if still+off < 2 || still*2 <= total {
+		return nil
 	}
-	return nil
+	words := fmt.Sprintf("%d of %d Leases stand still", still, total)
+	if off > 0 {
+		words += fmt.Sprintf(", beside %d of machines that are kept off", off)
+	}
+	return hold(api.MostLeasesStale, words+": it may be we who are cut off", askStorm)
+}
+
+// keptOff: the machine was proven off, or cut from its storage, and its fence keeps it so. The Lease has stood
+// still since before all that the census shows, so the machine has not come back and failed again.
+func keptOff(c *api.Census, s api.StillLease) bool {
+	return c != nil && s.Since.Time.Before(c.ObservedAt.Add(-CensusLag)) && slices.ContainsFunc(c.Fences, func(f api.CountedFence) bool {
+		return f.NodeName == s.NodeName && f.Phase == api.Fenced && slices.Contains(f.Marks, api.FenceServed)
+	})
 }
 
 // StormOfLeases says why the picture of the Leases alone, whatever the limits, is one on
 // which nothing more starts: most of them stand still, or more than it names (S15, S16). Of
 // a cut one only the names tell who is stale, which are no measure of all.
 func StormOfLeases(l *api.FenceLedger) *observed.Verdict {
-	if v := usCutOff(l.Status.Leases); v != nil {
+	if v := usCutOff(l); v != nil {
 		return v
 	}
 	return tooManyStill(l.Status.Leases)
@@ -78,8 +102,8 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 	if v := pictureUsable(p, now); v != nil {
 		return time.Time{}, v
 	}
-	if n := len(p.Still); n >= 2 && 2*n > int(p.Total) {
-		return time.Time{}, hold(api.MostLeasesStale, fmt.Sprintf("%d of %d Leases stand still: it may be we who are cut off", n, p.Total), askStorm)
+	if v := mostStill(l, func(api.StillLease) bool { return true }); v != nil {
+		return time.Time{}, v
 	}
 	for _, s := range p.Still {
 		if s.NodeName == node && s.Renewed == mark {

@@ -21,6 +21,10 @@ const (
 	askConcurrent = 20 * time.Second
 )
 
+// CensusLag is how long the source's watches may be silent before it writes no census:
+// an API server tells of its progress once a minute.
+const CensusLag = 90 * time.Second
+
 // slotKept is how long a slot that nothing came of counts against others: by the calls for which
 // it was reserved, whatever the process that counts is set to (S14).
 func slotKept(r api.Reservation) time.Duration {

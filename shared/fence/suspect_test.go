@@ -65,6 +65,14 @@ func TestAdmitASuspect(t *testing.T) { // S14, S15, S16
 			fencetest.Limits(f).MaxUnhealthy = *fencetest.Number(10)
 			still(l, "n1", "n2", "n3", "n4", "n5")
 		}, api.MostLeasesStale, 10 * time.Second},
+		"but for those of machines that are kept off": {23 * time.Second, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			fencetest.Limits(f).MaxUnhealthy = *fencetest.Number(10)
+			still(l, "n1", "n2", "n3", "n4", "n5")
+			l.Status.Census = &api.Census{ObservedAt: observed.StampOf(fencetest.Start)}
+			for _, n := range []string{"n1", "n2", "n3"} {
+				l.Status.Census.Fences = append(l.Status.Census.Fences, api.CountedFence{NodeName: n, Phase: api.Fenced, Marks: []api.FenceMark{api.FenceServed}})
+			}
+		}, "", 0},
 		"an old picture shows nothing": {23 * time.Second, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			old := observed.StampOf(fencetest.Start.Add(-facts.Resync - time.Second))
 			l.Status.Leases.ObservedAt = &old

@@ -16,6 +16,9 @@ import (
 
 const aLease = `{"metadata":{"name":"a"},"spec":{"renewTime":"2026-05-01T12:00:00.123456Z","leaseDurationSeconds":8}}`
 
+// keptOff is a census in which node b was proven off, and stays so.
+const keptOff = `"census":{"observedAt":"2026-05-01T12:01:31.000000Z","fences":[{"nodeName":"b","fenceUID":"x","version":"1","phase":"Fenced","marks":["Served"]}]}`
+
 // TestLook: what a decision is based on, as the API server has it.
 func TestLook(t *testing.T) {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f1"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: api.NodeFenceStatus{FenceNumber: 2, Decision: api.Decision{ResolvedPolicy: api.ResolvedPolicy{Limits: []api.ScopedLimits{{Policy: "first"}, {Policy: "second"}}}}}}
@@ -46,6 +49,10 @@ func TestLook(t *testing.T) {
 			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"most Leases stand still (S16)": {aLease, `{"status":{"leases":{"total":3,"still":[{"nodeName":"b","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"nodeName":"c","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"}]}}}`, "",
 			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Storm: true, Why: "MostLeasesStale", Message: "2 of 3 Leases stand still: it may be we who are cut off"}}},
+		"beside machines that are kept off": {aLease, `{"status":{"leases":{"total":3,"still":[{"nodeName":"b","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"nodeName":"c","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"}]},` + keptOff + `}}`, "",
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
+		"that, and most others": {aLease, `{"status":{"leases":{"total":4,"still":[{"nodeName":"b","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"nodeName":"c","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"},{"nodeName":"d","stale":true,"renewed":"x","since":"2026-05-01T12:00:00.123456Z"}]},` + keptOff + `}}`, "",
+			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Storm: true, Why: "MostLeasesStale", Message: "2 of 3 Leases stand still, beside 1 of machines that are kept off: it may be we who are cut off"}}},
 		"the stop switch": {aLease, `{"spec":{"stop":true}}`, "",
 			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true, Stopped: true, Why: "Stopped", Message: "the ledger's stop switch is on"}}},
 		"a restore": {aLease, `{"status":{"restored":{"seenAt":"2026-05-01T12:00:00.123456Z","from":"9","to":"7"}}}`, "",
