@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
@@ -34,25 +36,40 @@ func TestAnotherFailureThanTheAborted(t *testing.T) {
 	before := func(uid string, evidence ...string) string {
 		return record("1", "HealedBeforeFence", "", `{"nodeUID":"`+uid+`","evidence":[`+strings.Join(evidence, ",")+`]}`)
 	}
-	const both, one = "Ready=Unknown KernelDeadlock=True", "Ready=True KernelDeadlock=True"
+	early := func(evidence string) string {
+		was := `"decision":{"trigger":{"type":"LeaseStill","leaseStill":{"duration":"12s"}},`
+		return strings.Replace(record("1", "Aborted", evidence, ""), `"decision":{`, `"lease":{"renewed":"`+mark+`"},`+was, 1)
+	}
+	stood := func(uid, renewed string) string {
+		return record("1", "HealedBeforeFence", "", `{"nodeUID":"`+uid+`","lease":"`+renewed+`"}`)
+	}
+	const both, one, dead = "Ready=Unknown KernelDeadlock=True", "Ready=True KernelDeadlock=True", "Ready=Unknown KernelDeadlock=False"
 	for name, c := range map[string]struct {
 		holds, fence string
 		failed       bool
 		want         string // what the fence opens for, what is wrong at its first look, and once Ready comes back
 	}{
-		"nothing was aborted, the first": {both, record("1", "Recovered", "", ""), false, "%s: %[1]s %s; KernelDeadlock"},
-		"the other is":                   {both, aborted(deadlock), false, "Ready: Ready; "},
-		"the lost node is":               {both, aborted(lost), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
-		"both are":                       {both, aborted(deadlock, lost), false, ""},
-		"it is, and nothing else fails":  {one, aborted(deadlock), false, ""},
-		"it was at another time":         {one, aborted(of("KernelDeadlock", "True", 2*time.Hour)), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
-		"of another Node object":         {one, record("0", "Aborted", deadlock, ""), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
-		"before the last fence":          {one, before("1", deadlock), false, ""},
-		"that, and the node is lost":     {both, before("1", deadlock), false, "Ready: Ready; "},
-		"that, of another Node object":   {one, before("0", deadlock), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
-		"one before, now the other":      {both, record("1", "Aborted", lost, `{"nodeUID":"1","evidence":[`+deadlock+`]}`), false, ""},
-		"a Machine's, and one more":      {both, aborted(machine, deadlock), true, "Ready: Ready; "},
-		"one, and a Machine fails":       {both, aborted(deadlock, lost), true, "Machine: Machine; Machine"},
+		"nothing was aborted, the first":            {both, record("1", "Recovered", "", ""), false, "%s: %[1]s %s; KernelDeadlock"},
+		"the other is":                              {both, aborted(deadlock), false, "Ready: Ready; "},
+		"the lost node is":                          {both, aborted(lost), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"both are":                                  {both, aborted(deadlock, lost), false, ""},
+		"it is, and nothing else fails":             {one, aborted(deadlock), false, ""},
+		"it was at another time":                    {one, aborted(of("KernelDeadlock", "True", 2*time.Hour)), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"of another Node object":                    {one, record("0", "Aborted", deadlock, ""), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"before the last fence":                     {one, before("1", deadlock), false, ""},
+		"that, and the node is lost":                {both, before("1", deadlock), false, "Ready: Ready; "},
+		"that, of another Node object":              {one, before("0", deadlock), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"one before, now the other":                 {both, record("1", "Aborted", lost, `{"nodeUID":"1","evidence":[`+deadlock+`]}`), false, ""},
+		"a Machine's, and one more":                 {both, aborted(machine, deadlock), true, "Ready: Ready; "},
+		"one, and a Machine fails":                  {both, aborted(deadlock, lost), true, "Machine: Machine; Machine"},
+		"an early probe, the node is lost":          {dead, early(""), false, ""},
+		"that, and it says that it is ill":          {"Ready=False KernelDeadlock=True", early(deadlock), false, "Ready: Ready; "},
+		"an early probe, and another failure":       {both, early(""), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"an early probe, and a Machine fails":       {dead, early(""), true, "Machine: Machine; KernelDeadlock Machine"},
+		"an early probe before the last fence":      {dead, stood("1", mark), false, ""},
+		"that, and another failure":                 {both, stood("1", mark), false, "KernelDeadlock: KernelDeadlock; KernelDeadlock"},
+		"that, where the Lease has moved since":     {dead, stood("1", "old"), false, "Ready: Ready; KernelDeadlock"},
+		"that, for another Node object of the name": {dead, stood("0", mark), false, "Ready: Ready; KernelDeadlock"},
 	} {
 		for _, order := range []string{"Ready KernelDeadlock", "KernelDeadlock Ready"} {
 			t.Run(name+", "+order, func(t *testing.T) {
@@ -62,7 +79,11 @@ func TestAnotherFailureThanTheAborted(t *testing.T) {
 					return fmt.Sprintf(`{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"KernelDeadlock","status":%q,"lastTransitionTime":%q},{"type":"Ready","status":%q,"lastTransitionTime":%q}]}}`,
 						strings.TrimPrefix(deadlock, "KernelDeadlock="), now.Add(-time.Hour).UTC().Format(time.RFC3339), strings.TrimPrefix(ready, "Ready="), now.Add(-time.Minute).UTC().Format(time.RFC3339))
 				}
-				conditions := []string{`{"type":"Ready","status":"Unknown"}`, `{"type":"KernelDeadlock","status":"True"}`}
+				ready, _, _ := strings.Cut(strings.TrimPrefix(c.holds, "Ready="), " ")
+				if ready == "True" {
+					ready = "Unknown"
+				}
+				conditions := []string{`{"type":"Ready","status":"` + ready + `"}`, `{"type":"KernelDeadlock","status":"True"}`}
 				if strings.HasPrefix(order, "K") {
 					conditions[0], conditions[1] = conditions[1], conditions[0]
 				}
@@ -94,6 +115,60 @@ func TestAnotherFailureThanTheAborted(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAnAbortedEarlyProbeIsKept: a person aborts an early probe. A fence for another failure opens and ends after
+// that. The Lease that still stands opens none, however it is told, until it has moved.
+func TestAnAbortedEarlyProbeIsKept(t *testing.T) { // S17
+	now := time.Now().Truncate(time.Second)
+	answers := cluster(now)
+	client, _ := apiOf(t, answers)
+	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
+	src := events.SourceOf("c")
+	opens := func(deadlock, ready string) (o *opened) {
+		t.Helper()
+		answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"KernelDeadlock","status":"` + deadlock + `"},{"type":"Ready","status":"` + ready + `"}]}}`
+		for _, e := range []event.Event{
+			src.Suspect("a", "1", mark, now, time.Time{}, now),
+			src.Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: ready, Unhealthy: true}, time.Time{}, now),
+		} {
+			is, _, _, err := g.open(t.Context(), "a", e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o == nil {
+				o = is
+			}
+		}
+		return o
+	}
+	answers[policyPath] = strings.Replace(answers[policyPath], `"unhealthyConditions":[`, `"unhealthyConditions":[{"type":"KernelDeadlock","status":"True"},`, 1)
+	answers[fencePath] = `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},"status":{"fenceNumber":4,"phase":"Finished","outcome":"Aborted","lease":{"renewed":"` + mark +
+		`"},"decision":{"nodeUID":"1","trigger":{"type":"LeaseStill","leaseStill":{"duration":"12s"}}}}}`
+	if o := opens("False", "Unknown"); o != nil {
+		t.Errorf("the aborted failure opens fence %d for %s", o.fence.Status.FenceNumber, wordsOf(o.fence.Status.Decision.Trigger))
+	}
+	o := opens("True", "Unknown")
+	if o == nil || wordsOf(o.fence.Status.Decision.Trigger) != "NodeCondition KernelDeadlock=True" {
+		t.Fatalf("another failure: %+v", o)
+	}
+	o.fence.Status.Phase, o.fence.Status.Outcome = api.Finished, api.HealedBeforeFence
+	text, err := json.Marshal(o.fence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers[fencePath] = string(text)
+	for _, ready := range []string{"True", "Unknown"} {
+		if o := opens("False", ready); o != nil {
+			t.Errorf("Ready=%s: the aborted failure opens fence %d for %s", ready, o.fence.Status.FenceNumber, wordsOf(o.fence.Status.Decision.Trigger))
+		}
+	}
+	for _, path := range []string{leasePath, ledgerPath} {
+		answers[path] = strings.Replace(answers[path], "03:04:05", "03:04:15", 1)
+	}
+	if o := opens("False", "True"); o == nil || wordsOf(o.fence.Status.Decision.Trigger) != "LeaseStill" {
+		t.Errorf("another Lease that stands still: %+v", o)
 	}
 }
 

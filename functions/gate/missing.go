@@ -28,7 +28,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		return nil, nil
 	}
 	if last != nil {
-		same := sameSpell(last, "", trigger)
+		same := aborted(last, "", trigger, "")
 		if is, was := trigger.Machine, last.Status.Decision.Trigger.Machine; is != nil {
 			same = was != nil && was.UID == is.UID
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/admission"
@@ -76,20 +75,23 @@ func (u *unasked) since(now time.Time) {
 // suspicion looks at a Lease that an event says stands still. The event is a hint
 // only: what counts is the Lease and the source's picture of it, by the times at
 // which it was seen (S18, S30).
-func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (suspicion, error) {
+func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (s suspicion, err error) {
 	hinted := e.Type() == events.NodeSuspect
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	if !ok || !hinted && !abortedEarly(last) {
-		return suspicion{}, nil
+	if !ok {
+		return s, nil
 	}
 	if hinted && facts.Early(resolved) == nil {
-		return suspicion{why: "NotInPolicies"}, nil
+		hinted, s.why = false, "NotInPolicies"
+	}
+	if !hinted && (last == nil || last.AbortedLease(n.UID) == "") {
+		return s, nil
 	}
 	lease, err := g.Client.Lease(ctx, n.Name)
 	if err != nil || lease == nil {
-		return suspicion{}, err
+		return s, err
 	}
-	s := suspicion{mark: look.LeaseMark(lease)}
+	s.mark = look.LeaseMark(lease)
 	if !hinted {
 		return s, nil
 	}
@@ -107,15 +109,4 @@ func (g *Gate) suspicion(ctx context.Context, n *corev1.Node, policies []api.Fen
 		Since: metav1.NewMicroTime(since.UTC()),
 	}
 	return s, nil
-}
-
-// abortedEarly: a person ended a fence that was opened for a still Lease.
-func abortedEarly(last *api.NodeFence) bool {
-	return last != nil && last.Status.Outcome == api.Aborted && last.Status.Decision.Trigger.Suspicion()
-}
-
-// ended: the Lease still stands where it stood when a person ended the fence that
-// was opened for it: it is the same failure.
-func (s suspicion) ended(last *api.NodeFence, uid types.UID) bool {
-	return abortedEarly(last) && last.Status.Decision.NodeUID == uid && s.mark != "" && s.mark == last.Status.Lease.Renewed
 }

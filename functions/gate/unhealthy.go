@@ -3,7 +3,6 @@ package gate
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
@@ -60,12 +59,8 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 		return nil, string(api.NoPolicy)
 	}
 	trigger, why := reason(n, resolved, last, early, start)
-	switch {
-	case trigger == nil:
+	if trigger == nil {
 		return nil, why
-	case sameSpell(last, n.UID, *trigger) || last != nil && last.EndedByAPerson() && early.ended(last, n.UID):
-		// A person ended it; the same failure does not start it again.
-		return nil, string(api.Aborted)
 	}
 	return &api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: resolved}, ""
 }
@@ -84,7 +79,7 @@ func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, ea
 		all = append(all, observed.TriggersOf(resolved, look.NodeFrom(n, ""))...)
 	}
 	for i := range all {
-		if !sameSpell(last, n.UID, all[i]) {
+		if !aborted(last, n.UID, all[i], early.mark) {
 			return &all[i], ""
 		}
 	}
@@ -95,15 +90,14 @@ func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, ea
 		return nil, string(api.Starting)
 	case early.trigger == nil && early.why == "":
 		return nil, string(api.Healthy)
+	case early.trigger != nil && aborted(last, n.UID, *early.trigger, early.mark):
+		return nil, string(api.Aborted)
 	}
 	return early.trigger, early.why
 }
 
-// sameSpell: a person has ended the node's last fence, or an earlier one, while this was wrong with it.
-func sameSpell(last *api.NodeFence, uid types.UID, t api.Trigger) bool {
-	if last == nil {
-		return false
-	}
-	now := last.EndedByAPerson() && last.Status.Decision.NodeUID == uid && slices.ContainsFunc(last.Status.Evidence, t.Spell().Same)
-	return now || last.AbortedBefore(uid, t.Spell())
+// aborted: a person has ended the node's last fence, or an earlier one, for this failure. lease is the mark at
+// which its Lease stands, where that was looked at.
+func aborted(last *api.NodeFence, uid types.UID, t api.Trigger, lease string) bool {
+	return last != nil && last.AbortedWith(uid, t.Spell(), lease)
 }

@@ -34,7 +34,7 @@ func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed
 			seen.MachineLooked, seen.Machine = true, policy.MachineFor(p, f, c.Clock().Now())
 		}
 	}
-	if m := seen.Machine; m != nil && f.AbortedBefore(m.NodeUID, api.Evidence{Type: api.TriggerMachine, MachineState: m.State, Mark: m.Since}) {
+	if m := seen.Machine; m != nil && f.AbortedBefore(m.NodeUID, api.Evidence{Type: api.TriggerMachine, MachineState: m.State, Mark: m.Since}, "") {
 		seen.Machine = nil // a person has aborted a fence for that, and this one has opened for something else
 	}
 	seen.Brakes = admission.Against(f, policies, seen.Node, led, c.Clock().Now())

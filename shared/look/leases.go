@@ -52,12 +52,13 @@ func saidRenewal(l *coordinationv1.Lease) time.Duration {
 	return defaultLease / 4
 }
 
-// Lease reads the node's Lease.
+// Lease reads the node's Lease. Call it after Node.
 func Lease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	l, err := c.Lease(ctx, f.Spec.NodeName)
 	if err != nil || l == nil {
 		return err
 	}
 	seen.Lease = observed.Lease{Exists: true, Renewed: LeaseMark(l), Renewal: LeaseRenewal(l)}
+	withoutAborted(f, seen)
 	return nil
 }

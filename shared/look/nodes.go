@@ -28,16 +28,23 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.L
 	}
 	if n != nil {
 		seen.Node = NodeFrom(n, string(f.UID))
-		seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool { return aborted(f, n, c) })
+		withoutAborted(f, seen)
 		seen.Node.OutOfService, seen.Node.OutOfServiceForeign = outOfService(n, f.OutOfServiceAs())
 	}
 	return nil
 }
 
-// aborted: a person has aborted an earlier fence for this occurrence of a condition. It speaks for no
-// other fence, which has opened for something else.
-func aborted(f *api.NodeFence, n *corev1.Node, c observed.Condition) bool {
-	return f.AbortedBefore(n.UID, api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: observed.StampOf(c.Since)})
+// withoutAborted takes away the conditions for which a person has aborted an earlier fence, by the Lease too
+// once that was read. They speak for no other fence, which has opened for something else.
+func withoutAborted(f *api.NodeFence, seen *observed.Look) {
+	seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool {
+		return f.AbortedBefore(seen.Node.UID, evidence(c), seen.Lease.Renewed)
+	})
+}
+
+// evidence is a condition as a fence's record has it.
+func evidence(c observed.Condition) api.Evidence {
+	return api.Evidence{Type: api.TriggerNodeCondition, Condition: c.Type, Status: c.Status, Mark: observed.StampOf(c.Since)}
 }
 
 // excludeLabel is medik8s' label for a node that no remediation may touch.
