@@ -25,11 +25,16 @@ type shown struct {
 	asked    int
 	broken   error
 	ledger   api.FenceLedger
+	// lost is since when the node's Ready is Unknown; the zero time if it is True.
+	lost metav1.Time
 }
 
 func (s *shown) Nodes(context.Context) ([]corev1.Node, error) {
 	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "u"}}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	if !s.lost.IsZero() {
+		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, s.lost
+	}
 	return []corev1.Node{n}, nil
 }
 func (s *shown) Policies(context.Context) ([]api.FencePolicy, error) {

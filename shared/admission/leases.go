@@ -95,6 +95,16 @@ func stillIn(p api.LeasePicture, c Picture) map[string]bool {
 	return still
 }
 
+// stillAt is the mark at which the Lease of a node stands still; empty if it does not, or nobody knows.
+func stillAt(l *api.FenceLedger, node string) string {
+	for _, s := range l.Status.Leases.Still {
+		if s.NodeName == node {
+			return s.Renewed
+		}
+	}
+	return ""
+}
+
 // Suspect is since when the source has seen the Lease of a node stand still at
 // this mark, or why that is no evidence now.
 func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *observed.Verdict) {

@@ -54,7 +54,10 @@ type Node struct {
 	UID    types.UID
 	Labels map[string]string
 	// Unhealthy: Ready is not True.
-	Unhealthy    bool
+	Unhealthy bool
+	// NotReady is that as evidence of a fence, for the status of policies; nil where the Node
+	// object was not read, or says nothing of Ready.
+	NotReady     *api.Evidence
 	ControlPlane bool
 	// Excluded and Deleting are as in Node.
 	Excluded, Deleting string

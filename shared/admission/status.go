@@ -43,7 +43,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 		if f := c.fence(n.Name); f != nil && f.Open() {
 			st.OpenFences++
 		}
-		if h := held(p, n, all, c); h != nil && n.Under == nil {
+		if h := held(p, n, all, c, l); h != nil && n.Under == nil {
 			if st.HeldCount++; len(st.Held) < maxHeld {
 				h.Message = clip.Message(h.Message)
 				st.Held = append(st.Held, *h)
@@ -150,13 +150,14 @@ func tellPresence(p *api.FencePolicy, st *api.FencePolicyStatus, now time.Time) 
 
 // held says why a node is not being fenced: what the gate said of its open
 // fence, or what it would say.
-func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture) *api.HeldNode {
+func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture, l *api.FenceLedger) *api.HeldNode {
 	r, _ := policy.ResolvePolicy(all, n.Name, n.Labels)
 	h := &api.HeldNode{NodeName: n.Name}
 	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}
 	f, strange := c.fence(n.Name), policy.NotUnderstood(all, n.Labels, nil)
+	ended := abortedWords(f, n, l)
 	switch {
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
@@ -170,19 +171,26 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture) *api.Hel
 		h.Reason, h.Message = api.Excluded, r.LeftAlone(n.Excluded)
 	case n.Deleting != "":
 		h.Reason, h.Message = api.NodeBeingDeleted, n.Deleting
-	case abortedWords(f, n) != "":
-		h.Reason, h.Message = api.Aborted, abortedWords(f, n)
+	case ended != "":
+		h.Reason, h.Message = api.Aborted, ended
 	default:
 		return nil
 	}
 	return h
 }
 
-// abortedWords say that a person has ended the last fence of a node that is not Ready; empty if
-// nobody has.
-func abortedWords(f *api.NodeFence, n Node) string {
-	if f == nil || f.Open() || !n.Unhealthy || !f.EndedByAPerson() || f.Status.Decision.NodeUID != n.UID {
+// abortedWords say that a person has ended the last fence of a node that is not Ready, or an earlier
+// one for which it is not Ready still; empty if nobody has.
+func abortedWords(f *api.NodeFence, n Node, l *api.FenceLedger) string {
+	if f == nil || f.Open() || !n.Unhealthy {
 		return ""
 	}
-	return fmt.Sprintf("a person aborted its fence %d: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest", f.Status.FenceNumber)
+	const so = ": what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest"
+	switch {
+	case f.EndedByAPerson() && f.Status.Decision.NodeUID == n.UID:
+		return fmt.Sprintf("a person aborted its fence %d", f.Status.FenceNumber) + so
+	case n.NotReady != nil && f.AbortedBefore(n.UID, *n.NotReady, stillAt(l, n.Name)):
+		return fmt.Sprintf("a person aborted a fence of it before fence %d", f.Status.FenceNumber) + so
+	}
+	return ""
 }

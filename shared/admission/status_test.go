@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,27 @@ func TestPolicyStatus(t *testing.T) {
 			c.Fences[2].Status.Decision.NodeUID = "another"
 		}, []api.HeldNode{{NodeName: "n3", Reason: api.Aborted,
 			Message: "a person aborted its fence 7: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest"}}, ""},
+		"a person ended an earlier one": {func(_ *api.FencePolicy, c *admission.Picture, l *api.FenceLedger) {
+			lost := api.Evidence{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Mark: observed.StampOf(fencetest.Start)}
+			noted := func(n *admission.Node, uid, evidence, lease string) {
+				f := fencetest.Running(n.Name, "f", api.Finished)
+				f.Status.Outcome, f.Status.FenceNumber, f.Status.Decision.NodeUID = api.HealedBeforeFence, 7, n.UID
+				f.Annotations = map[string]string{api.AbortedAnnotation: `{"nodeUID":"` + uid + `","evidence":[` + evidence + `],"lease":"` + lease + `"}`}
+				n.Unhealthy, n.NotReady, c.Fences = true, &lost, append(c.Fences, f)
+			}
+			ready := `{"type":"NodeCondition","condition":"Ready","status":"Unknown","mark":"` + fencetest.Start.UTC().Format("2006-01-02T15:04:05.000000Z") + `"}`
+			for i := range c.Nodes {
+				c.Nodes[i].UID = "u"
+			}
+			noted(&c.Nodes[1], "u", ready, "")
+			noted(&c.Nodes[2], "another", ready, "m")
+			noted(&c.Nodes[3], "u", strings.Replace(ready, "Ready", "KernelDeadlock", 1), "")
+			noted(&c.Nodes[4], "u", "", "m")
+			l.Status.Leases.Still = []api.StillLease{{NodeName: "n2", Renewed: "m"}, {NodeName: "n4", Renewed: "m"}}
+		}, []api.HeldNode{
+			{NodeName: "n1", Reason: api.Aborted, Message: "a person aborted a fence of it before fence 7: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest"},
+			{NodeName: "n4", Reason: api.Aborted, Message: "a person aborted a fence of it before fence 7: what was wrong then opens no other one; if it is to be fenced for that, ask for it by a FenceRequest"},
+		}, ""},
 		"a FenceRequest for it was withdrawn": {func(_ *api.FencePolicy, c *admission.Picture, _ *api.FenceLedger) {
 			f := fencetest.Running("n3", "f", api.Finished)
 			f.Status.Outcome, f.Status.Decision.NodeUID, f.Status.Decision.AskedBy = api.Aborted, c.Nodes[3].UID, []api.AskedBy{{ID: "u"}}

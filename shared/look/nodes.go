@@ -121,8 +121,18 @@ func ClusterNodes(nodes []corev1.Node) []admission.Node {
 		n := NodeFrom(&nodes[i], "")
 		all = append(all, admission.Node{
 			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
-			Excluded: n.Excluded, Deleting: n.Deleting,
+			Excluded: n.Excluded, Deleting: n.Deleting, NotReady: notReady(n),
 		})
 	}
 	return all
+}
+
+// notReady is the node's condition Ready as evidence; nil if that is True, or not there.
+func notReady(n observed.Node) *api.Evidence {
+	for _, c := range n.Conditions {
+		if c.Type == string(corev1.NodeReady) && !n.Ready() {
+			return new(evidence(c))
+		}
+	}
+	return nil
 }
