@@ -2,9 +2,11 @@ package deadletter
 
 import (
 	"context"
-	"fmt"
+	"encoding/base64"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	cetypes "github.com/cloudevents/sdk-go/v2/types"
@@ -19,7 +21,8 @@ import (
 const Name = "deadletter"
 
 // The attributes in which Knative says where an event was going, and with which HTTP status
-// and answer it failed (Knative Eventing, event delivery).
+// and answer it failed (Knative Eventing, event delivery). Knative writes the answer in base64;
+// nodefence-local and AWS write it as it is.
 const (
 	ErrorDest = "knativeerrordest"
 	ErrorCode = "knativeerrorcode"
@@ -34,8 +37,9 @@ type Teller struct {
 	Lost func(ctx context.Context, l report.Loss)
 }
 
-// Handle handles one event that was given up, or whose type no function takes. A missing
-// record is no error: a dead letter has nowhere else to go.
+// Handle handles one event that was given up, or whose type no function takes. A record that
+// is missing, or cannot be read now, is no error: a dead letter has nowhere else to go, and not
+// every broker brings it again.
 func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	l := report.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
 	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
@@ -46,11 +50,9 @@ func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error
 	}
 	if node, err := events.Node(e); err == nil {
 		l.Node = node
-		f, err := t.Fence(ctx, node)
-		if err != nil && !l.Unknown {
-			return nil, fmt.Errorf("read the fence of %s: %w", node, err)
+		if f, err := t.Fence(ctx, node); err == nil {
+			l.Fence = f
 		}
-		l.Fence = f
 	}
 	t.Lost(ctx, l)
 	return nil, nil
@@ -60,10 +62,12 @@ func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error
 // given the event up.
 const noReason = "no reason given"
 
-// message is the broker's description of the failure. It is cut short, because the answer's
-// body may be anything.
+// longest is what is said of an answer, in bytes: its body may be anything.
+const longest = 200
+
+// message is the broker's description of the failure.
 func message(e event.Event) string {
-	code, data := text(e, ErrorCode), clip.To(200, text(e, ErrorData))
+	code, data := text(e, ErrorCode), plain(text(e, ErrorData))
 	switch {
 	case code != "" && data != "":
 		return code + " " + data
@@ -81,4 +85,19 @@ func text(e event.Event, attribute string) string {
 		return ""
 	}
 	return s
+}
+
+// plain is an answer as it was, cut short. What is no base64 of a text is none.
+func plain(answer string) string {
+	raw, err := base64.StdEncoding.Strict().DecodeString(answer)
+	if err != nil {
+		return clip.To(longest, answer)
+	}
+	said := strings.TrimSpace(clip.To(longest, string(raw)))
+	for _, r := range said {
+		if r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return clip.To(longest, answer)
+		}
+	}
+	return said
 }

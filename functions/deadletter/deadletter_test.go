@@ -2,7 +2,9 @@ package deadletter
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -24,9 +26,14 @@ func TestWhatIsSaidOfADeadLetter(t *testing.T) {
 		"of a fence, with Knative's reason": {"node-7",
 			map[string]string{ErrorDest: "http://power", ErrorCode: "503", ErrorData: "try again"}, fence,
 			report.Loss{Node: "node-7", Fence: fence, Dest: "http://power", Message: "503 try again"}},
-		"without a body":                {"node-7", map[string]string{ErrorCode: "404"}, nil, report.Loss{Node: "node-7", Message: "HTTP status 404"}},
-		"without a reason":              {"node-7", nil, nil, report.Loss{Node: "node-7", Message: "no reason given"}},
-		"about nothing that has a name": {"", map[string]string{ErrorData: "x"}, fence, report.Loss{Message: "x"}},
+		"without a body":   {"node-7", map[string]string{ErrorCode: "404"}, nil, report.Loss{Node: "node-7", Message: "HTTP status 404"}},
+		"without a reason": {"node-7", nil, nil, report.Loss{Node: "node-7", Message: "no reason given"}},
+		"with an answer in base64, as Knative has it": {"node-7", map[string]string{ErrorCode: "400", ErrorData: inBase64("malformed event: data.drain: \"überall\"\n")}, nil, report.Loss{Node: "node-7", Message: `400 malformed event: data.drain: "überall"`}},
+		"with a long one, which Knative has cut":      {"node-7", map[string]string{ErrorCode: "500", ErrorData: inBase64("x" + strings.Repeat("ä", 500))[:1024]}, nil, report.Loss{Node: "node-7", Message: "500 x" + strings.Repeat("ä", 98) + "…"}},
+		"with a word that could be base64 of no text": {"node-7", map[string]string{ErrorData: "timeout1"}, nil, report.Loss{Node: "node-7", Message: "timeout1"}},
+		"with base64 of control characters":           {"node-7", map[string]string{ErrorData: inBase64("\x00\x01\x02")}, nil, report.Loss{Node: "node-7", Message: "AAEC"}},
+		"with base64 whose padding does not fit":      {"node-7", map[string]string{ErrorData: "bm90IHRvZGF5Cg="}, nil, report.Loss{Node: "node-7", Message: "bm90IHRvZGF5Cg="}},
+		"about nothing that has a name":               {"", map[string]string{ErrorData: "x"}, fence, report.Loss{Message: "x"}},
 	} {
 		e := event.New()
 		e.SetType("io.nodefence.fence.fencing.v1")
@@ -91,11 +98,23 @@ func TestATypeThatNobodyTakes(t *testing.T) {
 	}
 }
 
-func TestItIsToldLaterWhenTheRecordCannotBeRead(t *testing.T) {
+// TestItIsToldWithoutARecordThatCannotBeRead: not every broker brings a dead letter again.
+func TestItIsToldWithoutARecordThatCannotBeRead(t *testing.T) {
 	e := event.New()
 	e.SetSubject("node-7")
-	d := Teller{Fence: func(context.Context, string) (*api.NodeFence, error) { return nil, errors.New("away") }}
-	if _, err := d.Handle(t.Context(), e); err == nil {
-		t.Error("the dead letter was acknowledged untold")
+	told := 0
+	d := Teller{
+		Fence: func(context.Context, string) (*api.NodeFence, error) { return nil, errors.New("away") },
+		Lost: func(_ context.Context, l report.Loss) {
+			told++
+			if l.Node != "node-7" || l.Fence != nil {
+				t.Errorf("told of %q and its record %v", l.Node, l.Fence)
+			}
+		},
+	}
+	if _, err := d.Handle(t.Context(), e); err != nil || told != 1 {
+		t.Errorf("told %d times: %v", told, err)
 	}
 }
+
+func inBase64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -1,9 +1,11 @@
 package knative
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -105,5 +107,10 @@ func TestKnativeDelivers(t *testing.T) {
 	}
 	if code := dead.find("2").Header.Get("Ce-Knativeerrorcode"); code != "500" {
 		t.Errorf("the dead letter says code %q", code)
+	}
+	// The function deadletter decodes the answer.
+	data := dead.find("2").Header.Get("Ce-Knativeerrordata")
+	if said, err := base64.StdEncoding.DecodeString(data); err != nil || strings.TrimSpace(string(said)) != "not today" {
+		t.Errorf("the dead letter says data %q, which is %q: %v", data, said, err)
 	}
 }
