@@ -51,6 +51,16 @@ func Asks(eventType string) bool {
 		eventType != "" && !strings.HasPrefix(eventType, ownPrefix) && !strings.HasPrefix(eventType, knativePrefix)
 }
 
+// AsksOnce reports whether an event may ask for a fence and nobody repeats it if it is lost. For a
+// FenceRequest the function request asks again.
+func AsksOnce(e event.Event) bool {
+	if e.Type() != RequestFence {
+		return Asks(e.Type())
+	}
+	r, _ := ReadRequest(e) // what can't be read names no FenceRequest
+	return r.FenceRequest == nil
+}
+
 // IsHint reports whether an event is from Knative's ApiServerSource. Such an event about a
 // Node is a reason to look at the Node, and nothing more.
 func IsHint(eventType string) bool { return strings.HasPrefix(eventType, apiServerPrefix) }

@@ -4,5 +4,6 @@
 //
 // What a reader must not get wrong: no fence is lost with an event that was given up. The
 // fence is found again by its nextLook (S19: a lost event costs time only); this function
-// only reports. A misspelled event asked for nothing: its sender has to send another.
+// only reports. An event that asked for a fence by itself, and not for a FenceRequest, is
+// lost, and so is a misspelled one: its sender has to send another.
 package deadletter

@@ -207,29 +207,6 @@ func (p *Publisher) sayOfNode(ctx context.Context, r Refusal, message string, wa
 	})
 }
 
-// Lost reports one dead letter: log, metric, and an Event on its NodeFence.
-func (p *Publisher) Lost(ctx context.Context, l Loss) {
-	fence := ""
-	if l.Fence != nil {
-		fence = string(l.Fence.UID)
-	}
-	what, label, so := "dead letter", known(l.Event.Type()), " was given up by the broker: "+l.Message+"; the fence is looked at again at the next resync"
-	if l.Unknown {
-		what, label, so = "unknown type", unknown, " went to nobody: "+l.Message
-	}
-	p.Log.Error(what, "function", l.Function, "node", l.Node, "fence", fence, "event", l.Event.ID(), "source", l.Event.Source(), "type", l.Event.Type(),
-		"to", l.Dest, "reason", string(api.EventLost), "message", l.Message)
-	p.metrics.lost.WithLabelValues(label).Inc()
-	if l.Fence == nil {
-		return
-	}
-	p.post(ctx, kube.Event{
-		Kind: "NodeFence", APIVersion: api.GroupVersion.String(), Name: l.Fence.Name, UID: l.Fence.UID, Warning: true,
-		Reason: string(api.EventLost), Reporter: l.Function,
-		Message: "event " + l.Event.ID() + " of " + l.Event.Source() + so,
-	})
-}
-
 // Ignored reports one event that was not looked at: log and metric.
 func (p *Publisher) Ignored(_ context.Context, function string, e event.Event, why string) {
 	p.Log.Warn("ignored", "function", function, "event", e.ID(), "type", e.Type(), "node", e.Subject(), "reason", why)

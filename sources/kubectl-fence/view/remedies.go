@@ -107,7 +107,7 @@ var remedies = map[api.Reason]Remedy{
 	api.MachineNotDeleted:    {"look at the controller that manages the Machine", ""},
 	api.RequestExpired:       {"ask again, if the fence is still wanted", `kubectl fence ask NODE --reason "…"`},
 	api.CallLost:             goesOn, api.CallNotMade: goesOn,
-	api.EventLost: {"look at the log of the function that the event was for: nodefence goes on", "kubectl fence bundle"},
+	api.EventLost: {"look at the log of the function that the event was for; nodefence goes on, but if the event asked for a fence, ask again", "kubectl fence bundle"},
 }
 
 // Remedies are what a person can do about each reason.
