@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 // Schema is the JSON Schema (2020-12) of a type's data: only the properties that this type
@@ -41,6 +43,8 @@ func property(name string, is reflect.Type) map[string]any {
 	case is == reflect.TypeFor[*ObjectReference]():
 		text := map[string]any{"type": "string"}
 		return map[string]any{"type": "object", "properties": map[string]any{"namespace": text, "name": text, "uid": text}, "required": []string{"namespace", "name", "uid"}}
+	case name == "drain":
+		return map[string]any{"type": "string", "enum": []api.DrainWish{api.DrainIfReady, api.DrainSkip}}
 	case is.Kind() == reflect.Int64:
 		return map[string]any{"type": "integer", "minimum": 1}
 	case slices.Contains([]string{"since", "due", "first", "last"}, name):

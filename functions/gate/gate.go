@@ -75,7 +75,7 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	}
 	node, err := run.Node(e)
 	if err != nil {
-		return nil, err
+		return nil, g.unread(ctx, e, err)
 	}
 	if idle, err := g.needless(ctx, e); err != nil || idle {
 		return nil, err

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/shared/report"
+	"github.com/nodefence/nodefence/shared/run"
 )
 
 // TestARequestIsAnsweredOnce: a fence answers to whatever was asked while it was open,
@@ -261,4 +263,47 @@ func (r *refusals) Remediated(_ context.Context, x report.Remediation) {
 
 func (r *refusals) Refused(_ context.Context, x report.Refusal) {
 	r.said = append(r.said, fmt.Sprintf("node %s of UID %s: %s: %s", x.Node, x.NodeUID, x.Reason, x.Message))
+}
+
+// TestARequestWhoseDataIsWrong is refused where its sender looks, if its subject names a node. An event
+// that names none is malformed.
+func TestARequestWhoseDataIsWrong(t *testing.T) {
+	const list = "data: want a JSON object with node, reason, drain and token, or fenceRequest, all optional: json: cannot unmarshal array into Go value of type events.Request"
+	for name, c := range map[string]struct {
+		typ, subject, data string
+		want               []string
+		malformed          bool
+	}{
+		"a drain that is none":           {events.RequestFence, "a", `{"drain":"skip"}`, []string{`node a of UID 1: TokenRefused: data.drain: "skip", write IfReady or Skip, or leave it out`}, false},
+		"no object":                      {events.RequestFence, "a", `["x"]`, []string{"node a of UID 1: TokenRefused: " + list}, false},
+		"another node":                   {events.RequestFence, "a", `{"node":"b"}`, []string{`node a of UID 1: TokenRefused: attribute subject: "a", and data.node is "b": they must name one node`}, false},
+		"another node, of an own type":   {"com.example.rack", "a", `{"node":"b"}`, []string{`node a of UID 1: TokenRefused: attribute subject: "a", and data.node is "b": they must name one node`}, false},
+		"of a node that is not there":    {events.RequestFence, "c", `["x"]`, []string{"node c of UID : TokenRefused: " + list}, false},
+		"and the subject is none":        {events.RequestFence, "", `{"node":"a","drain":"skip"}`, nil, true},
+		"and the subject is no name":     {events.RequestFence, "A 7", `["x"]`, nil, true},
+		"nodefence's own, about nothing": {events.NodeUnhealthy, "", `{}`, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			g, written := server(t, cluster(now))
+			heard := &refusals{}
+			g.Reporter, g.Loop.Elapsed = heard, g.Client.Clock().Elapsed
+			e := event.New()
+			e.SetType(c.typ)
+			e.SetSource("/me")
+			e.SetID("1")
+			if c.subject != "" {
+				e.SetSubject(c.subject)
+			}
+			e.SetTime(now)
+			_ = e.SetData(event.ApplicationJSON, []byte(c.data))
+			reply, err := g.Handle(t.Context(), e)
+			if reply != nil || errors.Is(err, run.ErrMalformed) != c.malformed || (err != nil) != c.malformed || len(*written) > 0 {
+				t.Error(reply, err, *written)
+			}
+			if d := cmp.Diff(c.want, heard.said); d != "" {
+				t.Error(d)
+			}
+		})
+	}
 }

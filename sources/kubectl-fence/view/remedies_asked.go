@@ -10,7 +10,7 @@ var aside = map[api.Reason]Remedy{
 	// Why an event that asks for a fence opens none.
 	api.SourceNotBelieved:    {"send a token with the event, or apply a NodeProblemPolicy with a cloudEvent rule for its source", ""},
 	api.Reported:             isFine,
-	api.TokenRefused:         {"make a new token for this event", ""},
+	api.TokenRefused:         {"make a new token for this event, or correct its data as the message says", ""},
 	api.NotAllowed:           {"have an administrator give the user the verb fence on nodefences", "kubectl auth can-i fence nodefences.nodefence.io"},
 	api.RequestServedAlready: noFence, api.RequestTooOld: noFence, api.RequestMerged: goesOn,
 	api.NodeMissing: goesOn, api.MachineFailed: goesOn, api.NodeProblem: isFine, api.PodMoved: isFine,
