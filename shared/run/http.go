@@ -14,6 +14,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+
+	"github.com/nodefence/nodefence/shared/clip"
 )
 
 // MaxBody is the longest request body that HTTP reads unless told otherwise.
@@ -175,6 +177,10 @@ func outward(status int, err error) string {
 	return ErrAgain.Error()
 }
 
+// longestRefusal is in bytes. Knative's dispatcher (0.48.1) panics over a refusal of more than 768
+// bytes when it writes that into a dead letter.
+const longestRefusal = 512
+
 func refuse(w http.ResponseWriter, status int, line string) {
-	http.Error(w, strings.Join(strings.Fields(line), " "), status)
+	http.Error(w, clip.To(longestRefusal, strings.Join(strings.Fields(line), " ")), status)
 }

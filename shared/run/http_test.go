@@ -198,6 +198,9 @@ func TestHandlersOutcomesHaveOneStatusEach(t *testing.T) {
 		"malformed for the handler": {func(context.Context, event.Event) (*event.Event, error) {
 			return nil, fmt.Errorf("read payload: %w: phase missing", run.ErrMalformed)
 		}, 400, "read payload: malformed event: phase missing\n"},
+		"malformed, in many words": {func(context.Context, event.Event) (*event.Event, error) {
+			return nil, fmt.Errorf("%w: %s", run.ErrMalformed, strings.Repeat("9", 1000))
+		}, 400, "malformed event: " + strings.Repeat("9", 512-20) + "…\n"},
 		"again": {func(context.Context, event.Event) (*event.Event, error) {
 			return nil, run.ErrAgain
 		}, 503, "try again\n"},
