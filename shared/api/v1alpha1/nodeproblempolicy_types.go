@@ -138,9 +138,10 @@ type CloudEventRule struct {
 	// +optional
 	Type *string `json:"type,omitempty"`
 	// brokerIsClosed is your assurance that only this source, others that you list, and nodefence
-	// itself can post to the broker: a Broker with an EventPolicy and authentication,
-	// nodefence-local on loopback of a machine of your own, a bus with a policy of its own. It
-	// must be true.
+	// itself can post to the broker, or past it to the gate: a Broker with an EventPolicy and
+	// authentication where a network plugin enforces NetworkPolicy and nobody else may create
+	// Triggers, Subscriptions or sources to the gate; nodefence-local on loopback of a machine of
+	// your own; a bus and a gate that IAM closes. It must be true.
 	// +optional
 	BrokerIsClosed bool `json:"brokerIsClosed,omitempty"`
 }
