@@ -76,6 +76,7 @@ func TestAFenceRequestIsWithdrawn(t *testing.T) {
 		c := meta.FindStatusCondition(w.object(one).Status.Conditions, "Processing")
 		return c != nil && strings.HasPrefix(c.Message, "Pending, WaitingForApproval: "), nil
 	})
+	w.printsMessage(one, "Pending, WaitingForApproval: ")
 	must(t, w.fenceRequests("").Delete(w.ctx, one.Name, metav1.DeleteOptions{}))
 	_, err := w.fenceRequests("").Patch(w.ctx, two.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"remediation.medik8s.io/nhc-timed-out":"now"}}}`), metav1.PatchOptions{})
 	must(t, err)
@@ -92,6 +93,16 @@ func TestAFenceRequestIsWithdrawn(t *testing.T) {
 		w.unmarked(node)
 	}
 	w.deleted(two)
+}
+
+// printsMessage: kubectl get freq -o wide says in its column MESSAGE what an object waits for.
+func (w *world) printsMessage(o *api.FenceRequest, begins string) {
+	w.t.Helper()
+	table := w.table("namespaces/" + o.Namespace + "/fencerequests/" + o.Name)
+	at := slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "MESSAGE" })
+	if at < 0 || !strings.HasPrefix(fmt.Sprint(table.Rows[0].Cells[at]), begins) {
+		w.t.Errorf("of %s it prints %v, want a MESSAGE that begins with %q", o.Name, table.Rows[0].Cells, begins)
+	}
 }
 
 // admin creates a FenceRequest as an administrator.

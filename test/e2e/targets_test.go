@@ -86,11 +86,7 @@ func (w *world) retries(node string) {
 // columns checks what `kubectl get fencetargets` prints of a node, but for the age of the check.
 func (w *world) columns(node, names string, want ...any) {
 	w.t.Helper()
-	raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/fencetargets/"+node).
-		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(w.ctx)
-	must(w.t, err)
-	var table metav1.Table
-	must(w.t, json.Unmarshal(raw, &table))
+	table := w.table("fencetargets/" + node)
 	var header []string
 	for i := range want {
 		header = append(header, strings.ToUpper(table.ColumnDefinitions[i].Name))
@@ -99,6 +95,16 @@ func (w *world) columns(node, names string, want ...any) {
 	if got := strings.Join(header, " "); got != names || cells != fmt.Sprintf("%v", want) {
 		w.t.Errorf("it prints %s\n%v, want %s\n%v", got, cells, names, want)
 	}
+}
+
+// table is what kubectl prints of an object of nodefence's, with -o wide.
+func (w *world) table(path string) (table metav1.Table) {
+	w.t.Helper()
+	raw, err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/"+path).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(w.ctx)
+	must(w.t, err)
+	must(w.t, json.Unmarshal(raw, &table))
+	return table
 }
 
 // cable binds a node to the BMC of a machine.

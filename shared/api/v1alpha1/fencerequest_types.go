@@ -21,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name=SUCCEEDED,type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
 // +kubebuilder:printcolumn:name=REASON,type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name=AGE,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name=MESSAGE,type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Processing")].message`
 type FenceRequest struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the object's name, labels and the like.
