@@ -103,7 +103,7 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drai
 	first, err := act.Drain(q, drain)
 	brakes := s.Brakes()
 	if len(brakes) > 0 {
-		brakes = append(brakes, fmt.Sprintf("A fence that has not begun within %s of this request ends again (%s).", api.RequestValidity, api.RequestExpired))
+		brakes = append(brakes, fmt.Sprintf("A fence that has not begun within %s of this request ends again (%s), or waits for a condition of its policy.", api.RequestValidity, api.RequestExpired))
 	}
 	return prepared{q, view.Lines(brakes), view.Lines(append(says, first)), n.UID}, err
 }
