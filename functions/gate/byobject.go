@@ -126,8 +126,8 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	case !ask.Held(o):
 		return nil, &no{api.NotYet, "the function request has not taken it up yet, and asks then"}, true
 	}
-	if n != nil && f != nil && f.Open() && f.EndedByWithdrawal() && fence.Ends(f, n.UID) != "" && tooOld(e, now) == "" {
-		return nil, &no{api.NotYet, "the fence of a FenceRequest that was withdrawn ends first, and the function request asks again then"}, true
+	if endsUnanswered(f, n) && tooOld(e, now) == "" {
+		return nil, &no{api.NotYet, "the fence of a request that was withdrawn, or grew old, ends first, and the function request asks again then"}, true
 	}
 	if refused := replaced(o, n); refused != nil {
 		return nil, refused, false
@@ -137,6 +137,11 @@ func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, poli
 	}
 	r.User, r.Reason, r.Drain = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason), o.Spec.Drain
 	return r, nil, false
+}
+
+// endsUnanswered: the open fence of this Node ends, and answers no FenceRequest that comes now (lastAnswer).
+func endsUnanswered(f *api.NodeFence, n *corev1.Node) bool {
+	return n != nil && f != nil && f.Open() && (f.EndedByWithdrawal() || f.ExpiredUncut()) && fence.Ends(f, n.UID) != ""
 }
 
 // replaced refuses another Node of the name than the one that was asked for (S6: what is released is
@@ -152,8 +157,8 @@ func replaced(o *api.FenceRequest, n *corev1.Node) *no {
 }
 
 // lastAnswer is when a fence of the node ended that answers what was asked for before. The fence of
-// a FenceRequest that was withdrawn answers no other one: NodeHealthCheck gives one up and creates
-// the next one before the fence of the first has ended. It is the whole second, as an object's
+// a FenceRequest that was withdrawn, or grew old uncut, answers no other one: NodeHealthCheck gives one up and
+// creates the next one before the fence of the first has ended. It is the whole second, as an object's
 // creationTimestamp is: one that was created within that second, after the end, must not be refused for
 // good. Each is served once by its UID (S7).
 func lastAnswer(f *api.NodeFence) *api.Time {

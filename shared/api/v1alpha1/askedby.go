@@ -194,16 +194,26 @@ func (f *NodeFence) EndedByWithdrawal() bool {
 	return uid != "" && slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == uid })
 }
 
+// ExpiredUncut tells whether the fence ends, or has ended, because what was asked for grew old before
+// anything was cut or released.
+func (f *NodeFence) ExpiredUncut() bool {
+	return f.Status.Outcome == RequestExpired && !f.Status.CutOrReleased
+}
+
 // LastAnswer is when the last fence of this node ended that may have answered a request; nil if
 // none has. A fence that was aborted because its FenceRequest was withdrawn has answered nobody
-// else: it had cut nothing, and nobody else had asked for it.
+// else: it had cut nothing, and nobody else had asked for it. Nor has one that ended uncut because what
+// was asked for grew old: of a request that came later it knew nothing.
 func (f *NodeFence) LastAnswer() *Time {
-	if st := &f.Status; st.Phase == Finished && !(st.Outcome == Aborted && !st.CutOrReleased && f.EndedByWithdrawal()) {
+	if st := &f.Status; st.Phase == Finished && !f.ExpiredUncut() && !(st.Outcome == Aborted && !st.CutOrReleased && f.EndedByWithdrawal()) {
 		return st.PhaseSince
 	}
 	uid := f.Annotations[WithdrawnAnnotation]
 	for i := range slices.Backward(f.Status.Past) {
 		p := &f.Status.Past[i]
+		if p.Outcome == RequestExpired && p.Cuts == 0 {
+			continue
+		}
 		asked := slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return a.ID == uid })
 		if p.Outcome != Aborted || p.Cuts > 0 || !asked {
 			return &p.ClosedAt
