@@ -171,9 +171,10 @@ type FenceRequestTemplateSpec struct {
 
 // FenceRequestTemplateResource is a FenceRequest to be.
 type FenceRequestTemplateResource struct {
-	// spec is that of each FenceRequest. Leave nodeName and requestedBy out: NodeHealthCheck names
+	// spec is that of each FenceRequest. It has no nodeName and no requestedBy: NodeHealthCheck names
 	// the node in an annotation, and creates the object in its own name.
 	// +kubebuilder:default={}
+	// +kubebuilder:validation:XValidation:rule="!has(self.nodeName) && !has(self.requestedBy)",message="leave nodeName and requestedBy out of a template: whoever makes FenceRequests of it names the node of each, and asks in their own name"
 	// +optional
 	Spec FenceRequestSpec `json:"spec,omitzero"`
 }
