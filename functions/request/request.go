@@ -33,7 +33,7 @@ type Objects interface {
 	SaveFenceRequestStatus(ctx context.Context, r *api.FenceRequest) (*api.FenceRequest, error)
 	Fence(ctx context.Context, node string) (*api.NodeFence, error)
 	MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
-	MarkSkipWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
+	MarkAskerWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error)
 	AbortWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID, abort api.AbortRequest) (*api.NodeFence, error)
 	WhoAmI(ctx context.Context) (string, error)
 	machineObjects
@@ -129,8 +129,8 @@ func (q *Requester) carry(ctx context.Context, seen ask.Seen) (asks bool, err er
 		}
 		next = ask.Decide(seen)
 	}
-	if next.MarkSkip {
-		if seen.Fence, err = q.Objects.MarkSkipWithdrawn(ctx, seen.Fence, r.UID); err != nil {
+	if next.MarkAsker {
+		if seen.Fence, err = q.Objects.MarkAskerWithdrawn(ctx, seen.Fence, r.UID); err != nil {
 			return false, err
 		}
 		next = ask.Decide(seen)

@@ -28,6 +28,7 @@ const (
 	requestPath = "/apis/nodefence.io/v1alpha1/namespaces/own/fencerequests/a"
 	fencePath   = "/apis/nodefence.io/v1alpha1/nodefences/a"
 	waits       = `{"metadata":{"name":"a","uid":"f","resourceVersion":"7"},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,"phase":"Pending","decision":{"askedBy":[{"id":"u","source":"/fencerequests/own/a"}]}}}`
+	cuts        = `{"metadata":{"name":"a","uid":"f","resourceVersion":"7"},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,"phase":"Fencing","cutOrReleased":true,"power":{"switchedByUs":true},"decision":{"askedBy":[{"id":"u","source":"/fencerequests/own/a"}]}}}`
 	others      = `{"metadata":{"name":"a","uid":"f","resourceVersion":"7"},"spec":{"nodeName":"a"},"status":{"fenceNumber":3,"phase":"Finished"}}`
 )
 
@@ -52,10 +53,12 @@ func TestHandle(t *testing.T) {
 		"one that was answered":            {fence: waits, want: "status 5 RemediationStarted"},
 		"withdrawn before the cut":         {object: deleted, fence: waits, want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
 		"with another one":                 {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/w"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
-		"beside another one":               {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`, 1), want: "status 5 RemediationStarted"},
-		"that, and wants no drain":         {object: deleted, fence: strings.NewReplacer(`"id":"u"`, `"id":"u","drain":"Skip"`, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`).Replace(waits), want: "mark 7 that u skips nothing, status 5 RemediationStarted"},
+		"beside another one":               {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`, 1), want: "mark 7 that u asks no more, status 5 RemediationStarted"},
+		"once its fence has cut":           {object: deleted, fence: cuts, want: "mark 7 that u asks no more, status 5 RemediationStarted"},
+		"that, and an Off was claimed":     {object: deleted, fence: cuts, conflict: fencePath, again: true, want: ""},
+		"that, and wants no drain":         {object: deleted, fence: strings.NewReplacer(`"id":"u"`, `"id":"u","drain":"Skip"`, `}]}}}`, `},{"id":"v","source":"/fencerequests/own/v"}]}}}`).Replace(waits), want: "mark 7 that u asks no more, status 5 RemediationStarted"},
 		"beside one that is gone":          {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/own/v"}]}}}`, 1), want: "abort 7 of 3 by system:me: FenceRequest own/a was deleted, status 5 RemediationStarted"},
-		"beside one from elsewhere":        {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/default/w"}]}}}`, 1), want: "status 5 RemediationStarted"},
+		"beside one from elsewhere":        {object: deleted, fence: strings.Replace(waits, `}]}}}`, `},{"id":"w","source":"/fencerequests/default/w"}]}}}`, 1), want: "mark 7 that u asks no more, status 5 RemediationStarted"},
 		"that, and the fence went on":      {object: deleted, fence: waits, conflict: fencePath, again: true, want: ""},
 		"withdrawn before it was answered": {object: deleted, fence: others, want: "mark 7 for u, let go 5"},
 		"that, and a gate was faster":      {object: deleted, fence: others, conflict: fencePath, again: true, want: ""},
@@ -142,8 +145,8 @@ func words(t *testing.T, r *http.Request, raw []byte) string {
 	case r.URL.Path == fencePath && abort != nil:
 		return fmt.Sprintf("abort %s of %d by %s: %s", f.ResourceVersion, *abort.FenceNumber, abort.By, abort.Reason)
 	case r.URL.Path == fencePath:
-		if uid := f.Annotations[api.WithdrawnSkipAnnotation]; uid != "" {
-			return "mark " + f.ResourceVersion + " that " + uid + " skips nothing"
+		if uid := f.Annotations[api.WithdrawnAskersAnnotation]; uid != "" {
+			return "mark " + f.ResourceVersion + " that " + uid + " asks no more"
 		}
 		return "mark " + f.ResourceVersion + " for " + f.Annotations[api.WithdrawnAnnotation]
 	}

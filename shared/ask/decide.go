@@ -26,15 +26,15 @@ type Seen struct {
 	Now time.Time
 }
 
-// Step is what comes next. Its parts are carried out in this order, and after MarkWithdrawn and
-// Abort the caller looks again.
+// Step is what comes next. Its parts are carried out in this order, and after MarkWithdrawn, MarkAsker
+// and Abort the caller looks again.
 type Step struct {
 	// MarkWithdrawn is to mark the record, so that no gate opens or joins a fence by what it has
 	// read before.
 	MarkWithdrawn bool
-	// MarkSkip is to mark the record of a fence that others ask for too, so that nobody's node is cut
-	// without a drain by the wish of a request that is withdrawn.
-	MarkSkip bool
+	// MarkAsker is to mark the record of a fence that goes on without this request, so that nobody's node
+	// is cut without a drain by the wish of a request that is withdrawn, and gets no further Off for it.
+	MarkAsker bool
 	// Abort is why the fence that the record has is to be aborted; empty if it is not.
 	Abort string
 	// Hold is to add our finalizer.
@@ -89,8 +89,8 @@ func (s Seen) withdraw(a answer) Step {
 		return Step{MarkWithdrawn: true}
 	case a.now != nil && s.stops(a.now):
 		return Step{Abort: Withdrawn(r)}
-	case a.now != nil && s.skips(a.now):
-		return Step{MarkSkip: true}
+	case a.now != nil && s.outlived(a.now):
+		return Step{MarkAsker: true}
 	case r.DeletionTimestamp != nil && s.letsGo(a):
 		return Step{LetGo: Held(r)}
 	}
@@ -104,14 +104,14 @@ func (s Seen) stops(st *api.NodeFenceStatus) bool {
 	return s.Fence.Open() && !served(st) && s.onlyAsker(st) && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil
 }
 
-// skips: the open fence, which goes on for others, would still cut without a drain by the wish of this request, and nothing of
-// the record says that it is withdrawn.
-func (s Seen) skips(st *api.NodeFenceStatus) bool {
-	wish := slices.ContainsFunc(st.Decision.AskedBy, func(a api.AskedBy) bool {
-		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request) && a.Drain == api.DrainSkip && !a.Served
+// outlived: the open fence goes on, for others or because it was begun, and nothing of the record says that
+// this request is withdrawn, by which it would still cut without a drain, or send a further Off (S25).
+func (s Seen) outlived(st *api.NodeFenceStatus) bool {
+	asks := slices.ContainsFunc(st.Decision.AskedBy, func(a api.AskedBy) bool {
+		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request) && !a.Served
 	})
-	return wish && !served(st) && s.Fence.Open() && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil &&
-		!slices.Contains(s.Fence.SkipsWithdrawn(), string(s.Request.UID))
+	return asks && s.Fence.Open() && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil &&
+		!slices.Contains(s.Fence.AskersWithdrawn(), string(s.Request.UID))
 }
 
 // letsGo: a deleted request is needed no more, so that our finalizer comes off, in bounded time

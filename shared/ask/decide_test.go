@@ -97,7 +97,8 @@ func TestSettled(t *testing.T) {
 		"its fence was given up":               {given, record(api.Failed, by("u"), nil), false},
 		"and others ask, who may be withdrawn": {given, record(api.Failed, by("u", "v"), nil), false},
 		"and is aborted":                       {given, record(api.Failed, by("u"), aborted), true},
-		"and has cut":                          {given, record(api.Failed, by("u"), cut), true},
+		"and has cut":                          {given, record(api.Failed, by("u"), cut), false},
+		"that, and is marked":                  {given, record(api.Failed, by("u"), alsoMarked(cut)), true},
 		"its fence is over":                    {given, record(api.Finished, by("u"), nil), true},
 		"another fence of the node is open":    {given, record(api.Fencing, by("v"), past), true},
 		"its record is gone":                   {both(given, noted(2)), nil, true},
@@ -120,8 +121,13 @@ func released(f *api.NodeFence) {
 func leftOver(f *api.NodeFence) { released(f); f.Status.Release.TimedOut = true }
 func marked(f *api.NodeFence)   { f.Annotations = map[string]string{api.WithdrawnAnnotation: "u"} }
 func skips(f *api.NodeFence)    { f.Status.Decision.AskedBy[0].Drain = api.DrainSkip }
-func skipMarked(f *api.NodeFence) {
-	f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "u"}
+func askerMarked(f *api.NodeFence) {
+	f.Annotations = map[string]string{api.WithdrawnAskersAnnotation: "u"}
+}
+
+// alsoMarked is a record that says already that the request was withdrawn while its fence goes on.
+func alsoMarked(change func(*api.NodeFence)) func(*api.NodeFence) {
+	return func(f *api.NodeFence) { change(f); askerMarked(f) }
 }
 func outcome(why api.Reason, more func(*api.NodeFence)) func(*api.NodeFence) {
 	return func(f *api.NodeFence) {
@@ -142,7 +148,7 @@ func past(why api.Reason, cuts int32, asked ...string) func(*api.NodeFence) {
 // words is a step in words: what is done, and the conditions that are written.
 func (s Step) words() string {
 	var all []string
-	for name, is := range map[string]bool{"1 mark": s.MarkWithdrawn, "1 mark skip": s.MarkSkip, "2 abort": s.Abort != "", "3 hold": s.Hold, "5 let go": s.LetGo, "6 ask": s.Ask} {
+	for name, is := range map[string]bool{"1 mark": s.MarkWithdrawn, "1 mark asker": s.MarkAsker, "2 abort": s.Abort != "", "3 hold": s.Hold, "5 let go": s.LetGo, "6 ask": s.Ask} {
 		if is {
 			all = append(all, name)
 		}
@@ -211,26 +217,33 @@ func TestDecide(t *testing.T) {
 		"deleted after others joined late":   {deleted, record(api.Fencing, by("u", "x!"), nil), "2 abort"},
 		"deleted, given up before":           {both(ended, deleted), record(api.Failed, by("u"), nil), "2 abort"},
 		"deleted, its last word said":        {both(ended, deleted), record(api.Isolating, by("u"), nil), "2 abort"},
-		"deleted, others ask too":            {deleted, record(api.Pending, by("u", "x"), nil), "4 TUU " + started + " 2"},
-		"deleted, wants no drain":            {deleted, record(api.Pending, by("u", "x"), skips), "1 mark skip"},
-		"deleted, wanted no drain, marked":   {deleted, record(api.Pending, by("u", "x"), func(f *api.NodeFence) { skips(f); skipMarked(f) }), "4 TUU " + started + " 2"},
-		"deleted, others want no drain":      {deleted, record(api.Pending, by("x", "u"), skips), "4 TUU " + started + " 2"},
+		"deleted, others ask too":            {deleted, record(api.Pending, by("u", "x"), nil), "1 mark asker"},
+		"deleted, others ask too, marked":    {deleted, record(api.Pending, by("u", "x"), askerMarked), "4 TUU " + started + " 2"},
+		"deleted, wants no drain":            {deleted, record(api.Pending, by("u", "x"), skips), "1 mark asker"},
+		"deleted, wanted no drain, marked":   {deleted, record(api.Pending, by("u", "x"), alsoMarked(skips)), "4 TUU " + started + " 2"},
+		"deleted, others want no drain":      {deleted, record(api.Pending, by("x", "u"), alsoMarked(skips)), "4 TUU " + started + " 2"},
 		"deleted, wanted no drain, alone":    {deleted, record(api.Pending, by("u"), skips), "2 abort"},
 		"deleted, wanted no drain, aborted":  {deleted, record(api.Pending, by("u", "x"), func(f *api.NodeFence) { skips(f); aborting(f) }), "4 TUU " + started + " 2"},
-		"deleted, wanted no drain, and cut":  {deleted, record(api.Fencing, by("u", "x"), func(f *api.NodeFence) { skips(f); cut(f) }), "4 TUU " + started + " 2"},
+		"deleted, wanted no drain, and cut":  {deleted, record(api.Fencing, by("u", "x"), func(f *api.NodeFence) { skips(f); cut(f) }), "1 mark asker"},
 		"not deleted, wants no drain":        {asIs, record(api.Pending, by("u", "x"), skips), "4 TUU " + started + " 2"},
 		"deleted, others were withdrawn":     {deleted, record(api.Pending, by("w", "u"), nil), "2 abort"},
-		"deleted, one of others was":         {deleted, record(api.Pending, by("w", "u", "x"), nil), "4 TUU " + started + " 2"},
-		"deleted, others asked before":       {deleted, record(api.Pending, by("x", "u"), nil), "4 TUU " + started + " 2"},
-		"deleted after the cut":              {deleted, record(api.Fencing, by("u"), cut), "4 TUU " + started + " 2"},
-		"deleted after the release":          {deleted, record(api.PoweringOn, by("u"), released), "4 FTT " + done + " 2"},
+		"deleted, one of others was":         {deleted, record(api.Pending, by("w", "u", "x"), nil), "1 mark asker"},
+		"deleted, others asked before":       {deleted, record(api.Pending, by("x", "u"), nil), "1 mark asker"},
+		"deleted after the cut":              {deleted, record(api.Fencing, by("u"), cut), "1 mark asker"},
+		"deleted after the cut, marked":      {deleted, record(api.Fencing, by("u"), alsoMarked(cut)), "4 TUU " + started + " 2"},
+		"deleted after the cut, came later":  {deleted, record(api.Fencing, by("x", "u!"), cut), "4 TUU " + started + " 2"},
+		"deleted after the cut, aborted":     {deleted, record(api.Fencing, by("u"), func(f *api.NodeFence) { cut(f); aborting(f) }), "4 TUU " + started + " 2"},
+		"deleted after the release":          {deleted, record(api.PoweringOn, by("u"), released), "1 mark asker"},
+		"deleted after the release, marked":  {deleted, record(api.PoweringOn, by("u"), alsoMarked(released)), "4 FTT " + done + " 2"},
 		"deleted, aborted already":           {deleted, record(api.Pending, by("u"), aborting), "4 TUU " + started + " 2"},
 		"deleted long ago, aborted":          {longDeleted, record(api.Pending, by("u"), aborting), "5 let go"},
-		"deleted long ago, after the cut":    {longDeleted, record(api.Fencing, by("u"), cut), "5 let go"},
+		"deleted long ago, after the cut":    {longDeleted, record(api.Fencing, by("u"), cut), "1 mark asker"},
+		"that, and it is marked":             {longDeleted, record(api.Fencing, by("u"), alsoMarked(cut)), "5 let go"},
 		"deleted long ago, before the cut":   {longDeleted, record(api.Fencing, by("u"), nil), "2 abort"},
 		"deleted long ago, not marked":       {longDeleted, record(api.Finished, nil, nil), "1 mark"},
 		"deleted after its end":              {both(ended, deleted), record(api.Finished, by("u"), outcome(api.Aborted, nothing)), "5 let go"},
-		"deleted, the machine stays off":     {both(ended, deleted), record(api.Fenced, by("u"), released), "5 let go"},
+		"deleted, the machine stays off":     {both(ended, deleted), record(api.Fenced, by("u"), alsoMarked(released)), "5 let go"},
+		"that, and it is not marked":         {both(ended, deleted), record(api.Fenced, by("u"), released), "1 mark asker"},
 		"deleted, its record is gone":        {both(noted(2), deleted), nil, "5 let go"},
 
 		"timed out before anything":       {timedOut, nil, "4 FFF RemediationInterruptedByNHC 0"},
@@ -238,8 +251,9 @@ func TestDecide(t *testing.T) {
 		"timed out, and that is marked":   {timedOut, record(api.Finished, nil, marked), "4 FFF RemediationInterruptedByNHC 0"},
 		"timed out before the cut":        {timedOut, record(api.Pending, by("u"), nil), "2 abort"},
 		"timed out, aborted":              {timedOut, record(api.Pending, by("u"), aborting), "4 FFF RemediationInterruptedByNHC 2"},
-		"timed out after the proof":       {timedOut, record(api.Releasing, by("u"), proven), "4 FTF RemediationInterruptedByNHC 2"},
-		"timed out after the release":     {timedOut, record(api.Recovering, by("u"), released), "4 FTT " + done + " 2"},
+		"timed out after the cut":         {timedOut, record(api.Fencing, by("u"), cut), "1 mark asker"},
+		"timed out after the proof":       {timedOut, record(api.Releasing, by("u"), alsoMarked(proven)), "4 FTF RemediationInterruptedByNHC 2"},
+		"timed out after the release":     {timedOut, record(api.Recovering, by("u"), alsoMarked(released)), "4 FTT " + done + " 2"},
 		"timed out, its last word said":   {both(ended, timedOut), nil, ""},
 		"timed out, and deleted after it": {both(ended, timedOut, deleted), nil, "5 let go"},
 	} {

@@ -79,7 +79,7 @@ func TestNodeDeletionExpected(t *testing.T) {
 		"given up":                         {asIs, []*api.NodeFence{asked, by1(api.Failed, cut)}, "TU FF"},
 		"given up, and only that is seen":  {asIs, []*api.NodeFence{by1(api.Failed, cut)}, "-F"},
 		"not all is released":              {asIs, []*api.NodeFence{asked, by1(api.Fenced, leftOver)}, "TU FF"},
-		"NodeHealthCheck gives it up":      {timedOut, []*api.NodeFence{asked}, "-F"},
+		"NodeHealthCheck gives it up":      {timedOut, []*api.NodeFence{by1(api.Fencing, alsoMarked(cut))}, "-F"},
 		"refused":                          {asIs, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,4 +12,7 @@
 // So of the two writes one fails. If the gate's does, it reads the object again, and refuses it. If
 // the function's does, it reads the record again, finds the fence, and aborts it. Where there is no
 // record, the gate creates one first, and reads the object after that.
+//
+// A fence that goes on without the request, for others or because it was begun, is not aborted. The function
+// marks its record, so that an Off is claimed either before that, or by somebody who has read the mark.
 package ask

@@ -30,6 +30,10 @@ func TestAFurtherOffAsksForTheReasonAgain(t *testing.T) {
 		"asked for": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me"}}
 		}, api.Fencing, fence.Off},
+		"asked for, and withdrawn": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Decision.Trigger, f.Status.Decision.AskedBy = api.Trigger{Type: api.TriggerRequest}, []api.AskedBy{{ID: "1", Source: "/me"}}
+			f.Annotations = map[string]string{api.WithdrawnAskersAnnotation: "1"}
+		}, api.Recovering, fence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {

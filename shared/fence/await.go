@@ -143,14 +143,15 @@ func (d *decision) cutNoMore() outcome {
 	return goOn
 }
 
-// A further Off may be held: by a brake, or because storm, budgets and quorum were counted
-// anew. The machine reads on by then. If the fence kept its slot, another one of its set
-// would wait for it, and it for that one, for ever: a budget of one, a quorum of three. So
-// it goes back to the gate, where it waits like any other and holds nothing (S14). What was
-// sent before can't take effect any more, and is no cut of ours from here: what the gate
-// allows later is another first Off, under all that a first one is asked for (S13, S17).
+// A further Off may be held: by a brake, because storm, budgets and quorum were counted anew, or because
+// whoever asked has withdrawn that. The machine reads on by then. If the fence kept its slot, another one of
+// its set would wait for it, and it for that one, for ever: a budget of one, a quorum of three. So it goes
+// back to the gate, where it waits like any other and holds nothing (S14). What was sent before can't take
+// effect any more, and is no cut of ours from here: what the gate allows later is another first Off, under
+// all that a first one is asked for (S13, S17).
 
-// heldOff is the further Off that is not sent.
+// heldOff is the further Off that is not sent while a brake is on. What people have stopped goes on here
+// once they let it; what was counted may wait for the very slot that this fence holds.
 func (d *decision) heldOff() outcome {
 	b := d.Seen.Brakes
 	why, msg := b.Why, "no further Off while the brake is on: "+b.Message
@@ -163,14 +164,17 @@ func (d *decision) heldOff() outcome {
 	default:
 		why = api.Stopped
 	}
-	if !b.Looked || d.MayBeLate() {
+	return d.holdOff(why, msg, b.Storm && !b.Stopped && !b.Paused && !b.Stricter)
+}
+
+// holdOff sends no further Off. Where another device was told to cut the power too, and has not shown what
+// it did, that device is read, without a slot if awaits.
+func (d *decision) holdOff(why api.Reason, msg string, awaits bool) outcome {
+	if !d.Seen.Brakes.Looked || d.MayBeLate() {
 		return d.stay(why, msg, facts.Handover)
 	}
 	if others := d.OtherCuts(); len(others) > 0 {
-		// Another device was told to cut the power, and has not shown what it did. What
-		// people have stopped goes on here once they let it. What was counted may wait for
-		// the very slot that this fence holds: so that device is read without one.
-		if !b.Storm || b.Stopped || b.Paused || b.Stricter {
+		if !awaits {
 			return d.stay(why, msg, facts.Handover)
 		}
 		d.Record.Power.Cut = others

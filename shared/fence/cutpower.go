@@ -29,13 +29,16 @@ func (d *decision) againstFurtherOff() outcome {
 	if o := d.recovered(); o.decided {
 		return o // what we sent did nothing, and there is no reason for more (S17)
 	}
-	if !d.Braking() {
-		return goOn
+	if d.Braking() {
+		if o := d.endBegun(); o.decided {
+			return o // no word of ours will switch it off (S27)
+		}
+		return d.heldOff() // S25
 	}
-	if o := d.endBegun(); o.decided {
-		return o // no word of ours will switch it off (S27)
+	if d.AskedNoMore() {
+		return d.holdOff(api.RequestWithdrawn, "no further Off: who asked for this fence has withdrawn that, and no condition of the policy has held for its time", true)
 	}
-	return d.heldOff() // S25
+	return goOn
 }
 
 // notCounted waits where nobody has counted for this very Off: not asked again is no yes
@@ -97,7 +100,7 @@ func (d *decision) cutPower() outcome {
 }
 
 // recovered: the node's own health began this fence, and it is healthy again since our
-// last Off was sent. What was asked for is done, healthy or not.
+// last Off was sent. What is still asked for is done, healthy or not.
 func (d *decision) recovered() outcome {
 	if d.Decision.Asker() != nil || d.Decision.Trigger.OfMachine() || !d.HealthySince(d.Record.Power.CutAt) {
 		return goOn

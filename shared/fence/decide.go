@@ -16,7 +16,8 @@ import (
 //
 //  1. open: a record that only has a number gets its first phase
 //  2. hear: what people ask of this fence; a request about another one counts for nothing.
-//     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn
+//     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn, and once
+//     the fence was begun it asks for nothing more
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
 //  5. noteIsolated: since when the node has our taint, where its policy counts from there; and
@@ -47,7 +48,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
-	d.noteWithdrawn(f.SkipsWithdrawn())
+	d.noteWithdrawn(f.AskersWithdrawn())
 	d.noteLease()
 	d.noteConditions()
 	d.noteIsolated()

@@ -99,7 +99,7 @@ func TestWhatWaitsOnceItsDrainIsGivenUp(t *testing.T) {
 func TestWhoseWishToSkipCounts(t *testing.T) {
 	withdrawn := func(uid string) func(*api.NodeFence, *observed.Look) {
 		return func(f *api.NodeFence, _ *observed.Look) {
-			f.Annotations = map[string]string{"nodefence.io/withdrawn-skip": uid}
+			f.Annotations = map[string]string{"nodefence.io/withdrawn-askers": uid}
 		}
 	}
 	wish := func(ago time.Duration) func(*api.NodeFence, *observed.Look) {

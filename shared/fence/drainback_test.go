@@ -22,7 +22,7 @@ func undrained(f *api.NodeFence, _ *observed.Look) { f.Status.Drain = nil }
 
 // withdrawnSkip says that the request was withdrawn that wanted no drain.
 func withdrawnSkip(f *api.NodeFence, _ *observed.Look) {
-	f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "1"}
+	f.Annotations = map[string]string{api.WithdrawnAskersAnnotation: "1"}
 	f.Status.Decision.AskedBy[0].Drain = api.DrainSkip
 }
 

@@ -152,10 +152,9 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 	return words
 }
 
-// noteWithdrawn forgets that a request wanted no drain which was withdrawn since. The fence goes on
-// for others. Only the gate may write who has asked (infra/crd/requests.yaml): the status of any other
-// function would be refused whole, for ever (S25, S27). The record's annotation stays until the fence is
-// at the gate.
+// noteWithdrawn forgets that a request wanted no drain which was withdrawn since, and once the fence was
+// begun that it asks at all. Only the gate may write who has asked (infra/crd/requests.yaml): the status of
+// any other function would be refused whole, for ever (S25, S27).
 func (d *decision) noteWithdrawn(uids []string) {
 	for _, uid := range uids {
 		all := d.Decision.SkipWithdrawn(uid)
@@ -168,6 +167,7 @@ func (d *decision) noteWithdrawn(uids []string) {
 			d.aside(api.RequestWithdrawn, "the FenceRequest is withdrawn that wanted no drain, UID "+uid)
 		}
 	}
+	d.Decision = d.StillAsked(uids)
 }
 
 // Asked tells whether this open fence goes on because an event asks for it.

@@ -85,7 +85,7 @@ func TestAWithdrawalIsComparedWithWhatWasRead(t *testing.T) {
 	for name, err := range map[string]error{
 		"open":  second(f.SaveFenceStatus(t.Context(), before)),
 		"mark":  second(f.MarkWithdrawn(t.Context(), before, "v")),
-		"skip":  second(f.MarkSkipWithdrawn(t.Context(), before, "v")),
+		"asker": second(f.MarkAskerWithdrawn(t.Context(), before, "v")),
 		"abort": second(f.AbortWithdrawn(t.Context(), before, "u", abort)),
 	} {
 		if !errors.Is(err, ErrConflict) {

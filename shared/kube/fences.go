@@ -96,11 +96,12 @@ func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request ty
 	}})
 }
 
-// MarkSkipWithdrawn notes on a node's record, by compare-and-swap, that a FenceRequest was withdrawn
-// that wanted no drain, while others ask for the fence too.
-func (c *Client) MarkSkipWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
+// MarkAskerWithdrawn notes on a node's record, by compare-and-swap, that a FenceRequest was withdrawn
+// while the fence that it asks for goes on. Whoever has read the record before that can no longer claim an
+// Off by it.
+func (c *Client) MarkAskerWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{"metadata": map[string]any{
-		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnSkipAnnotation: f.WithSkipWithdrawn(string(request))},
+		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAskersAnnotation: f.WithAskerWithdrawn(string(request))},
 	}})
 }
 

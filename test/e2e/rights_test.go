@@ -212,7 +212,7 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 	w.deleted(skip)
 	marked, err := w.Fences.Fence(w.ctx, node)
 	must(t, err)
-	if !slices.Contains(marked.SkipsWithdrawn(), string(skip.UID)) {
+	if !slices.Contains(marked.AskersWithdrawn(), string(skip.UID)) {
 		t.Fatalf("the record says of what is withdrawn %v", marked.Annotations)
 	}
 	w.until("the record to be saved after that", func() (bool, error) {

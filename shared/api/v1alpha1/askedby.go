@@ -125,15 +125,18 @@ func (d *Decision) SkipWithdrawn(id string) []AskedBy {
 	return all
 }
 
-// SkipsWithdrawn are the UIDs of WithdrawnSkipAnnotation.
-func (f *NodeFence) SkipsWithdrawn() (uids []string) {
-	return strings.FieldsFunc(f.Annotations[WithdrawnSkipAnnotation], func(r rune) bool { return r == ',' })
+// AskersWithdrawn are the UIDs of WithdrawnAskersAnnotation.
+func (f *NodeFence) AskersWithdrawn() (uids []string) {
+	return strings.FieldsFunc(f.Annotations[WithdrawnAskersAnnotation], func(r rune) bool { return r == ',' })
 }
 
-// WithSkipWithdrawn is the annotation with one more UID. Those of which the record has no wish any more
-// go; so there are no more than MaxAskedBy besides.
-func (f *NodeFence) WithSkipWithdrawn(uid string) string {
-	all := slices.DeleteFunc(f.SkipsWithdrawn(), func(was string) bool { return was == uid || f.Status.Decision.SkipWithdrawn(was) == nil })
+// WithAskerWithdrawn is the annotation with one more UID. Those that do not ask for the fence that the
+// record has now go; so there are no more than MaxAskedBy besides.
+func (f *NodeFence) WithAskerWithdrawn(uid string) string {
+	asks := func(was string) bool {
+		return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == was && !a.Served })
+	}
+	all := slices.DeleteFunc(f.AskersWithdrawn(), func(was string) bool { return was == uid || !asks(was) })
 	return strings.Join(append(all, uid), ",")
 }
 

@@ -129,10 +129,11 @@ const (
 	// that was withdrawn before anything was done for it. To write it makes the gate read that object again
 	// before it opens or joins a fence for it.
 	WithdrawnAnnotation = "nodefence.io/withdrawn-request"
-	// WithdrawnSkipAnnotation is on the NodeFence of a node, and holds the UIDs, separated by commas, of
-	// FenceRequests with drain: Skip that were withdrawn while others ask for the fence too. What they say
-	// of the drain counts no more.
-	WithdrawnSkipAnnotation = "nodefence.io/withdrawn-skip"
+	// WithdrawnAskersAnnotation is on the NodeFence of a node, and holds the UIDs, separated by commas, of
+	// FenceRequests that were withdrawn while the fence that they ask for goes on, because others ask for it
+	// too, or because it has cut power or released work. What they say of the drain counts no more, and no
+	// further Off is sent because of them.
+	WithdrawnAskersAnnotation = "nodefence.io/withdrawn-askers"
 )
 
 // FenceRequestList is a list of FenceRequest.

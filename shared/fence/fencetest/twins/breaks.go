@@ -168,6 +168,7 @@ var breaks = map[string]string{
 	"sends Off on an old read":                                         "S9: an Off follows a fresh read of on",
 	"sends Off without a read":                                         "S9: an Off follows a fresh read of on",
 	"sends a further Off though the state went back":                   "S25: no Off while a brake is on",
+	"sends a further Off for a request that is withdrawn":              "S17: no further Off for a request that is withdrawn",
 	"serves a request again and again":                                 "S17: no first Off once the reason has gone",
 	"serves a request however old":                                     "S17: no first Off once the reason has gone",
 	"sets the taint for a dump":                                        "S1: for a dump nothing but pods is released",

@@ -159,6 +159,11 @@ var broken = map[string]walk.Decider{
 	"serves a request again and again": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		f.Status.CutOrReleased = false
 	}),
+	"sends a further Off for a request that is withdrawn": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if f.Status.CutOrReleased {
+			f.Annotations = nil
+		}
+	}),
 	"does not hear an abort":          Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Spec.Requests.Abort = nil }),
 	"does not see that it is deleted": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Deleting = false }),
 	"lets a batch be begun at any time": after(func(st *api.NodeFenceStatus, act fence.Action, now time.Time) {

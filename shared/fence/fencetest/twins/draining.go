@@ -183,7 +183,7 @@ var brokenDraining = map[string]walk.Decider{
 	"overlooks a wish for no drain that is withdrawn": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) { f.Annotations = nil }),
 	"writes who has asked where it is not the gate": func(f *api.NodeFence, s observed.Look, now time.Time) (api.NodeFenceStatus, fence.Action) {
 		st, act := fence.Decide(f, s, now)
-		for _, uid := range f.SkipsWithdrawn() {
+		for _, uid := range f.AskersWithdrawn() {
 			if all := st.Decision.SkipWithdrawn(uid); all != nil {
 				st.Decision.AskedBy = all
 			}

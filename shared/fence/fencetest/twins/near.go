@@ -22,6 +22,7 @@ var near = map[string]func() []walk.State{
 	"marks an empty node for its cut that somebody has unmarked":       walk.EmptiedToMark,
 	"overlooks a wish for no drain that is withdrawn":                  walk.ToCutAfterDrains,
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,
+	"sends a further Off for a request that is withdrawn":              walk.ReadOnAsked,
 	"serves a request again and again":                                 walk.ReadOnServed,
 	"switches off what is healthy again, for its last Off did nothing": walk.ReadOnAgain,
 	"switches on one level alone":                                      walk.BothLevelsCut,

@@ -47,7 +47,7 @@ type drained struct {
 	let time.Time
 	// overAt is when it left Draining for good.
 	overAt time.Time
-	// withdrawn: the request is that wanted no drain.
+	// withdrawn: the request that came last is.
 	withdrawn bool
 	// quiet is since when the looks show that the node does not live.
 	quiet time.Time

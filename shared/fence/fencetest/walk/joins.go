@@ -199,3 +199,13 @@ func (w *walker) checkUsedUp(sh *shadow, f *api.NodeFence, a *api.NodeFenceStatu
 		say(g.Served(&sh.requests[i]), "S7: a request that joined is used up, also when the next fence opens")
 	}
 }
+
+// mayBeTooLate: power was cut for a request, which may be withdrawn only now.
+func (s *State) mayBeTooLate() bool {
+	return s.spec.Decision.Asker() != nil && !s.drains() && s.sh.cut && s.st.Phase == api.Fencing
+}
+
+// unasked: nobody asks for the fence, or who did has withdrawn that.
+func (s *State) unasked(sh *shadow) bool {
+	return s.spec.Decision.Asker() == nil || sh.withdrawn && len(s.spec.Decision.AskedBy) == 1
+}

@@ -127,7 +127,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
 			age(p.OffAt, promisedShows(&s.spec.Decision)), age(p.NotBefore, 0), p.LeaseFresh, s.sh.fresh)
 		if l := st.Lease.StillSince; p.SwitchedByUs && l != nil && s.now.Sub(l.Time) <= 2*fencetest.Renewal {
-			k = append(k, s.spec.Decision.Asker() != nil, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
+			k = append(k, s.spec.Decision.Asker() != nil, s.sh.withdrawn, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
 			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)))

@@ -238,7 +238,7 @@ func asking(s *State, dt time.Duration, now time.Time) []look {
 			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
 				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
 			all = append(all, uncordoned(s, dt, x)...)
-			if s.drains() && s.skips() && !s.sh.withdrawn {
+			if (s.drains() && s.skips() || s.mayBeTooLate()) && !s.sh.withdrawn {
 				all = append(all, look{dt: dt, seen: x, withdrawn: true})
 			}
 		}

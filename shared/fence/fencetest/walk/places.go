@@ -74,6 +74,9 @@ func ReadOnServed() []State {
 // ReadOnAgain is such a machine to which an Off was sent a minute ago.
 func ReadOnAgain() []State { return []State{again(fencetest.Spec())} }
 
+// ReadOnAsked is such a machine, for whose fence somebody asked.
+func ReadOnAsked() []State { return []State{again(specs.Request())} }
+
 // ReadOnHeld is such a machine under policies with pause windows.
 func ReadOnHeld() []State { return []State{again(specs.Held())} }
 

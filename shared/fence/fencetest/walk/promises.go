@@ -164,7 +164,8 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 			}
 			say(bad, "S17: no first Off once the reason has gone")
 			say(sh.decided != nil && now.Sub(sh.decided.Time) <= promisedDecisionOf(&s.spec.Decision), "S17: no first Off on an old decision")
-		} else if s.spec.Decision.Asker() == nil && !s.ofMachine() && a.Phase == api.Fencing {
+		} else if s.unasked(sh) && !s.ofMachine() && a.Phase == api.Fencing {
+			say(!sh.withdrawn || !sh.sick.IsZero(), "S17: no further Off for a request that is withdrawn")
 			say(sh.sent.IsZero() || !seen.Node.Ready() || !seen.Lease.Exists || !sh.moved.After(sh.sent) || now.Sub(sh.moved) >= 2*fencetest.Renewal, "S17: no further Off of a node that is healthy again")
 		}
 	}

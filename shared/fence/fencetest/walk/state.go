@@ -81,7 +81,7 @@ type look struct {
 	seen                  observed.Look
 	abort, retry, confirm bool
 	uncordon              bool
-	// withdrawn: the request is withdrawn that wants no drain.
+	// withdrawn: the request that came last is withdrawn.
 	withdrawn bool
 }
 

@@ -46,7 +46,8 @@ func (w *walker) asked(s *State, l *look) *api.NodeFence {
 	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.AsSpec(), s.st
 	at := metav1.NewTime(fencetest.Start)
 	if l.withdrawn || s.sh.withdrawn {
-		f.Annotations = map[string]string{api.WithdrawnSkipAnnotation: "2"}
+		asked := s.spec.Decision.AskedBy
+		f.Annotations = map[string]string{api.WithdrawnAskersAnnotation: asked[len(asked)-1].ID}
 	}
 	if l.abort {
 		f.Spec.Requests.Abort = &api.AbortRequest{By: "me", At: at}
