@@ -69,10 +69,13 @@ func newAsked(t *testing.T, record string) *asked {
 
 // withdraw deletes the FenceRequest, which its finalizer keeps, or gives it up as NodeHealthCheck
 // does.
-func (a *asked) withdraw(timedOut bool) {
+func (a *asked) withdraw(timedOut bool) { a.withdrawAt(ofRequest, timedOut) }
+
+// withdrawAt does that to the FenceRequest of that path.
+func (a *asked) withdrawAt(path string, timedOut bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m := a.all[ofRequest]
+	m := a.all[path]
 	if m == nil {
 		return
 	}
@@ -82,7 +85,7 @@ func (a *asked) withdraw(timedOut bool) {
 		meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	}
 	raw, _ := json.Marshal(m)
-	a.store(ofRequest, raw)
+	a.store(path, raw)
 }
 
 // look has the function request look at the object until nobody writes beside it.
@@ -223,5 +226,37 @@ func TestARequestIsServedOnce(t *testing.T) {
 	a.ask(t)
 	if f := a.fence(); f.Open() || f.Status.FenceNumber != 1 {
 		t.Errorf("another fence opened: %+v", f.Status)
+	}
+}
+
+// TestTwoAreWithdrawn, of which one was never answered: whichever is looked at first, the fence of the other
+// one counts as ended by a withdrawal, and not by a person.
+func TestTwoAreWithdrawn(t *testing.T) {
+	const other = "/apis/nodefence.io/v1alpha1/namespaces/own/fencerequests/a-x"
+	answered := events.ObjectReference{Namespace: "own", Name: "a", UID: "u"}
+	refused := events.ObjectReference{Namespace: "own", Name: "a-x", UID: "u0"}
+	for name, order := range map[string][]events.ObjectReference{
+		"the one with a fence first": {answered, refused}, "the one without a fence first": {refused, answered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAsked(t, "")
+			a.ask(t)
+			a.put(other, api.FenceRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "a-x", UID: "u0", Finalizers: []string{api.RequestFinalizer}}, Spec: api.FenceRequestSpec{NodeName: "a"}})
+			a.withdraw(false)
+			a.withdrawAt(other, false)
+			for range 2 {
+				for _, a.named = range order {
+					a.look(t)
+				}
+			}
+			f := a.fence()
+			f.Status.Phase, f.Status.Outcome = api.Finished, api.Aborted
+			if !f.EndedByWithdrawal() || f.EndedByAPerson() || f.LastAnswer() != nil {
+				t.Errorf("marked %q, asked for by %+v", f.Annotations[api.WithdrawnAnnotation], f.Status.Decision.AskedBy)
+			}
+			if abort := f.Requests().Abort; abort == nil || a.version(other) != "" {
+				t.Errorf("abort %+v; the other object has version %q", abort, a.version(other))
+			}
+		})
 	}
 }

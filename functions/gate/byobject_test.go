@@ -73,6 +73,8 @@ func TestARequestByAnObject(t *testing.T) {
 			o.CreationTimestamp = metav1.NewTime(now.Add(-api.RequestValidity - time.Minute))
 		}, want: "refused, and told: RequestMerged"},
 		"created before that one ended":          {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","phaseSince":"`+stamp(time.Second)+`"}}`), want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"that, and another was withdrawn since":  {fence: withdrawn("u0,u9", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","phaseSince":"`+stamp(time.Second)+`"}}`), want: "opens: u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
+		"that, and two ended one after another":  {fence: withdrawn("u0,u1", another+`,"phase":"Pending","past":[`+ended(1, time.Second, "Aborted", "u1")+`,`+ended(2, time.Second, "Aborted", "u0")+`]}}`), want: "joins: 0 of /me, by : , u of /fencerequests/own/a-x, by FenceRequest own/a-x: smoke"},
 		"created before one ended that cut":      {fence: withdrawn("u0", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","cutOrReleased":true,"phaseSince":"`+stamp(time.Second)+`"}}`), want: "refused, and told: RequestMerged"},
 		"created before a person ended it":       {fence: withdrawn("u9", strings.Replace(another, `"0"`, `"u0"`, 1)+`,"phase":"Finished","outcome":"Aborted","phaseSince":"`+stamp(time.Second)+`"}}`), want: "refused, and told: RequestMerged"},
 		"beside one that grew old, and ends":     {fence: head + another + `,"phase":"Recovering","outcome":"RequestExpired"}}`},

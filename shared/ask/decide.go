@@ -85,7 +85,7 @@ func Settled(r *api.FenceRequest, f *api.NodeFence) bool {
 func (s Seen) withdraw(a answer) Step {
 	r := s.Request
 	switch {
-	case !a.any() && s.Fence != nil && s.Fence.Annotations[api.WithdrawnAnnotation] != string(r.UID):
+	case !a.any() && s.Fence != nil && !slices.Contains(s.Fence.Withdrawn(), string(r.UID)):
 		return Step{MarkWithdrawn: true}
 	case a.now != nil && s.stops(a.now):
 		return Step{Abort: Withdrawn(r)}

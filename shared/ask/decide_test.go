@@ -213,6 +213,8 @@ func TestDecide(t *testing.T) {
 		"deleted, a gate may be about to":    {deleted, record(api.Finished, nil, nil), "1 mark"},
 		"deleted beside the fence of others": {deleted, record(api.Fencing, by("x"), nil), "1 mark"},
 		"deleted, and that is marked":        {deleted, record(api.Finished, nil, marked), "5 let go"},
+		"deleted, and others are marked":     {deleted, record(api.Finished, nil, func(f *api.NodeFence) { f.Annotations = map[string]string{api.WithdrawnAnnotation: "v,u0"} }), "1 mark"},
+		"deleted, marked beside others":      {deleted, record(api.Finished, nil, func(f *api.NodeFence) { f.Annotations = map[string]string{api.WithdrawnAnnotation: "v,u"} }), "5 let go"},
 		"deleted before the cut":             {deleted, record(api.Pending, by("u"), nil), "2 abort"},
 		"deleted after others joined late":   {deleted, record(api.Fencing, by("u", "x!"), nil), "2 abort"},
 		"deleted, given up before":           {both(ended, deleted), record(api.Failed, by("u"), nil), "2 abort"},

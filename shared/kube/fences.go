@@ -92,7 +92,7 @@ func (c *Client) DeleteFence(ctx context.Context, name string, uid types.UID, ve
 // a fence by it.
 func (c *Client) MarkWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID) (*api.NodeFence, error) {
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{"metadata": map[string]any{
-		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: string(request)},
+		"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: f.WithWithdrawn(string(request))},
 	}})
 }
 
@@ -110,7 +110,7 @@ func (c *Client) MarkAskerWithdrawn(ctx context.Context, f *api.NodeFence, reque
 // fence of a failure (NodeFence.EndedByWithdrawal).
 func (c *Client) AbortWithdrawn(ctx context.Context, f *api.NodeFence, request types.UID, abort api.AbortRequest) (*api.NodeFence, error) {
 	return patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
-		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: string(request)}},
+		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "annotations": map[string]string{api.WithdrawnAnnotation: f.WithWithdrawn(string(request))}},
 		"spec":     map[string]any{"requests": map[string]any{"abort": abort}},
 	})
 }

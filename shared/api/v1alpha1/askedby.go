@@ -126,8 +126,21 @@ func (d *Decision) SkipWithdrawn(id string) []AskedBy {
 }
 
 // AskersWithdrawn are the UIDs of WithdrawnAskersAnnotation.
-func (f *NodeFence) AskersWithdrawn() (uids []string) {
-	return strings.FieldsFunc(f.Annotations[WithdrawnAskersAnnotation], func(r rune) bool { return r == ',' })
+func (f *NodeFence) AskersWithdrawn() []string { return f.uids(WithdrawnAskersAnnotation) }
+
+// Withdrawn are the UIDs of WithdrawnAnnotation.
+func (f *NodeFence) Withdrawn() []string { return f.uids(WithdrawnAnnotation) }
+
+// uids are those that an annotation lists.
+func (f *NodeFence) uids(annotation string) []string {
+	return strings.FieldsFunc(f.Annotations[annotation], func(r rune) bool { return r == ',' })
+}
+
+// WithWithdrawn is WithdrawnAnnotation with one more UID. Those by which the record has no fence go; so there
+// are no more besides than the record names who asked.
+func (f *NodeFence) WithWithdrawn(uid string) string {
+	all := slices.DeleteFunc(f.Withdrawn(), func(was string) bool { return was == uid || !f.ServedID(was) })
+	return strings.Join(append(all, uid), ",")
 }
 
 // WithAskerWithdrawn is the annotation with one more UID. Those that do not ask for the fence that the
@@ -193,8 +206,8 @@ func (f *NodeFence) served(is func(id, source string) bool) bool {
 // EndedByWithdrawal tells whether the fence was aborted because the FenceRequest that asked for it
 // was withdrawn. Unlike a person's abort that says nothing of a failure of the node.
 func (f *NodeFence) EndedByWithdrawal() bool {
-	uid := f.Annotations[WithdrawnAnnotation]
-	return uid != "" && slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == uid })
+	uids := f.Withdrawn()
+	return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return slices.Contains(uids, a.ID) })
 }
 
 // ExpiredUncut tells whether the fence ends, or has ended, because what was asked for grew old before
@@ -211,13 +224,13 @@ func (f *NodeFence) LastAnswer() *Time {
 	if st := &f.Status; st.Phase == Finished && !f.ExpiredUncut() && !(st.Outcome == Aborted && !st.CutOrReleased && f.EndedByWithdrawal()) {
 		return st.PhaseSince
 	}
-	uid := f.Annotations[WithdrawnAnnotation]
+	uids := f.Withdrawn()
 	for i := range slices.Backward(f.Status.Past) {
 		p := &f.Status.Past[i]
 		if p.Outcome == RequestExpired && p.Cuts == 0 {
 			continue
 		}
-		asked := slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return a.ID == uid })
+		asked := slices.ContainsFunc(p.AskedBy, func(a PastAskedBy) bool { return slices.Contains(uids, a.ID) })
 		if p.Outcome != Aborted || p.Cuts > 0 || !asked {
 			return &p.ClosedAt
 		}

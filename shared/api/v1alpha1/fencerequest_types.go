@@ -125,9 +125,10 @@ const (
 	OnBehalfOfAnnotation = "nodefence.io/on-behalf-of"
 	// TimedOutAnnotation is how NodeHealthCheck withdraws a FenceRequest that took too long.
 	TimedOutAnnotation = "remediation.medik8s.io/nhc-timed-out"
-	// WithdrawnAnnotation is on the NodeFence of a node, and holds the UID of the last FenceRequest
-	// that was withdrawn before anything was done for it. To write it makes the gate read that object again
-	// before it opens or joins a fence for it.
+	// WithdrawnAnnotation is on the NodeFence of a node, and holds the UIDs, separated by commas, of
+	// FenceRequests that were withdrawn before anything was done for them: of those by which the record has a
+	// fence, which was aborted then, and of the last one. To write it makes the gate read that object again before
+	// it opens or joins a fence for it.
 	WithdrawnAnnotation = "nodefence.io/withdrawn-request"
 	// WithdrawnAskersAnnotation is on the NodeFence of a node, and holds the UIDs, separated by commas, of
 	// FenceRequests that were withdrawn while the fence that they ask for goes on, because others ask for it
