@@ -10,11 +10,10 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
-// A fence that has begun never stops being looked at (S25). When all tries are used up
-// after power was cut, or after a release began, the machine may be off, and nobody else
-// will switch it on. So its device is read for as long as it takes, more and more
-// slowly. Meanwhile the fence holds no slot (S14) and sends no Off: what is seen off is
-// released and switched on as ever, and what is seen on goes back to the gate.
+// A fence that has begun never stops being looked at (S25). When all tries are used up after power was cut, or
+// after a release began, the machine may be off, and nobody else will switch it on. So its device is read for as
+// long as it takes, more and more slowly. Meanwhile the fence holds no slot (S14) and sends no Off: what is seen
+// off is released and switched on as ever, and what is seen on goes back to the gate.
 
 // awaitBinding resolves it again and again, as slowly as a device is read.
 func (d *decision) awaitBinding() outcome {
@@ -185,17 +184,15 @@ func (d *decision) holdOff(why api.Reason, msg string, awaits bool) outcome {
 	return d.newPass(why, msg)
 }
 
-// A device that was told to take storage or network from a machine, and is dead since, is
-// awaited like one that was told to cut its power (S25): whether the machine is cut off is
-// known to nobody, and a proof may rest on it. It is read for as long as it takes, in
-// Isolating and without a slot. What is seen cut goes on; what reads as there goes back to
-// the gate, which alone allows another cut. As nothing else was begun, a brake, the node's
+// A device that was told to take storage or network from a machine, and is dead since, is awaited like one that
+// was told to cut its power (S25): whether the machine is cut off is known to nobody, and a proof may rest on it.
+// It is read for as long as it takes, in Isolating and without a slot. What is seen cut goes on; what reads as
+// there goes back to the gate, which alone allows another cut. As nothing else was begun, a brake, the node's
 // health and a person end the wait as they end any fence before its first Off (S17).
 
-// cutFailed counts a failed try. What must be cut is tried as often as a whole flow
-// would, and then the fence fails, or awaits what it has cut; anything else is left, and
-// said. Where the device refuses the account, the next try comes long after, and the slot
-// is given to others.
+// cutFailed counts a failed try. What must be cut is tried as often as a whole flow would, and then the fence
+// fails, or awaits what it has cut; anything else is left, and said. Where the device refuses the account, the
+// next try comes long after, and the slot is given to others.
 func (d *decision) cutFailed(i int, why api.Reason, msg string) outcome {
 	b, r := d.Decision.Isolation()[i], d.CutRecord(i)
 	if b.Must && d.Record.Awaited != nil {

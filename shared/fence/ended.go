@@ -9,9 +9,8 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// ended: the node of this record is gone, or another one has its name (S6). Nothing is
-// done in its name any more. What we cut is switched on again all the same, once what
-// ran on it is gone (S4).
+// ended: the node of this record is gone, or another one has its name (S6). Nothing is done in its name any more.
+// What we cut is switched on again all the same, once what ran on it is gone (S4).
 func (d *decision) ended() outcome {
 	if d.Missing() {
 		return d.machineGone() // which is why it was opened
@@ -119,12 +118,11 @@ func (d *decision) inWindow() outcome {
 	return settled
 }
 
-// What ran on a machine that we cut stays bound to its name when its Node object is
-// deleted, until Kubernetes' own hand takes it: pod GC deletes the pods of a Node that
-// is gone, and its volumes are detached. Nothing is released here, with a proof or
-// without (S6). But a kubelet that comes up before that starts those pods again, just as
-// they are being deleted and begun elsewhere. So the machine is not switched on before
-// they are gone, or a recorded deadline has passed (S4).
+// What ran on a machine that we cut stays bound to its name when its Node object is deleted, until Kubernetes'
+// own hand takes it: pod GC deletes the pods of a Node that is gone, and its volumes are detached. Nothing is
+// released here, with a proof or without (S6). But a kubelet that comes up before that starts those pods again,
+// just as they are being deleted and begun elsewhere. So the machine is not switched on before they are gone, or
+// a recorded deadline has passed (S4).
 
 // A node that is expected and has no Node object is fenced by its machine alone. Its
 // record's node UID is empty, so that nothing is ever released or marked in its name
@@ -180,11 +178,10 @@ func (d *decision) machineGone() outcome {
 	return d.leave(api.Recovering, api.MachineListedNoMore, "Machine "+d.Decision.Trigger.Machine.String()+" is being deleted, or has a node by now")
 }
 
-// Where a policy says so, the Node object of a machine that stays off is deleted when
-// its work is released. Kubernetes deletes every pod of a Node that is gone, so that
-// this is a release itself: it rests on a fresh proof, and on the Node as it was just
-// looked at (S1, S3, S6). Our taint stays on it to the end, so that no work is placed
-// in between, and goes with it; the out-of-service taint is off before (S23).
+// Where a policy says so, the Node object of a machine that stays off is deleted when its work is released.
+// Kubernetes deletes every pod of a Node that is gone, so that this is a release itself: it rests on a fresh
+// proof, and on the Node as it was just looked at (S1, S3, S6). Our taint stays on it to the end, so that no work
+// is placed in between, and goes with it; the out-of-service taint is off before (S23).
 
 // nodeGoes deletes the Node object, where that is to be, or says in words why it
 // stays. Whoever dies after the save finds it there, or gone, and goes on (S9).

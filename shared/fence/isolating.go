@@ -28,9 +28,8 @@ func (d *decision) isolating() outcome {
 	return d.cutOff("no new work is placed on this node")
 }
 
-// yesTooOld sends a fence back whose yes is too old. A release that was begun goes on to its
-// end, whatever the age of its yes (S25): a proof by storage alone is made anew here while
-// its pods go one by one.
+// yesTooOld sends a fence back whose yes is too old. A release that was begun goes on to its end, whatever the
+// age of its yes (S25): a proof by storage alone is made anew here while its pods go one by one.
 func (d *decision) yesTooOld() outcome {
 	if d.Record.Release.StartedAt != nil || d.Record.Awaited != nil {
 		return goOn
@@ -50,11 +49,10 @@ func (d *decision) mark() outcome {
 	return d.carryOut(Isolate)
 }
 
-// Besides its power, a machine may be cut off from storage and network, by devices of
-// status.decision.devices. They are called by isolate, by the protocol of every device
-// (device.go), under the one claim of the fence (S7). What somebody else has cut is not ours
-// to give back (S12). The machine runs on: that its storage is cut proves of nothing else that
-// it may start elsewhere (see CutOnly).
+// Besides its power, a machine may be cut off from storage and network, by devices of status.decision.devices.
+// They are called by isolate, by the protocol of every device (device.go), under the one claim of the fence (S7).
+// What somebody else has cut is not ours to give back (S12). The machine runs on: that its storage is cut proves
+// of nothing else that it may start elsewhere (see CutOnly).
 
 // cutOff takes storage and network from the machine, one device after the other, and
 // hands the fence on when nothing is left to be cut.

@@ -188,9 +188,8 @@ func (d *decision) noteOutOfServiceGone() {
 	d.Record.Placed.OutOfService, d.Record.Placed.OutOfServiceAs = false, ""
 }
 
-// switchedOnByOther: the machine is on, and where our On was not the last word, by another hand.
-// What of our Offs may still take effect is ours all the same (S8); an off after that
-// is not (S12).
+// switchedOnByOther: the machine is on, and where our On was not the last word, by another hand. What of our Offs
+// may still take effect is ours all the same (S8); an off after that is not (S12).
 func (d *decision) switchedOnByOther() {
 	p := &d.Record.Power
 	p.SwitchedByUs = false

@@ -56,9 +56,8 @@ const (
 // at most one of them (S7).
 func (a Action) Device() bool { return a == Read || a == Off || a == On }
 
-// Only here is it written where a fence stands: its phase, why, in which words, and when it
-// is looked at next. A rule that comes to something returns an outcome, and what comes
-// after it is not asked any more.
+// Only here is it written where a fence stands: its phase, why, in which words, and when it is looked at next. A
+// rule that comes to something returns an outcome, and what comes after it is not asked any more.
 
 // outcome is what a rule comes to. The zero one says nothing: the next rule is asked.
 type outcome struct {

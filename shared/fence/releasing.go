@@ -140,15 +140,13 @@ func (d *decision) void(alive string) outcome {
 	return d.retry(api.SignOfLife, alive)
 }
 
-// pastWord holds a release that rests on a person's word while a restore is not
-// confirmed: what was so then may not be so any more, and nobody can look (S16). What
-// rests on reads is read anew.
+// pastWord holds a release that rests on a person's word while a restore is not confirmed: what was so then may
+// not be so any more, and nobody can look (S16). What rests on reads is read anew.
 //
-// A process that has just started does not know how far the API server's state had come,
-// and the ledger that it reads may be the restored one. So the word counts only beside a
-// picture of the Leases that is of now: the one in a backup is old, and the source draws
-// none into a ledger of which it has not told that it went back. A further Off asks for
-// the same (see Recount). At the deadline the fence goes on, and releases nothing more.
+// A process that has just started does not know how far the API server's state had come, and the ledger that it
+// reads may be the restored one. So the word counts only beside a picture of the Leases that is of now: the one
+// in a backup is old, and the source draws none into a ledger of which it has not told that it went back. A
+// further Off asks for the same (see Recount). At the deadline the fence goes on, and releases nothing more.
 func (d *decision) pastWord() outcome {
 	b, end := d.Seen.Brakes, d.Record.Release.Deadline
 	switch {
@@ -216,10 +214,9 @@ func (d *decision) dueUnderTaint(left *observed.Left, free int) (n int, wait boo
 	return 0, true
 }
 
-// quota is how many deletions the rate leaves for now, and, if none, when it
-// leaves some. A minute's count begins anew a whole minute after its last batch,
-// so that no minute, however it is laid, has more than the rate. A batch that only
-// frees attachments is none of them: it would put the next deletions off.
+// quota is how many deletions the rate leaves for now, and, if none, when it leaves some. A minute's count begins
+// anew a whole minute after its last batch, so that no minute, however it is laid, has more than the rate. A
+// batch that only frees attachments is none of them: it would put the next deletions off.
 func (d *decision) quota() (int, time.Duration) {
 	rate := d.Decision.Settings.Release.PodsPerMinute
 	if rate == nil {
