@@ -12,7 +12,6 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -61,7 +60,7 @@ func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem
 	}
 	late := want.Evict.DeleteAfter > 0 && now.Sub(got.First) >= want.Evict.DeleteAfter
 	m := mover{Cleaner: c, cause: e, node: n, want: want, late: late, words: got.Words(want, component)}
-	if m.left, m.counted, err = c.allowance(ctx, n, want); err != nil {
+	if m.left, err = c.allowance(ctx, n, want); err != nil {
 		return err
 	}
 	return m.move(ctx, moved(got, want.Evict.What))
@@ -142,20 +141,20 @@ func row(want nodeproblem.Rule) string { return "evict-" + sum(want.Policy+"\x00
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
 
-// allowance is how many Pods of the node may still be moved, and which were counted, by the names of
-// the Events that count them. The Events have the API server's times.
-func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproblem.Rule) (left int, counted map[string]bool, err error) {
+// allowance is how many Pods of the node may still be moved. Moves are counted by their
+// recorded Events, with the API server's times.
+func (c *Cleaner) allowance(ctx context.Context, n *corev1.Node, want nodeproblem.Rule) (int, error) {
 	all, err := c.Client.NodeEvents(ctx, n.Name)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	since, counted := c.Client.Clock().Now().Add(-want.Within), map[string]bool{}
+	since, left := c.Client.Clock().Now().Add(-want.Within), int(want.Evict.MaxPods)
 	for i := range all {
 		if all[i].Reason == string(api.PodMoved) && all[i].ReportingInstance == row(want) && all[i].CreationTimestamp.After(since) {
-			counted[all[i].Name] = true
+			left--
 		}
 	}
-	return int(want.Evict.MaxPods) - len(counted), counted, nil
+	return left, nil
 }
 
 // mover evicts Pods, one after the other.
@@ -165,67 +164,52 @@ type mover struct {
 	node  *corev1.Node
 	want  nodeproblem.Rule
 	words string
-	// left is how many Pods may still be moved, besides those that are counted already; late says
-	// that disruption budgets hold no longer.
-	left    int
-	counted map[string]bool
-	late    bool
+	// left is how many Pods may still be moved; late says that disruption budgets hold no
+	// longer.
+	left int
+	late bool
 }
 
 func (m *mover) move(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
-		name := "nodefence-" + row(m.want) + "." + sum(string(p.UID))
-		if m.left <= 0 && !m.counted[name] {
+		if m.left <= 0 {
 			m.tell(ctx, fmt.Sprintf("%d Pods were moved within %s, as many as evict.maxPods allows: %s/%s stays", m.want.Evict.MaxPods, m.want.Within, p.Namespace, p.Name))
 			return nil
 		}
-		held, err := m.moveOne(ctx, p, name)
+		held, err := m.ask(ctx, p)
 		if err != nil {
-			return err // the event comes again
+			return err
 		}
 		if held != "" {
 			m.tell(ctx, fmt.Sprintf("%s/%s is to be moved, and %s (%s)", p.Namespace, p.Name, held, m.words))
 			continue
+		}
+		m.left--
+		name := "nodefence-" + row(m.want) + "." + sum(string(p.UID))
+		if err := m.Client.ReportOnce(ctx, m.node, Name, name, string(api.PodMoved), row(m.want), fmt.Sprintf("%s/%s was asked to leave (%s)", p.Namespace, p.Name, m.words)); err != nil {
+			return err
 		}
 		m.Log.Info("moved", "function", Name, "node", m.node.Name, "event", m.cause.ID(), "pod", p.Namespace+"/"+p.Name, "reason", string(api.PodMoved), "message", m.words)
 	}
 	return nil
 }
 
-// moveOne counts a Pod, and then asks it to leave: where no Event can be written, nothing is moved,
-// as nobody could tell how many Pods were. If the process dies in between, the Pod is counted, and is
-// asked when the event comes again. A Pod that its budget holds is not counted, so the API server is
-// asked about that first.
-func (m *mover) moveOne(ctx context.Context, p *corev1.Pod, name string) (held string, err error) {
-	if held, err = m.ask(ctx, p, m.Client.MayEvictPod); err != nil || held != "" && !m.late {
-		return held, err
-	}
-	if err := m.Client.ReportOnce(ctx, m.node, Name, name, string(api.PodMoved), row(m.want), fmt.Sprintf("%s/%s is asked to leave (%s)", p.Namespace, p.Name, m.words)); err != nil {
-		return "", fmt.Errorf("count Pod %s/%s for evict.maxPods by an Event, so that it may be moved: %w", p.Namespace, p.Name, err)
-	}
-	if !m.counted[name] {
-		m.counted[name], m.left = true, m.left-1
-	}
-	if held, err = m.ask(ctx, p, m.Client.EvictPod); held != "" && m.late {
-		return "", m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
-	}
-	return held, err
-}
-
-// ask asks a Pod to leave, or whether it may; held says in words why it stays. Of a Pod with two
-// PodDisruptionBudgets the API server says so by an error, which is about this Pod alone: the others are
-// asked all the same.
-func (m *mover) ask(ctx context.Context, p *corev1.Pod, evict func(context.Context, string, string, types.UID) (string, error)) (held string, err error) {
-	held, err = evict(ctx, p.Namespace, p.Name, p.UID)
+// ask asks a Pod to leave; held says in words why it stays. Of a Pod with two PodDisruptionBudgets the
+// API server says so by an error, which is about this Pod alone: the others are asked all the same.
+func (m *mover) ask(ctx context.Context, p *corev1.Pod) (held string, err error) {
+	held, err = m.Client.EvictPod(ctx, p.Namespace, p.Name, p.UID)
 	var status apierrors.APIStatus
 	switch {
 	case err != nil && !(errors.As(err, &status) && strings.Contains(status.Status().Message, "more than one PodDisruptionBudget")):
-		return "", err
+		return "", err // the event comes again
 	case err != nil:
 		held = "the API server refuses to evict it: " + err.Error()
 	case held != "":
 		held = "its PodDisruptionBudget holds it: " + held
+	}
+	if held != "" && m.late {
+		return "", m.Client.DeletePod(ctx, p.Namespace, p.Name, p.UID)
 	}
 	return held, nil
 }

@@ -76,13 +76,6 @@ func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types
 	return c.evict(ctx, namespace, name, deletionOf(uid))
 }
 
-// MayEvictPod is what EvictPod would answer now. Nothing is evicted (dry run).
-func (c *Client) MayEvictPod(ctx context.Context, namespace, name string, uid types.UID) (held string, err error) {
-	o := deletionOf(uid)
-	o.DryRun = []string{metav1.DryRunAll}
-	return c.evict(ctx, namespace, name, o)
-}
-
 // ForceEvictPod is ForceDeletePod if the pod's disruption budget lets it go, which the API server
 // checks again. A refusal is no error: the next look sees the pod and its budget.
 func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid types.UID) error {
