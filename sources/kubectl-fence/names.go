@@ -10,7 +10,7 @@ import (
 // nodeNamed is the name of a node that is named as kubectl names one (worker-7, or node/worker-7), or one of the
 // objects that have a node's name.
 func nodeNamed(arg string) string {
-	return without(arg, "node/", "nodes/", "no/", "nodefence.nodefence.io/", "fencetarget.nodefence.io/")
+	return without(arg, "node/", "nodes/", "no/", "nodefence.nodefence.io/", "nodefence/", "nodefences/", "nfence/", "fencetarget.nodefence.io/", "fencetarget/", "fencetargets/")
 }
 
 // policyNamed is the name of a policy: workers, or fencepolicy.nodefence.io/workers, as kubectl get -o name prints it.

@@ -19,7 +19,7 @@ func TestANodeAsKubectlNamesIt(t *testing.T) {
 	}
 	for _, args := range [][]string{{"why", "a"}, {"history", "a"}, {"plan", "a"}, {"approve", "a", "--dry-run", "client"}, {"confirm-off", "a", "--confirm", "a", "--wait", "0s"}} {
 		plain := s.run(t, "", args...)
-		for _, kind := range []string{"node/", "nodes/", "no/", "nodefence.nodefence.io/", "fencetarget.nodefence.io/"} {
+		for _, kind := range []string{"node/", "nodes/", "no/", "nodefence.nodefence.io/", "nfence/", "fencetarget.nodefence.io/", "fencetargets/"} {
 			named := slices.Clone(args)
 			for i := range named {
 				if named[i] == "a" {
