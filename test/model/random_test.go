@@ -13,11 +13,16 @@ import (
 // and the scenario does not say otherwise.
 const oneHazardIn = 24
 
+// longestSchedule bounds a random way: most have some hundred steps. In this world time passes only while
+// nobody has anything to do, so that a gate and an isolate whose clocks lie apart may send a fence to and fro
+// for ever, which ends as soon as their clocks agree.
+const longestSchedule = 5000
+
 // random takes one way through the scenario, by its seed.
 func (x *explorer) random(seed uint64) (s *state, schedule []string) {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	s = x.begin()
-	for !s.finished(x.until) {
+	for !s.finished(x.until) && len(schedule) < longestSchedule {
 		var well, ill []option
 		for _, o := range x.options(s) {
 			if o.hazard {
