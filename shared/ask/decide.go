@@ -108,7 +108,7 @@ func (s Seen) stops(st *api.NodeFenceStatus) bool {
 // this request is withdrawn, by which it would still cut without a drain, or send a further Off (S25).
 func (s Seen) outlived(st *api.NodeFenceStatus) bool {
 	asks := slices.ContainsFunc(st.Decision.AskedBy, func(a api.AskedBy) bool {
-		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request) && !a.Served
+		return a.ID == string(s.Request.UID) && a.Source == Source(s.Request)
 	})
 	return asks && s.Fence.Open() && s.Fence.Requests().Abort == nil && s.Fence.DeletionTimestamp == nil &&
 		!slices.Contains(s.Fence.AskersWithdrawn(), string(s.Request.UID))

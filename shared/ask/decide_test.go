@@ -233,7 +233,7 @@ func TestDecide(t *testing.T) {
 		"deleted, others asked before":       {deleted, record(api.Pending, by("x", "u"), nil), "1 mark asker"},
 		"deleted after the cut":              {deleted, record(api.Fencing, by("u"), cut), "1 mark asker"},
 		"deleted after the cut, marked":      {deleted, record(api.Fencing, by("u"), alsoMarked(cut)), "4 TUU " + started + " 2"},
-		"deleted after the cut, came later":  {deleted, record(api.Fencing, by("x", "u!"), cut), "4 TUU " + started + " 2"},
+		"deleted after the cut, came later":  {deleted, record(api.Fencing, by("x", "u!"), cut), "1 mark asker"},
 		"deleted after the cut, aborted":     {deleted, record(api.Fencing, by("u"), func(f *api.NodeFence) { cut(f); aborting(f) }), "4 TUU " + started + " 2"},
 		"deleted after the release":          {deleted, record(api.PoweringOn, by("u"), released), "1 mark asker"},
 		"deleted after the release, marked":  {deleted, record(api.PoweringOn, by("u"), alsoMarked(released)), "4 FTT " + done + " 2"},

@@ -36,7 +36,9 @@ func (d *decision) againstFurtherOff() outcome {
 		return d.heldOff() // S25
 	}
 	if d.AskedNoMore() {
-		return d.holdOff(api.RequestWithdrawn, "no further Off: who asked for this fence has withdrawn that, and no condition of the policy has held for its time", true)
+		// A condition that is not due yet leads to the next Off, and not to a wait for another device.
+		awaits := facts.ConditionsDue(d.Decision, d.Record).IsZero()
+		return d.holdOff(api.RequestWithdrawn, "no further Off: who asked for this fence has withdrawn that, and no condition of the policy has held for its time", awaits)
 	}
 	return goOn
 }

@@ -47,7 +47,12 @@ func TestNoFurtherOffForWhoHasWithdrawn(t *testing.T) {
 		"one holds":                           {sick, end{api.Fencing, api.PowerOffSent, fence.Off, true, 0}},
 		"one holds, and its time is not over": {later, end{api.Pending, api.RequestWithdrawn, fence.None, false, 0}},
 		"another one asks":                    {joins(false), end{api.Fencing, api.PowerOffSent, fence.Off, true, 0}},
-		"another one asked once it was begun": {joins(true), end{api.Pending, api.RequestWithdrawn, fence.None, false, 0}},
+		"another one asked once it was begun": {joins(true), end{api.Fencing, api.PowerOffSent, fence.Off, true, 0}},
+		"that one has withdrawn it too": {func(f *api.NodeFence, s *observed.Look) {
+			joins(true)(f, s)
+			f.Annotations = map[string]string{api.WithdrawnAskersAnnotation: "1,2"}
+		}, end{api.Pending, api.RequestWithdrawn, fence.None, false, 0}},
+		"another device was told it, and one is not due yet": {func(f *api.NodeFence, s *observed.Look) { levels(f, s); later(f, s) }, end{api.Fencing, api.RequestWithdrawn, fence.None, true, 1}},
 		"our Off may still take effect": {func(f *api.NodeFence, _ *observed.Look) {
 			late := observed.StampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late

@@ -147,7 +147,7 @@ func (f *NodeFence) WithWithdrawn(uid string) string {
 // record has now go; so there are no more than MaxAskedBy besides.
 func (f *NodeFence) WithAskerWithdrawn(uid string) string {
 	asks := func(was string) bool {
-		return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == was && !a.Served })
+		return slices.ContainsFunc(f.Status.Decision.AskedBy, func(a AskedBy) bool { return a.ID == was })
 	}
 	all := slices.DeleteFunc(f.AskersWithdrawn(), func(was string) bool { return was == uid || !asks(was) })
 	return strings.Join(append(all, uid), ",")

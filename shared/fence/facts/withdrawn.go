@@ -10,13 +10,19 @@ import (
 // or work released ends nothing: what was begun runs to its end (S25). But it asks for nothing more.
 
 // StillAsked is what was decided. Once the fence was begun it is without those who asked and have withdrawn
-// that since, of these UIDs.
+// that since, of these UIDs. If nobody is left who asked before it was begun, those who came later ask in their
+// place: the fence that answers them has done nothing yet.
 func (d *Facts) StillAsked(withdrawn []string) *api.Decision {
 	if !Served(d.Record) || len(withdrawn) == 0 {
 		return d.Decision
 	}
 	still := *d.Decision // what was decided is shared
-	still.AskedBy = slices.DeleteFunc(slices.Clone(still.AskedBy), func(a api.AskedBy) bool { return !a.Served && slices.Contains(withdrawn, a.ID) })
+	still.AskedBy = slices.DeleteFunc(slices.Clone(still.AskedBy), func(a api.AskedBy) bool { return slices.Contains(withdrawn, a.ID) })
+	if len(still.AskedBy) < len(d.Decision.AskedBy) && still.Asker() == nil {
+		for i := range still.AskedBy {
+			still.AskedBy[i].Served = false
+		}
+	}
 	return &still
 }
 
