@@ -35,12 +35,8 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.L
 }
 
 // withoutAborted takes away the conditions for which a person has aborted an earlier fence, by the Lease too
-// once that was read. They speak for no other fence, which has opened for something else. Once that one has cut
-// power or released work, what is wrong is not what was aborted.
+// once that was read. They speak for no other fence, which has opened for something else.
 func withoutAborted(f *api.NodeFence, seen *observed.Look) {
-	if f.Status.CutOrReleased {
-		return
-	}
 	seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool {
 		return f.AbortedBefore(seen.Node.UID, evidence(c), seen.Lease.Renewed)
 	})
