@@ -37,8 +37,12 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.L
 // withoutAborted takes away the conditions for which a person has aborted an earlier fence, by the Lease too
 // once that was read. They speak for no other fence, which has opened for something else.
 func withoutAborted(f *api.NodeFence, seen *observed.Look) {
+	lease := seen.Lease.Renewed
+	if f.Status.CutOrReleased {
+		lease = "" // a node that is silent after a cut has not come back
+	}
 	seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool {
-		return f.AbortedBefore(seen.Node.UID, evidence(c), seen.Lease.Renewed)
+		return f.AbortedBefore(seen.Node.UID, evidence(c), lease)
 	})
 }
 
