@@ -50,7 +50,7 @@ type ReleaseRecord struct {
 	// batches counts the batches that were begun: each is saved before it is carried out.
 	// +optional
 	Batches int32 `json:"batches,omitempty"`
-	// pods counts the pods that were asked to be force-deleted.
+	// pods counts the pods that were left and are released.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
 	// askedAt is when a pod or an attachment was last asked to be released, pod by pod.
