@@ -20,7 +20,7 @@ const operators = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: create}
-rules: [{apiGroups: [nodefence.io], resources: [nodefences, nodefences/status], verbs: [get, create, update]}]
+rules: [{apiGroups: [nodefence.io], resources: [nodefences, nodefences/status], verbs: [get, create, update, patch]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -59,6 +59,14 @@ func TestNobodyEndsAFenceByItsMetadata(t *testing.T) {
 	}
 	must(t, w.patchMeta("", "a", aborted))
 
+	for _, annotation := range []string{api.WithdrawnAnnotation, api.WithdrawnAskersAnnotation} {
+		withdrawn := map[string]any{"annotations": map[string]string{annotation: "1"}}
+		if r := w.refused(w.patchMeta("cara", "a", withdrawn)); r.code != 403 || !strings.Contains(r.says, "which say who asks for a fence no more") {
+			t.Errorf("%s, by somebody who may not abort: %+v", annotation, r)
+		}
+		must(t, w.patchMeta("otto", "a", withdrawn))
+	}
+
 	// What people may do works as before: labels, and a request as kubectl edit sends it.
 	must(t, w.patchMeta("otto", "a", map[string]any{"labels": map[string]string{"by": "otto"}}))
 	if r := w.change("otto", "a", func(s *api.NodeFenceSpec) { s.Requests.Abort = aborts("otto") }); r != (refusal{}) {
