@@ -4,41 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// mostExported is how many functions a package may have for others. The API and the client
-// have one for each kind.
-const mostExported = 30
-
-// TestPackagesAreSmallFromOutside: what a package has for others can be read at once.
-func TestPackagesAreSmallFromOutside(t *testing.T) {
-	for _, root := range []string{"functions", "shared", "sources", "events"} {
-		err := filepath.WalkDir("../../"+root, func(dir string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() || !hasGo(dir) || strings.Contains(dir, "shared/api") || strings.HasSuffix(dir, "shared/kube") || strings.Contains(dir, "fencetest") {
-				return err
-			}
-			n := 0
-			eachName(t, dir, func(name, receiver string, function bool) {
-				if function && receiver == "" && ast.IsExported(name) {
-					n++
-				}
-			})
-			if n > mostExported {
-				t.Errorf("%s exports %d functions, more than %d", dir, n, mostExported)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // TestNoTwoNamesAreAlike: no two names of a core differ in case alone, or in what they are
 // asked of. A rule may have the name of the action that it asks for.
