@@ -30,19 +30,32 @@ func (d *driver) State(ctx context.Context) (device.Reading, error) {
 	if err != nil {
 		return device.Reading{}, err
 	}
-	off := saysOff.Match(o.Stdout.Data)
+	power, told := readStatus(o.Code, o.Stdout.Data)
 	switch {
-	case o.Code == 0 && !off:
+	case power == device.On:
 		return device.Reading{Power: device.On}, nil
-	case o.Code == 2 && off:
+	case power == device.Off:
 		if err := d.exists(ctx); err != nil {
 			return device.Reading{}, err
 		}
 		return device.Reading{Power: device.Off}, nil
-	case o.Code == 0:
+	case told:
 		return device.Reading{}, d.errorf(device.ErrConflict, "status", "it says off, and exits as for on")
 	}
 	return device.Reading{}, d.explain("status", o)
+}
+
+// readStatus reads an agent's exit code and output. told without a power is a contradiction: the
+// output says off, and the exit code says on.
+func readStatus(code int, stdout []byte) (power device.Power, told bool) {
+	off := saysOff.Match(stdout)
+	switch {
+	case code == 0 && !off:
+		return device.On, true
+	case code == 2 && off:
+		return device.Off, true
+	}
+	return device.Unknown, code == 0
 }
 
 // saysOff is the text that must come with the exit code for off. An interpreter that can't find
