@@ -48,7 +48,8 @@ func read(ctx context.Context, payload []byte) (event.Event, error) {
 	case in.DetailType == "":
 		return event.Event{}, errors.New("neither specversion nor detail-type in the payload: want a CloudEvent or an EventBridge event")
 	case in.Source == "aws.events" && in.DetailType == "Scheduled Event":
-		return scheduled(in), nil
+		e := scheduled(in)
+		return e, e.Validate() // an event without an ID is none
 	case in.Source == lambdaSource && in.DetailType == "Lambda Function Invocation Result - Failure":
 		return lost(ctx, in.Detail)
 	case in.Source == lambdaSource, strings.HasPrefix(in.Source, "aws."):
