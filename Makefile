@@ -60,6 +60,10 @@ twins: ## Look for each broken Decide in the whole walk, and through 100,000 sch
 	@go test ./shared/fence -run TestEveryBrokenDecideIsCaught -count=1 -timeout 30m -args -walk.whole
 	@go test ./shared/fence -run TestTheEdgeOfAReservation -count=1 -v -args -edges=100000
 
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for a minute, one after another (FUZZTIME=10m); a finding fails, and names its file
+	@FUZZTIME="$(FUZZTIME)" test/fuzz
+
 .PHONY: e2e-lambda
 e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's rules and EC2, on a real control plane
 	@go test ./test/e2e/lambda -count=1 -v -timeout 20m
