@@ -2,6 +2,7 @@ package recover
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,9 @@ func (h *held) LeaseIn(context.Context, string, string) (*coordinationv1.Lease, 
 }
 func (h *held) SaveLease(context.Context, *coordinationv1.Lease) error { return nil }
 func (h *held) FenceRequest(context.Context, string, string) (*api.FenceRequest, error) {
+	return nil, nil
+}
+func (h *held) NodeHealthCheck(context.Context, string) (json.RawMessage, error) {
 	return nil, nil
 }
 func (h *held) DeleteLease(context.Context, *coordinationv1.Lease) error {

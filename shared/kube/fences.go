@@ -2,11 +2,13 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -122,6 +124,19 @@ func fenceRequestsPath(namespace string) string {
 // FenceRequest reads a FenceRequest; nil when there is none.
 func (c *Client) FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error) {
 	return get[api.FenceRequest](ctx, c, fenceRequestsPath(namespace)+"/"+name)
+}
+
+// NodeHealthCheck reads a NodeHealthCheck of medik8s, as the API server sends it; nil if there is none, or no such
+// kind, or if the name could be another path.
+func (c *Client) NodeHealthCheck(ctx context.Context, name string) (json.RawMessage, error) {
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil, nil
+	}
+	raw, err := get[json.RawMessage](ctx, c, "/apis/remediation.medik8s.io/v1alpha1/nodehealthchecks/"+name)
+	if raw == nil {
+		return nil, err
+	}
+	return *raw, err
 }
 
 // FenceRequests reads all FenceRequests of a namespace. A cluster without this kind has none.

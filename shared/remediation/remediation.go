@@ -2,6 +2,7 @@ package remediation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,8 @@ type Cluster interface {
 	SaveLease(ctx context.Context, l *coordinationv1.Lease) error
 	DeleteLease(ctx context.Context, l *coordinationv1.Lease) error
 	FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error)
+	// NodeHealthCheck is the object as the API server sends it; nil if there is none.
+	NodeHealthCheck(ctx context.Context, name string) (json.RawMessage, error)
 }
 
 // Leases are those of one namespace. A nil one keeps nobody away, and waits for nobody. It must
@@ -72,6 +75,10 @@ func (l *Leases) Take(ctx context.Context, f *api.NodeFence) (*observed.Verdict,
 			return nil, err
 		}
 		if v := l.waits(node, was); v != nil {
+			free, err := l.onlyAsksUs(ctx, node, was)
+			if free || err != nil {
+				return nil, err
+			}
 			return v, nil
 		}
 		err = l.Cluster.SaveLease(ctx, l.ours(node, was))
@@ -190,10 +197,10 @@ func isOurs(l *coordinationv1.Lease) bool { return l != nil && holderOf(l) == Ho
 // on to another remediator. So the FenceRequest itself is read, by its UID: one that is withdrawn, gone or
 // has failed asks no more, whoever else has joined the fence. Nor does one that may not be read.
 func (l *Leases) asksForIt(ctx context.Context, f *api.NodeFence, was *coordinationv1.Lease) (bool, error) {
-	if was == nil || !strings.HasPrefix(holderOf(was), healthCheck) {
+	if was == nil || !strings.HasPrefix(holderOf(was), holderPrefix) {
 		return false, nil
 	}
-	owner := ", owner NodeHealthCheck/" + strings.TrimPrefix(holderOf(was), healthCheck)
+	owner := ", owner NodeHealthCheck/" + strings.TrimPrefix(holderOf(was), holderPrefix)
 	for _, a := range f.Status.Decision.AskedBy {
 		o := ask.Named(a)
 		if o == nil || !strings.HasSuffix(a.User, owner) {
@@ -210,6 +217,3 @@ func (l *Leases) asksForIt(ctx context.Context, f *api.NodeFence, was *coordinat
 	}
 	return false, nil
 }
-
-// healthCheck is what a NodeHealthCheck's name in a Lease begins with.
-const healthCheck = "NodeHealthCheck-"

@@ -2,6 +2,7 @@ package remediation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,9 @@ type cluster struct {
 	// requests are the FenceRequests, by namespace/name; unread is why none can be read.
 	requests map[string]*api.FenceRequest
 	unread   error
+	// checks are the NodeHealthChecks, by name; checksUnread is why none can be read.
+	checks       map[string]string
+	checksUnread error
 	// meanwhile is what somebody else does between a read and the write that follows.
 	meanwhile func()
 	fails     error
@@ -61,6 +65,10 @@ func (c *cluster) DeleteLease(_ context.Context, l *coordinationv1.Lease) error 
 
 func (c *cluster) FenceRequest(_ context.Context, namespace, name string) (*api.FenceRequest, error) {
 	return c.requests[namespace+"/"+name].DeepCopy(), c.unread
+}
+
+func (c *cluster) NodeHealthCheck(_ context.Context, name string) (json.RawMessage, error) {
+	return json.RawMessage(c.checks[name]), c.checksUnread
 }
 
 func (c *cluster) resourceVersion() string {
