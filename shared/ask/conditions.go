@@ -130,9 +130,13 @@ func message(st *api.NodeFenceStatus) string {
 	return strings.TrimSuffix(words+": "+st.Message, ": ")
 }
 
-// write brings the conditions of a status up to date.
-func write(st *api.FenceRequestStatus, generation int64, is said, now time.Time) {
+// write brings the conditions of the object's next status up to date.
+func write(r *api.FenceRequest, st *api.FenceRequestStatus, is said, now time.Time) {
+	generation := r.Generation
 	st.ObservedGeneration = generation
+	if is.succeeded == no {
+		is.message += blockedMachines(r)
+	}
 	for _, c := range []struct {
 		typ    string
 		status metav1.ConditionStatus
@@ -170,7 +174,7 @@ func writeDeletion(st *api.FenceRequestStatus, generation int64, is said, now ti
 // Waits is the status of a request for which the gate can't be asked yet.
 func Waits(r *api.FenceRequest, words string, now time.Time) api.FenceRequestStatus {
 	st := r.Status.DeepCopy()
-	write(st, r.Generation, underWay(unknown, words), now)
+	write(r, st, underWay(unknown, words), now)
 	return *st
 }
 
@@ -180,6 +184,6 @@ func Refused(r *api.FenceRequest, why api.Reason, words string, now time.Time) a
 		why = api.RemediationFinishedNodeNotFound
 	}
 	st := r.Status.DeepCopy()
-	write(st, r.Generation, failed(no, why, words), now)
+	write(r, st, failed(no, why, words), now)
 	return *st
 }

@@ -144,7 +144,7 @@ func (s Seen) status(a answer) *api.FenceRequestStatus {
 	if a.any() && !a.gone {
 		st.NodeFence.UID, st.NodeFence.FenceNumber = s.Fence.UID, a.number
 	}
-	write(st, r.Generation, s.said(a), s.Now)
+	write(r, st, s.said(a), s.Now)
 	if equality.Semantic.DeepEqual(*st, r.Status) {
 		return nil
 	}

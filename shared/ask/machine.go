@@ -70,3 +70,16 @@ func HandsBack(r *api.FenceRequest, status *api.FenceRequestStatus, f *api.NodeF
 	proven := meta.IsStatusConditionTrue(status.Conditions, api.ConditionFenceActionSucceeded)
 	return proven && meta.IsStatusConditionTrue(status.Conditions, api.ConditionSucceeded) && f.Status.Decision.Settings.Action == api.ActionOff
 }
+
+// blockedMachines is what the message of a failed object of a Machine of Cluster API adds: for as long as the object
+// exists, Cluster API's MachineHealthCheck creates no object for the Machines that come after this one. Empty for
+// other objects, and for one that is being deleted.
+func blockedMachines(r *api.FenceRequest) string {
+	o := OfMachine(r)
+	if o == nil || o.APIVersion == machineVersions[2] || r.DeletionTimestamp != nil {
+		return ""
+	}
+	return fmt.Sprintf("; while this FenceRequest exists and Machine %[1]s/%[2]s is unhealthy, Cluster API's MachineHealthCheck asks for no fence of its other Machines: "+
+		"delete the FenceRequest once the cause is removed, and this Machine is asked for again too (kubectl -n %[1]s delete fencerequest %[2]s), "+
+		"or have the Machine left out (kubectl -n %[1]s annotate machines.cluster.x-k8s.io %[2]s cluster.x-k8s.io/skip-remediation=)", r.Namespace, o.Name)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -112,5 +113,53 @@ func TestReplaced(t *testing.T) {
 	}
 	if got := Replaced(one(asIs), "2"); got != "" {
 		t.Errorf("of no Machine: %q", got)
+	}
+}
+
+// TestAFailedRequestSaysWhatItBlocks: Cluster API's MachineHealthCheck asks for no other Machine as long as the
+// object of one exists, so the message of a failed one says so, with both ways on. Every object that can fail says it:
+// refused, given up, or ended without success.
+func TestAFailedRequestSaysWhatItBlocks(t *testing.T) {
+	const blocks = "; while this FenceRequest exists and Machine n/a is unhealthy, Cluster API's MachineHealthCheck asks for no fence of its other Machines: " +
+		"delete the FenceRequest once the cause is removed, and this Machine is asked for again too (kubectl -n n delete fencerequest a), " +
+		"or have the Machine left out (kubectl -n n annotate machines.cluster.x-k8s.io a cluster.x-k8s.io/skip-remediation=)"
+	owned := func(version string) func(*api.FenceRequest) {
+		return func(r *api.FenceRequest) {
+			r.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: "Machine", Name: "a", UID: "m"}}
+		}
+	}
+	refused := func(r *api.FenceRequest) api.FenceRequestStatus { return Refused(r, api.NoPolicy, "no", now) }
+	decided := func(f *api.NodeFence) func(*api.FenceRequest) api.FenceRequestStatus {
+		return func(r *api.FenceRequest) api.FenceRequestStatus {
+			return *Decide(Seen{Request: r, Node: "a", Fence: f, Now: now}).Status
+		}
+	}
+	const v1beta2 = "cluster.x-k8s.io/v1beta2"
+	for name, c := range map[string]struct {
+		request func(*api.FenceRequest)
+		status  func(*api.FenceRequest) api.FenceRequestStatus
+		want    string
+	}{
+		"refused":                  {owned(v1beta2), refused, "no" + blocks},
+		"in v1beta1":               {owned("cluster.x-k8s.io/v1beta1"), refused, "no" + blocks},
+		"given up":                 {owned(v1beta2), decided(record(api.Failed, by("u"), nil)), "Failed, WaitingForApproval: waits" + blocks},
+		"aborted":                  {owned(v1beta2), decided(record(api.Finished, by("u"), outcome(api.Aborted, nothing))), "Finished, WaitingForApproval: waits" + blocks},
+		"under way":                {owned(v1beta2), decided(record(api.Fencing, by("u"), cut)), "Fencing, WaitingForApproval: waits"},
+		"it has succeeded":         {owned(v1beta2), decided(record(api.Fenced, by("u"), released)), "the machine was proven off, and its work released"},
+		"it waits for a right":     {owned(v1beta2), func(r *api.FenceRequest) api.FenceRequestStatus { return Waits(r, "waits", now) }, "waits"},
+		"OpenShift's":              {owned("machine.openshift.io/v1beta1"), refused, "no"},
+		"of no Machine":            {asIs, refused, "no"},
+		"deleted, and it is going": {both(owned(v1beta2), deleted), refused, "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := c.status(one(c.request))
+			var got []string
+			for _, is := range st.Conditions {
+				got = append(got, is.Message)
+			}
+			if d := cmp.Diff([]string{c.want, c.want, c.want}, got); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }

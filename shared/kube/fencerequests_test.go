@@ -145,3 +145,15 @@ func TestWhatIsSaidOfAFenceRequest(t *testing.T) {
 		t.Errorf("the same is written as %s and as %s", name, again)
 	}
 }
+
+// TestNodeHealthCheck: it is read as it is. A name that could be another path, and a cluster without the kind,
+// have none.
+func TestNodeHealthCheck(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set("/apis/remediation.medik8s.io/v1alpha1/nodehealthchecks/x", `{"metadata":{"name":"x"},"spec":{"novel":1}}`)
+	for name, want := range map[string]string{"x": `{"metadata":{"name":"x","resourceVersion":"1"},"spec":{"novel":1}}`, "y": "", "../nodehealthchecks/x": "", "": ""} {
+		if raw, err := f.NodeHealthCheck(t.Context(), name); err != nil || string(raw) != want {
+			t.Errorf("%q: %s, %v, want %s", name, raw, err, want)
+		}
+	}
+}

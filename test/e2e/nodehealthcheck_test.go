@@ -423,10 +423,46 @@ func TestNodeHealthCheckGivesUp(t *testing.T) {
 	h.words("node-4", "")
 }
 
+// TestARetryPassesANodeHealthCheckThatOnlyAsks: nobody approved the fence that NodeHealthCheck asked for, so its
+// FenceRequest has failed, and NodeHealthCheck keeps the Lease of the node. The fence that a person retries does not
+// wait for that Lease: the NodeHealthCheck has no other remediator.
+func TestARetryPassesANodeHealthCheckThatOnlyAsks(t *testing.T) {
+	h := healthChecked(t, 3, onlyAsked+"mode: RequireApproval\napprovalTimeout: 1s\n")
+	root, err := rig.Root()
+	must(t, err)
+	must(t, h.ApplyFile(h.ctx, root+"/infra/knative/components/remediation/rights.yaml"))
+	h.review("system:serviceaccount:nodefence-system:nodefence-gate", authorizationv1.ResourceAttributes{Group: "remediation.medik8s.io", Resource: "nodehealthchecks", Verb: "get", Name: "alone"})
+
+	h.check("alone", "node-1", "one")
+	h.node("node-1", "crash")
+	h.stands("node-1", "one", metav1.ConditionFalse, api.NotApproved)
+	f := h.phase("node-1", api.Failed)
+	lease, err := h.Kube.CoordinationV1().Leases(nhc.Leases).Get(h.ctx, "node-node-1", metav1.GetOptions{})
+	must(t, err)
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != "NodeHealthCheck-alone" {
+		t.Fatalf("the Lease of node-1 is %+v", lease.Spec)
+	}
+	must(t, h.Apply(h.ctx, rig.Policy("default", onlyAsked)))
+	h.asks(f, "retry")
+	f = h.ended("node-1", api.Recovered)
+	for _, e := range f.Status.History {
+		if e.Reason == api.AnotherRemediator {
+			t.Errorf("it waited: %s", e.Message)
+		}
+	}
+	h.words("node-1", "off on")
+}
+
 // approve lets a fence begin that waits for it.
 func (h *healthChecks) approve(f *api.NodeFence) {
 	h.t.Helper()
-	body := fmt.Appendf(nil, `{"spec":{"requests":{"approve":{"fenceNumber":%d,"by":%q,"at":"2026-01-02T03:04:05Z"}}}}`, f.Status.FenceNumber, h.me())
+	h.asks(f, "approve")
+}
+
+// asks writes a request of the test's own account into a fence.
+func (h *healthChecks) asks(f *api.NodeFence, request string) {
+	h.t.Helper()
+	body := fmt.Appendf(nil, `{"spec":{"requests":{%q:{"fenceNumber":%d,"by":%q,"at":"2026-01-02T03:04:05Z"}}}}`, request, f.Status.FenceNumber, h.me())
 	must(h.t, h.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+f.Name).Body(body).Do(h.ctx).Error())
 }
 
