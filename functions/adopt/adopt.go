@@ -62,6 +62,7 @@ type Adopter struct {
 
 	leader  leader
 	samples samples
+	wakes   wakes
 	// missing says that the kind was not served at the last look.
 	mu      sync.Mutex
 	missing bool

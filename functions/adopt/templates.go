@@ -24,10 +24,11 @@ const templateTicks = 5
 // on with those that follow.
 const mostTargets = 50
 
-// Templates is the part of the API server's client for the samples of templates.
+// Templates is the part of the API server's client for templates.
 type Templates interface {
 	FARTemplates(ctx context.Context, namespace string) ([]far.Template, error)
 	Target(ctx context.Context, node string) (*api.FenceTarget, error)
+	RequestCheck(ctx context.Context, node, wish string) (*api.FenceTarget, error)
 	SaveFARTemplateStatus(ctx context.Context, t *far.Template, st far.TemplateStatus) error
 }
 
@@ -41,23 +42,16 @@ func (a *Adopter) runTemplates(ctx context.Context, every time.Duration) {
 	run.Every(ctx, templateTicks*every, a.Log, Name, "looking at FenceAgentsRemediationTemplates failed; a later tick tries again", a.LookAtTemplates)
 }
 
-// LookAtTemplates writes of each template with a sample (spec.statusValidationSample) what the checks of
-// healthy nodes have read of the devices that it gives. It reads no device. As long as Fence Agents
-// Remediation runs, or nobody knows whether it does, it writes nothing.
+// LookAtTemplates has the nodes of new and changed templates checked, and writes of each template with a sample
+// (spec.statusValidationSample) what the checks of healthy nodes have read of the devices that it gives. It reads no
+// device. As long as Fence Agents Remediation runs, or nobody knows whether it does, no status is written.
 func (a *Adopter) LookAtTemplates(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
+	all, failed := a.templates(ctx)
+	failed = append(failed, a.wakeChecks(ctx, all))
 	live, unsure, err := a.itself(ctx)
 	if err != nil || live != "" || unsure {
-		return err
-	}
-	var all []far.Template
-	var failed []error
-	for _, namespace := range a.Namespaces {
-		some, err := a.Objects.FARTemplates(ctx, namespace)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("look for FenceAgentsRemediationTemplates in namespace %s: %w", namespace, err))
-		}
-		all = append(all, some...)
+		return errors.Join(append(failed, err)...)
 	}
 	turns := a.samples.turns(all)
 	asking, err := a.asking(ctx, turns)
@@ -70,6 +64,18 @@ func (a *Adopter) LookAtTemplates(ctx context.Context) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// templates are those of the namespaces that count.
+func (a *Adopter) templates(ctx context.Context) (all []far.Template, failed []error) {
+	for _, namespace := range a.Namespaces {
+		some, err := a.Objects.FARTemplates(ctx, namespace)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("look for FenceAgentsRemediationTemplates in namespace %s: %w", namespace, err))
+		}
+		all = append(all, some...)
+	}
+	return all, failed
 }
 
 // turns are the nodes of each template whose turn it is in this look.

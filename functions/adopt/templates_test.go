@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/far"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -27,6 +28,18 @@ type sampling struct {
 	looked []string
 	// saves counts the statuses that were written; the one of number conflicts is refused, from 1.
 	saves, conflicts int
+	// wishes are the checks that were asked for; wishRefused is why none may be.
+	wishes      []string
+	wishRefused error
+}
+
+func (s *sampling) RequestCheck(_ context.Context, node, wish string) (*api.FenceTarget, error) {
+	if s.wishRefused != nil {
+		return nil, s.wishRefused
+	}
+	s.wishes = append(s.wishes, node+" "+wish)
+	s.targets[node].Annotations = map[string]string{api.CheckNowAnnotation: wish}
+	return s.targets[node].DeepCopy(), nil
 }
 
 func (s *sampling) FARTemplates(_ context.Context, namespace string) (some []far.Template, err error) {
@@ -70,6 +83,9 @@ func templated(nodes int, sample string) *cluster {
 	return c
 }
 
+// woken has all checks asked for that the template as it is asks for.
+func woken(a *Adopter) { a.wakes.all = map[types.UID]wake{"t": {generation: 1}} }
+
 // reads has the device of a node read at a time.
 func (c *cluster) reads(node string, at time.Time, reason api.Reason, state api.PowerState) {
 	when := metav1.NewMicroTime(at)
@@ -90,6 +106,7 @@ func TestASampleIsAnswered(t *testing.T) {
 	c := templated(4, "2")
 	c.conflicts = 2
 	a, now := c.adopter(new(strings.Builder), new(time.Duration)), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	woken(a)
 	a.Now = func() time.Time { return now }
 	look := func(want string, saves int, looked string) {
 		t.Helper()
@@ -163,6 +180,7 @@ func TestThatProgramValidates(t *testing.T) {
 func TestALargeSample(t *testing.T) {
 	c := templated(1000, `"100%"`)
 	a, now := c.adopter(new(strings.Builder), new(time.Duration)), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	woken(a)
 	a.Now = func() time.Time { return now }
 	seen := map[string]bool{}
 	for i := range 21 {

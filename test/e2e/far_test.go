@@ -72,8 +72,8 @@ func TestAFenceAgentsRemediationIsAnswered(t *testing.T) {
 	}
 }
 
-// TestATemplateIsReadAhead: the device that a template gives its nodes is read before they fail, and
-// by it a node is fenced that fails. An object about a node that is not there says so, and goes when it
+// TestATemplateIsReadAhead: a node without a device is checked as soon as a template lists it, long before its regular
+// check, and not only once it fails. By that device a node is fenced that fails. An object about a node that is not there says so, and goes when it
 // is deleted.
 func TestATemplateIsReadAhead(t *testing.T) {
 	w := newWorld(t, 3, quick)
@@ -81,9 +81,17 @@ func TestATemplateIsReadAhead(t *testing.T) {
 	node := w.database(1)
 	w.byFAR(node)
 	host, port := w.bmc(node)
+	w.start(func(o *local.Options) { adopting(o); o.CheckEvery = time.Hour })
+	w.until("the node to have no device", func() (bool, error) {
+		ft, err := w.Fences.Target(w.ctx, node)
+		if ft == nil {
+			return false, err
+		}
+		c := meta.FindStatusCondition(ft.Status.Conditions, "Fenceable")
+		return c != nil && c.Reason == string(api.NoBinding), err
+	})
 	must(t, w.Apply(w.ctx, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: all, namespace: nodefence-system}\nspec: {template: {spec: %s}}\n",
 		far.GroupVersion, far.TemplateKind, specText(node, host, port, ""))))
-	w.start(func(o *local.Options) { adopting(o); o.CheckEvery = 5 * time.Second })
 	w.until("its device to be read", func() (bool, error) {
 		ft, err := w.Fences.Target(w.ctx, node)
 		return ft != nil && meta.IsStatusConditionTrue(ft.Status.Conditions, "Fenceable"), err

@@ -1,0 +1,88 @@
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/adopt/far"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// wakes keeps for each template which of its nodes are still to be checked.
+type wakes struct {
+	mu  sync.Mutex
+	all map[types.UID]wake
+}
+
+// wake is what a spec of a template asks for.
+type wake struct {
+	generation int64
+	// left are the nodes whose FenceTargets were not looked at since this spec was seen.
+	left []string
+	// changed: this process has seen another spec of the template.
+	changed bool
+}
+
+// wakeChecks has the nodes of a new or changed template checked at once: their FenceTargets say NoBinding, or show a
+// device by the former spec, until a check has read the template. It only asks for a check, as a person does by the
+// annotation; the check is made in a turn of the ledger (S7: one device call at a time). It writes nothing to an
+// object of Fence Agents Remediation, so it need not wait until that program has stopped.
+func (a *Adopter) wakeChecks(ctx context.Context, templates []far.Template) error {
+	a.wakes.mu.Lock()
+	defer a.wakes.mu.Unlock()
+	next := map[types.UID]wake{}
+	var failed error
+	for i := range templates {
+		t := &templates[i]
+		w, known := a.wakes.all[t.UID]
+		if !known || w.generation != t.Generation {
+			w = wake{generation: t.Generation, left: far.Listed(t.Spec.Template.Spec), changed: known}
+		}
+		now := w.left[:min(len(w.left), mostTargets)]
+		err := a.wakeThese(ctx, t, now, w.changed)
+		switch {
+		case err == nil:
+			w.left = w.left[len(now):]
+		case apierrors.IsForbidden(err):
+			w.left, failed = nil, err // said once for each spec: the regular checks go on without the right
+		default:
+			failed = err
+		}
+		next[t.UID] = w
+	}
+	a.wakes.all = next
+	return failed
+}
+
+// wakeThese asks for checks of these nodes of a template.
+func (a *Adopter) wakeThese(ctx context.Context, t *far.Template, nodes []string, changed bool) error {
+	for _, node := range nodes {
+		if err := a.wakeCheck(ctx, t, node, changed); err != nil {
+			return fmt.Errorf("ask for a check of node %s, whose device %s %s/%s may give: %w", node, far.TemplateKind, t.Namespace, t.Name, err)
+		}
+	}
+	return nil
+}
+
+// wakeCheck asks for a check of one node, unless somebody waits for one already. When this process has just started
+// it does not know which templates have changed: then only a node without a device is checked.
+func (a *Adopter) wakeCheck(ctx context.Context, t *far.Template, node string, changed bool) error {
+	is, err := a.Objects.Target(ctx, node)
+	if err != nil || is == nil {
+		return err // a node without a FenceTarget is checked first anyway
+	}
+	c := meta.FindStatusCondition(is.Status.Conditions, api.Fenceable)
+	unbound := c != nil && c.Status == metav1.ConditionFalse && c.Reason == string(api.NoBinding)
+	waits := is.AskedNow() != "" && !is.Heeded(is.AskedNow())
+	if waits || !changed && !unbound {
+		return nil
+	}
+	_, err = a.Objects.RequestCheck(ctx, node, fmt.Sprintf("%s/%d", t.UID, t.Generation))
+	return err
+}
