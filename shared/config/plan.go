@@ -18,7 +18,7 @@ var builtins = map[string]Do{
 // elsewhere are the proposal's methods that are no step of a node, with the field that
 // replaces each. They are refused, because a user who writes one relies on it.
 var elsewhere = map[string]string{
-	"detach_volumes": "cleanup.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted",
+	"detach_volumes": "release.resourceDeletion.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted",
 }
 
 // builtin returns the built-in's name for a normalised name.

@@ -193,7 +193,7 @@ func TestRefuse(t *testing.T) {
 func TestAskedForElsewhere(t *testing.T) {
 	for _, line := range []string{"isolation=detach-volumes\npower_management=ipmi", "isolation=detach_volumes\npower_management=ipmi", "power_management=detach-volumes"} {
 		method, _, _ := strings.Cut(line[strings.Index(line, "=")+1:], "\n")
-		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + method + "\" is no step of a node: cleanup.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted"
+		want := "ConfigMap fence-config-node-7, key config.properties, line 2: method \"" + method + "\" is no step of a node: release.resourceDeletion.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted"
 		_, err := resolved([]ConfigMap{own("node_name=7\n"+line, good)}, node7, settings())
 		if d := cmp.Diff(want, words(err)); d != "" {
 			t.Error(d)
