@@ -25,7 +25,7 @@ func (c *contents) version(v string) ([]byte, error) {
 		return nil, fmt.Errorf("version %s: %w", v, err)
 	}
 	csv.Annotations = map[string]string{
-		"capabilities": "Seamless Upgrades",
+		"capabilities": "Basic Install", // OLM's upgrade from one version to the next was never run
 		"categories":   "Cloud Provider",
 		"description":  "Fences failed nodes, and proves them off before their pods start elsewhere",
 		"operatorframework.io/suggested-namespace": Namespace,
