@@ -118,7 +118,7 @@ func (p *program) planned(ctx context.Context, o plan.Options) ([]plan.Report, e
 	if err != nil {
 		return nil, err
 	}
-	cfg.UserAgent = cluster.FieldManager
+	cfg.UserAgent = cluster.UserAgent
 	o.Namespace = p.namespace()
 	return plan.Make(ctx, cfg, o)
 }

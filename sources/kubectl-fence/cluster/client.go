@@ -19,8 +19,13 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// FieldManager is the name under which people's writes stand in metadata.managedFields.
-const FieldManager = "kubectl-fence"
+const (
+	// FieldManager is the name under which people's writes stand in metadata.managedFields. It does not begin with
+	// kubectl: Flux undoes what such a manager has written, and with it a person's stop or pause.
+	FieldManager = "nodefence-plugin"
+	// UserAgent is the name under which the plugin stands in the API server's logs.
+	UserAgent = "kubectl-fence"
+)
 
 // Client reads and writes as one person.
 type Client struct {
@@ -33,7 +38,7 @@ type Client struct {
 // New connects to the cluster that the configuration names. It sends no request.
 func New(cfg *rest.Config) (*Client, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.UserAgent = FieldManager
+	cfg.UserAgent = UserAgent
 	clock := kube.NewClock()
 	cfg.Wrap(clock.Sample)
 	core, err := kubernetes.NewForConfig(cfg)
