@@ -83,8 +83,8 @@ func templated(nodes int, sample string) *cluster {
 	return c
 }
 
-// woken has all checks asked for that the template as it is asks for.
-func woken(a *Adopter) { a.wakes.all = map[types.UID]wake{"t": {generation: 1}} }
+// skipWakes has all checks asked for that the template as it is asks for.
+func skipWakes(a *Adopter) { a.wakes.all = map[types.UID]wake{"t": {generation: 1}} }
 
 // reads has the device of a node read at a time.
 func (c *cluster) reads(node string, at time.Time, reason api.Reason, state api.PowerState) {
@@ -106,7 +106,7 @@ func TestASampleIsAnswered(t *testing.T) {
 	c := templated(4, "2")
 	c.conflicts = 2
 	a, now := c.adopter(new(strings.Builder), new(time.Duration)), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	woken(a)
+	skipWakes(a)
 	a.Now = func() time.Time { return now }
 	look := func(want string, saves int, looked string) {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestThatProgramValidates(t *testing.T) {
 func TestALargeSample(t *testing.T) {
 	c := templated(1000, `"100%"`)
 	a, now := c.adopter(new(strings.Builder), new(time.Duration)), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	woken(a)
+	skipWakes(a)
 	a.Now = func() time.Time { return now }
 	seen := map[string]bool{}
 	for i := range 21 {

@@ -17,8 +17,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// stands is a FenceTarget whose condition Fenceable is False for that reason, or True.
-func (c *cluster) stands(node string, reason api.Reason) {
+// setFenceable has a FenceTarget whose condition Fenceable is False for that reason, or True.
+func (c *cluster) setFenceable(node string, reason api.Reason) {
 	is := metav1.Condition{Type: api.Fenceable, Status: metav1.ConditionFalse, Reason: string(reason)}
 	if reason == api.DeviceAnswers {
 		is.Status = metav1.ConditionTrue
@@ -26,8 +26,8 @@ func (c *cluster) stands(node string, reason api.Reason) {
 	c.targets[node] = &api.FenceTarget{Status: api.FenceTargetStatus{Conditions: []metav1.Condition{is}}}
 }
 
-// wishes looks at the templates once, and tells which checks were asked for.
-func (c *cluster) wishesOf(t *testing.T, a *Adopter) []string {
+// lookForWishes looks at the templates once, and tells which checks were asked for.
+func (c *cluster) lookForWishes(t *testing.T, a *Adopter) []string {
 	t.Helper()
 	c.wishes = nil
 	if err := a.LookAtTemplates(t.Context()); err != nil {
@@ -41,9 +41,9 @@ func (c *cluster) wishesOf(t *testing.T, a *Adopter) []string {
 func TestANewTemplateWakesTheChecks(t *testing.T) {
 	c := templated(4, "")
 	a := c.adopter(new(strings.Builder), new(time.Duration))
-	c.stands("node-0000", api.NoBinding)
-	c.stands("node-0001", api.DeviceAnswers)
-	c.stands("node-0002", api.NoBinding)
+	c.setFenceable("node-0000", api.NoBinding)
+	c.setFenceable("node-0001", api.DeviceAnswers)
+	c.setFenceable("node-0002", api.NoBinding)
 	c.targets["node-0002"].Annotations = map[string]string{api.CheckNowAnnotation: "a person's"}
 	for i, step := range []struct {
 		generation int64
@@ -55,7 +55,7 @@ func TestANewTemplateWakesTheChecks(t *testing.T) {
 		{2, nil},
 	} {
 		c.templates[0].Generation = step.generation
-		if d := cmp.Diff(step.want, c.wishesOf(t, a)); d != "" {
+		if d := cmp.Diff(step.want, c.lookForWishes(t, a)); d != "" {
 			t.Errorf("look %d: %s", i, d)
 		}
 	}
@@ -67,11 +67,11 @@ func TestANewTemplateWakesTheChecks(t *testing.T) {
 		}
 	}
 	c.templates[0].Generation = 3
-	if d := cmp.Diff([]string{"node-0000 t/3", "node-0001 t/3", "node-0002 t/3"}, c.wishesOf(t, a)); d != "" {
+	if d := cmp.Diff([]string{"node-0000 t/3", "node-0001 t/3", "node-0002 t/3"}, c.lookForWishes(t, a)); d != "" {
 		t.Error(d)
 	}
 	c.templates = nil
-	c.wishesOf(t, a)
+	c.lookForWishes(t, a)
 	if len(a.wakes.all) > 0 {
 		t.Errorf("of templates that are gone it keeps %v", a.wakes.all)
 	}
@@ -85,9 +85,9 @@ func TestChecksAreWokenBesideThatProgram(t *testing.T) {
 	lease := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "f", Name: far.LeaderLease, ResourceVersion: "1"}}
 	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds}
 	c.leases = []coordinationv1.Lease{lease}
-	c.stands("node-0000", api.NoBinding)
+	c.setFenceable("node-0000", api.NoBinding)
 	a := c.adopter(new(strings.Builder), new(time.Duration))
-	if d := cmp.Diff([]string{"node-0000 t/1"}, c.wishesOf(t, a)); d != "" || c.sample() != "none" {
+	if d := cmp.Diff([]string{"node-0000 t/1"}, c.lookForWishes(t, a)); d != "" || c.sample() != "none" {
 		t.Errorf("%s; the template's status is written: %s", d, c.sample())
 	}
 }
@@ -96,12 +96,12 @@ func TestChecksAreWokenBesideThatProgram(t *testing.T) {
 func TestManyNodesAreWokenInTurns(t *testing.T) {
 	c := templated(120, "")
 	for i := range 120 {
-		c.stands(fmt.Sprintf("node-%04d", i), api.NoBinding)
+		c.setFenceable(fmt.Sprintf("node-%04d", i), api.NoBinding)
 	}
 	a := c.adopter(new(strings.Builder), new(time.Duration))
 	var got []int
 	for range 4 {
-		got = append(got, len(c.wishesOf(t, a)))
+		got = append(got, len(c.lookForWishes(t, a)))
 	}
 	if d := cmp.Diff([]int{50, 50, 20, 0}, got); d != "" {
 		t.Error(d)
@@ -119,7 +119,7 @@ func TestAWakeThatFails(t *testing.T) {
 		"it may not be": {forbidden, []bool{true, false, false}},
 	} {
 		c := templated(1, "")
-		c.stands("node-0000", api.NoBinding)
+		c.setFenceable("node-0000", api.NoBinding)
 		a := c.adopter(new(strings.Builder), new(time.Duration))
 		var got []bool
 		for look := range 3 {

@@ -14,7 +14,7 @@ import (
 )
 
 // othersOwn are the fields of a spec that belong to people and tools beside the object's owner. A manifest that sets
-// them takes a pause or a stop away when it is applied again (S17: a brake holds until who set it takes it off).
+// them takes a pause or a stop away when it is applied again (S17: a fence that a pause or a stop holds does not begin).
 var othersOwn = map[string]string{
 	"FencePolicy.pauseRequests":    "pauseRequests",
 	"FenceLedger.stop":             "stop",

@@ -135,7 +135,7 @@ func write(r *api.FenceRequest, st *api.FenceRequestStatus, is said, now time.Ti
 	generation := r.Generation
 	st.ObservedGeneration = generation
 	if is.succeeded == no {
-		is.message += blockedMachines(r)
+		is.message += nameBlockedMachines(r)
 	}
 	for _, c := range []struct {
 		typ    string

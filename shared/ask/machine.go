@@ -71,10 +71,10 @@ func HandsBack(r *api.FenceRequest, status *api.FenceRequestStatus, f *api.NodeF
 	return proven && meta.IsStatusConditionTrue(status.Conditions, api.ConditionSucceeded) && f.Status.Decision.Settings.Action == api.ActionOff
 }
 
-// blockedMachines is what the message of a failed object of a Machine of Cluster API adds: for as long as the object
+// nameBlockedMachines is what the message of a failed object of a Machine of Cluster API adds: for as long as the object
 // exists, Cluster API's MachineHealthCheck creates no object for the Machines that come after this one. Empty for
 // other objects, and for one that is being deleted.
-func blockedMachines(r *api.FenceRequest) string {
+func nameBlockedMachines(r *api.FenceRequest) string {
 	o := OfMachine(r)
 	if o == nil || o.APIVersion == machineVersions[2] || r.DeletionTimestamp != nil {
 		return ""

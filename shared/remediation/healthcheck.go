@@ -83,7 +83,7 @@ func (c *healthCheck) onlyAsksUs(node string) bool {
 		}
 	}
 	for _, r := range begun {
-		if !r.over() && !r.Resource.isOurs() {
+		if !r.hasTimedOut() && !r.Resource.isOurs() {
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func (c *healthCheck) onlyAsksUs(node string) bool {
 		return t.isOurs()
 	}
 	for _, step := range c.Spec.EscalatingRemediations {
-		if t := step.RemediationTemplate; !t.isOurs() && !t.timedOut(begun) {
+		if t := step.RemediationTemplate; !t.isOurs() && !t.hasTimedOutIn(begun) {
 			return false
 		}
 	}
@@ -104,17 +104,17 @@ func (r reference) isOurs() bool {
 	return group == api.GroupVersion.Group && strings.TrimSuffix(r.Kind, templateSuffix) == "FenceRequest"
 }
 
-// timedOut tells whether the remediation by this template is over. NodeHealthCheck's older versions name no
+// hasTimedOutIn tells whether the remediation by this template is over. NodeHealthCheck's older versions name no
 // template in the status: the kind decides then, as it does there.
-func (r reference) timedOut(begun []started) bool {
+func (r reference) hasTimedOutIn(begun []started) bool {
 	for _, b := range begun {
 		same := b.Resource.APIVersion == r.APIVersion && b.Resource.Kind == strings.TrimSuffix(r.Kind, templateSuffix)
-		if same && b.over() && cmp.Or(b.TemplateName, r.Name) == r.Name {
+		if same && b.hasTimedOut() && cmp.Or(b.TemplateName, r.Name) == r.Name {
 			return true
 		}
 	}
 	return false
 }
 
-// over tells whether NodeHealthCheck has gone on from it.
-func (s started) over() bool { return len(s.TimedOut) > 0 && string(s.TimedOut) != "null" }
+// hasTimedOut tells whether NodeHealthCheck has gone on from it.
+func (s started) hasTimedOut() bool { return len(s.TimedOut) > 0 && string(s.TimedOut) != "null" }

@@ -23,9 +23,11 @@ const (
 	over     = `{"resource":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediation","name":"a"},"timedOut":"2026-01-01T00:00:00Z","templateName":"snr"}`
 )
 
-func single(template string) string { return `{"spec":{"remediationTemplate":` + template + `}}` }
+func singleTemplate(template string) string {
+	return `{"spec":{"remediationTemplate":` + template + `}}`
+}
 
-func escalating(status string, templates ...string) string {
+func templatesInTurn(status string, templates ...string) string {
 	var steps []string
 	for _, t := range templates {
 		steps = append(steps, `{"remediationTemplate":`+t+`,"timeout":"5m"}`)
@@ -33,7 +35,7 @@ func escalating(status string, templates ...string) string {
 	return `{"spec":{"escalatingRemediations":[` + strings.Join(steps, ",") + `]},"status":{"unhealthyNodes":[` + status + `]}}`
 }
 
-func of(node string, remediations ...string) string {
+func remediationsOf(node string, remediations ...string) string {
 	return `{"name":"` + node + `","remediations":[` + strings.Join(remediations, ",") + `]}`
 }
 
@@ -50,25 +52,25 @@ func TestANodeHealthCheckThatOnlyAsksUsHoldsNobodyOff(t *testing.T) {
 		waits  bool
 		fails  string
 	}{
-		"our template alone":                        {check: single(ours)},
-		"two templates of our kind":                 {check: escalating(of("a", byUs), ours, second)},
-		"nothing begun":                             {check: escalating("", ours)},
-		"another's template alone":                  {check: single(others), waits: true},
-		"another's that is left":                    {check: escalating(of("a", byUs), ours, others), waits: true},
-		"another's at work":                         {check: escalating(of("a", byUs, byOthers), ours, others), waits: true},
-		"another's that has timed out":              {check: escalating(of("a", over, byUs), others, ours)},
-		"that, of a status without templates":       {check: escalating(of("a", strings.Replace(over, `"snr"`, `""`, 1), byUs), others, ours)},
-		"another's that has timed out on b":         {check: escalating(of("b", over)+","+of("a", byUs), others, ours), waits: true},
-		"one of two of another's kind":              {check: escalating(of("a", over, byUs), others, strings.Replace(others, `"snr"`, `"snr-2"`, 1), ours), waits: true},
-		"another's at work, and taken off the list": {check: escalating(of("a", byUs, byOthers), ours), waits: true},
-		"a kind of our name in another group":       {check: single(strings.Replace(ours, "nodefence.io", "example.com", 1)), waits: true},
+		"our template alone":                        {check: singleTemplate(ours)},
+		"two templates of our kind":                 {check: templatesInTurn(remediationsOf("a", byUs), ours, second)},
+		"nothing begun":                             {check: templatesInTurn("", ours)},
+		"another's template alone":                  {check: singleTemplate(others), waits: true},
+		"another's that is left":                    {check: templatesInTurn(remediationsOf("a", byUs), ours, others), waits: true},
+		"another's at work":                         {check: templatesInTurn(remediationsOf("a", byUs, byOthers), ours, others), waits: true},
+		"another's that has timed out":              {check: templatesInTurn(remediationsOf("a", over, byUs), others, ours)},
+		"that, of a status without templates":       {check: templatesInTurn(remediationsOf("a", strings.Replace(over, `"snr"`, `""`, 1), byUs), others, ours)},
+		"another's that has timed out on b":         {check: templatesInTurn(remediationsOf("b", over)+","+remediationsOf("a", byUs), others, ours), waits: true},
+		"one of two of another's kind":              {check: templatesInTurn(remediationsOf("a", over, byUs), others, strings.Replace(others, `"snr"`, `"snr-2"`, 1), ours), waits: true},
+		"another's at work, and taken off the list": {check: templatesInTurn(remediationsOf("a", byUs, byOthers), ours), waits: true},
+		"a kind of our name in another group":       {check: singleTemplate(strings.Replace(ours, "nodefence.io", "example.com", 1)), waits: true},
 		"no template":                               {check: `{"spec":{}}`, waits: true},
-		"a timeout that is null":                    {check: escalating(of("a", strings.Replace(over, `"2026-01-01T00:00:00Z"`, "null", 1)), others, ours), waits: true},
+		"a timeout that is null":                    {check: templatesInTurn(remediationsOf("a", strings.Replace(over, `"2026-01-01T00:00:00Z"`, "null", 1)), others, ours), waits: true},
 		"what can't be read as one":                 {check: `{"spec":[]}`, waits: true},
 		"it is gone":                                {waits: true},
-		"it may not be read":                        {check: single(ours), unread: forbidden, waits: true},
+		"it may not be read":                        {check: singleTemplate(ours), unread: forbidden, waits: true},
 		"nobody knows, and fails":                   {unread: errors.New("no answer"), fails: "look which remediators NodeHealthCheck x has: no answer"},
-		"a holder that is none":                     {check: single(ours), holder: "node-maintenance", waits: true},
+		"a holder that is none":                     {check: singleTemplate(ours), holder: "node-maintenance", waits: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()

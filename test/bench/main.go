@@ -92,12 +92,12 @@ func world(ctx context.Context, nodes int, flags ...string) (*bench, error) {
 
 // Start runs nodefence in this process, with the broker as users run it.
 func (b *bench) Start(ctx context.Context, dir string, log io.Writer, change func(*local.Options)) (*rig.InProcess, error) {
-	return b.Cluster.Start(ctx, dir, log, asUsersRunIt(change))
+	return b.Cluster.Start(ctx, dir, log, runAsUsersDo(change))
 }
 
-// asUsersRunIt has the broker sync each event to the disk before it is acknowledged, as nodefence-local does. Tests
+// runAsUsersDo has the broker sync each event to the disk before it is acknowledged, as nodefence-local does. Tests
 // leave that to the operating system, and are faster than any user's cluster by it.
-func asUsersRunIt(change func(*local.Options)) func(*local.Options) {
+func runAsUsersDo(change func(*local.Options)) func(*local.Options) {
 	return func(o *local.Options) {
 		if change != nil {
 			change(o)

@@ -15,7 +15,7 @@ func TestTheBrokerSyncs(t *testing.T) {
 		"that one":      func(o *local.Options) { o.NoSync = true },
 	} {
 		o := local.Options{NoSync: true}
-		asUsersRunIt(change)(&o)
+		runAsUsersDo(change)(&o)
 		if o.NoSync {
 			t.Errorf("a part that changes %s measures a broker that does not sync", name)
 		}

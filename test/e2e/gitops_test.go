@@ -19,11 +19,11 @@ import (
 )
 
 // TestGitOpsKeepsWhatOthersOwn: the shipped policy and ledger are applied again, by each way of kubectl apply and as
-// Flux applies. The names in pauseRequests and the stop belong to others, and stay (S17: a brake holds until who set
-// it takes it off). A manifest that names the field takes them away, which infra/GITOPS.md says.
+// Flux applies. The names in pauseRequests and the stop belong to others, and stay (S17: a fence that a
+// pause or a stop holds does not begin). A manifest that names the field takes them away, which infra/GITOPS.md says.
 func TestGitOpsKeepsWhatOthersOwn(t *testing.T) {
 	w := newWorld(t, 1, quick)
-	policy, ledger := w.shipped("examples/policies.yaml", "by-zone"), w.shipped("ledger/ledger.yaml", "cluster")
+	policy, ledger := w.readShipped("examples/policies.yaml", "by-zone"), w.readShipped("ledger/ledger.yaml", "cluster")
 	ways := map[string]func(*unstructured.Unstructured) error{
 		"client-side": w.applyClientSide,
 		"server-side": func(u *unstructured.Unstructured) error { return w.applyServerSide(u, false) },
@@ -35,14 +35,14 @@ func TestGitOpsKeepsWhatOthersOwn(t *testing.T) {
 			for _, u := range []*unstructured.Unstructured{policy, ledger} {
 				w.deleteObject(u)
 				must(t, first(u))
-				w.brake(u, cluster.FieldManager)
+				w.setBrake(u, cluster.FieldManager)
 				for _, version := range []string{"1", "2"} {
 					u.SetLabels(map[string]string{"app.kubernetes.io/version": version})
 					if err := apply(u); !apierrors.IsConflict(err) { // another manager's fields are refused without force
 						must(t, err)
 					}
 				}
-				if d := cmp.Diff(braked[u.GetKind()], w.brakes(u)); d != "" {
+				if d := cmp.Diff(braked[u.GetKind()], w.readBrakes(u)); d != "" {
 					t.Errorf("%s made %s, applied again %s: %s", u.GetKind(), made, again, d)
 				}
 			}
@@ -63,13 +63,13 @@ func TestGitOpsKeepsWhatOthersOwn(t *testing.T) {
 		"that, after its annotation is taken off": {cluster.FieldManager, func() error { return w.applyClientSide(named) }, func() error { w.forgetLastApplied(policy); return w.applyClientSide(policy) }, braked["FencePolicy"]},
 		"kubectl replace":                         {cluster.FieldManager, func() error { return w.applyClientSide(policy) }, func() error { return w.replaceWhole(policy) }, map[string]any{}},
 		"kubectl patch, under Flux":               {"kubectl-patch", func() error { return w.applyAsFlux(policy) }, func() error { return w.applyAsFlux(policy) }, map[string]any{}},
-		"that, with annotation ssa: Merge":        {"kubectl-patch", func() error { return w.applyAsFlux(merged(policy)) }, func() error { return w.applyAsFlux(merged(policy)) }, braked["FencePolicy"]},
+		"that, with annotation ssa: Merge":        {"kubectl-patch", func() error { return w.applyAsFlux(withMerge(policy)) }, func() error { return w.applyAsFlux(withMerge(policy)) }, braked["FencePolicy"]},
 	} {
 		w.deleteObject(policy)
 		must(t, c.first())
-		w.brake(policy, c.manager)
+		w.setBrake(policy, c.manager)
 		must(t, c.then())
-		if d := cmp.Diff(c.want, w.brakes(policy)); d != "" {
+		if d := cmp.Diff(c.want, w.readBrakes(policy)); d != "" {
 			t.Errorf("%s: %s", what, d)
 		}
 	}
@@ -84,15 +84,15 @@ var braked = map[string]map[string]any{
 // ssa is the annotation by which Flux knows how an object is applied.
 const ssa = "kustomize.toolkit.fluxcd.io/ssa"
 
-// merged is the object with Flux's annotation that keeps what others have added.
-func merged(u *unstructured.Unstructured) *unstructured.Unstructured {
+// withMerge is the object with Flux's annotation that keeps what others have added.
+func withMerge(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	u.SetAnnotations(map[string]string{ssa: "Merge"})
 	return u
 }
 
-// shipped is an object of a file of infra/crd.
-func (w *world) shipped(file, name string) *unstructured.Unstructured {
+// readShipped reads an object of a file of infra/crd.
+func (w *world) readShipped(file, name string) *unstructured.Unstructured {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "infra", "crd", file))
 	must(w.t, err)
@@ -114,8 +114,8 @@ func (w *world) deleteObject(u *unstructured.Unstructured) {
 	}
 }
 
-// brake writes into an object what others own, in the name of that manager.
-func (w *world) brake(u *unstructured.Unstructured, manager string) {
+// setBrake writes into an object what others own, in the name of that manager.
+func (w *world) setBrake(u *unstructured.Unstructured, manager string) {
 	w.t.Helper()
 	body, err := json.Marshal(map[string]any{"spec": braked[u.GetKind()]})
 	must(w.t, err)
@@ -123,8 +123,8 @@ func (w *world) brake(u *unstructured.Unstructured, manager string) {
 	must(w.t, err)
 }
 
-// brakes are the fields of an object that others own, as they stand.
-func (w *world) brakes(u *unstructured.Unstructured) map[string]any {
+// readBrakes reads the fields of an object that others own, as they stand.
+func (w *world) readBrakes(u *unstructured.Unstructured) map[string]any {
 	w.t.Helper()
 	is, err := w.kind(u.GetKind()).Get(w.ctx, u.GetName(), metav1.GetOptions{})
 	must(w.t, err)
@@ -169,7 +169,7 @@ func (w *world) applyAsFlux(u *unstructured.Unstructured) error {
 			if undone && e.Subresource == "" {
 				var these map[string]any
 				must(w.t, json.Unmarshal(e.FieldsV1.GetRawBytes(), &these))
-				join(fields, these)
+				joinFields(fields, these)
 				theirs = append(theirs, e)
 				continue
 			}
@@ -191,13 +191,13 @@ func (w *world) applyAsFlux(u *unstructured.Unstructured) error {
 	return err
 }
 
-// join adds the fields of one tree to another.
-func join(to, from map[string]any) {
+// joinFields adds the fields of one tree to another.
+func joinFields(to, from map[string]any) {
 	for k, v := range from {
 		was, both := to[k].(map[string]any)
 		is, tree := v.(map[string]any)
 		if both && tree {
-			join(was, is)
+			joinFields(was, is)
 			continue
 		}
 		to[k] = v
