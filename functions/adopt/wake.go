@@ -14,25 +14,25 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// wakes keeps for each template which of its nodes are still to be checked.
+// wakes keeps the nodes still to be checked, by template.
 type wakes struct {
 	mu  sync.Mutex
 	all map[types.UID]wake
 }
 
-// wake is what a spec of a template asks for.
+// wake is the state of the checks for one spec of a template.
 type wake struct {
 	generation int64
-	// left are the nodes whose FenceTargets were not looked at since this spec was seen.
+	// left are the nodes whose FenceTargets were not read since the spec was first seen.
 	left []string
-	// changed: this process has seen another spec of the template.
+	// changed: this process has seen an older spec of the template.
 	changed bool
 }
 
 // wakeChecks has the nodes of a new or changed template checked at once: their FenceTargets say NoBinding, or show a
-// device by the former spec, until a check has read the template. It only asks for a check, as a person does by the
-// annotation; the check is made in a turn of the ledger (S7: one device call at a time). It writes nothing to an
-// object of Fence Agents Remediation, so it need not wait until that program has stopped.
+// device by the former spec, until a check has read the template. The annotation that people use asks for the check,
+// and the check has a turn in the ledger (S7: one device call at a time). No object of Fence Agents Remediation is
+// written, so the operator may still run.
 func (a *Adopter) wakeChecks(ctx context.Context, templates []far.Template) error {
 	a.wakes.mu.Lock()
 	defer a.wakes.mu.Unlock()
@@ -50,7 +50,7 @@ func (a *Adopter) wakeChecks(ctx context.Context, templates []far.Template) erro
 		case err == nil:
 			w.left = w.left[len(now):]
 		case apierrors.IsForbidden(err):
-			w.left, failed = nil, err // said once for each spec: the regular checks go on without the right
+			w.left, failed = nil, err // reported once for each spec; the regular checks go on without the right
 		default:
 			failed = err
 		}
@@ -70,8 +70,8 @@ func (a *Adopter) wakeThese(ctx context.Context, t *far.Template, nodes []string
 	return nil
 }
 
-// wakeCheck asks for a check of one node, unless somebody waits for one already. When this process has just started
-// it does not know which templates have changed: then only a node without a device is checked.
+// wakeCheck asks for a check of the node, unless somebody waits for a check already. A process that has just started
+// does not know which templates have changed, and asks only for nodes without a device.
 func (a *Adopter) wakeCheck(ctx context.Context, t *far.Template, node string, changed bool) error {
 	is, err := a.Objects.Target(ctx, node)
 	if err != nil || is == nil {

@@ -36,7 +36,7 @@ type reference struct {
 	Name       string `json:"name"`
 }
 
-// started is a remediation that the NodeHealthCheck has started for a node.
+// started is a remediation of a node that the NodeHealthCheck has begun.
 type started struct {
 	Resource     reference       `json:"resource"`
 	TimedOut     json.RawMessage `json:"timedOut"`
@@ -44,16 +44,16 @@ type started struct {
 }
 
 const (
-	// holderPrefix is how NodeHealthCheck's operator begins the holder of a Lease; the name of the NodeHealthCheck follows.
+	// holderPrefix stands before the name of a NodeHealthCheck in the holder of a Lease.
 	holderPrefix = "NodeHealthCheck-"
 	// templateSuffix is how the kind of a template ends.
 	templateSuffix = "Template"
 )
 
-// onlyAsksUs tells whether the holder of the Lease is a NodeHealthCheck that has no remediator for the node but
-// nodefence: its only template is a FenceRequestTemplate, or each template of another remediator has timed out.
-// Such a NodeHealthCheck holds the Lease for nodefence, also after its FenceRequest has failed (S27: a fence that
-// a person retries goes on). A NodeHealthCheck that nodefence may not read, or that is gone, is waited for.
+// onlyAsksUs tells whether the holder of the Lease is a NodeHealthCheck without a remediator for the node but
+// nodefence: the only template is a FenceRequestTemplate, or each foreign template has timed out. The Lease then
+// keeps the node for nodefence, also after the FenceRequest has failed (S27: every end is reachable). A NodeHealthCheck
+// that is gone, or that nodefence may not read, is waited for.
 func (l *Leases) onlyAsksUs(ctx context.Context, node string, was *coordinationv1.Lease) (bool, error) {
 	name, is := strings.CutPrefix(holderOf(was), holderPrefix)
 	if !is {
@@ -73,8 +73,8 @@ func (l *Leases) onlyAsksUs(ctx context.Context, node string, was *coordinationv
 	return c.onlyAsksUs(node), nil
 }
 
-// onlyAsksUs: a template of another remediator that the status does not show as timed out is under way, or may
-// be taken at any moment, and so is a remediation whose template was taken out of the spec.
+// onlyAsksUs: a foreign template that has not timed out by the status is under way, or may be taken at any moment. A
+// foreign remediation is under way also after its template was removed from the spec.
 func (c *healthCheck) onlyAsksUs(node string) bool {
 	var begun []started
 	for _, n := range c.Status.UnhealthyNodes {
@@ -98,14 +98,14 @@ func (c *healthCheck) onlyAsksUs(node string) bool {
 	return len(c.Spec.EscalatingRemediations) > 0
 }
 
-// isOurs tells whether the object, or the object that follows from the template, is a FenceRequest.
+// isOurs tells whether the reference is to a FenceRequest or a FenceRequestTemplate.
 func (r reference) isOurs() bool {
 	group, _, _ := strings.Cut(r.APIVersion, "/")
 	return group == api.GroupVersion.Group && strings.TrimSuffix(r.Kind, templateSuffix) == "FenceRequest"
 }
 
-// hasTimedOutIn tells whether the remediation by this template is over. NodeHealthCheck's older versions name no
-// template in the status: the kind decides then, as it does there.
+// hasTimedOutIn tells whether the remediation by the template has timed out. Older versions of NodeHealthCheck name no
+// template in the status, and compare the kind.
 func (r reference) hasTimedOutIn(begun []started) bool {
 	for _, b := range begun {
 		same := b.Resource.APIVersion == r.APIVersion && b.Resource.Kind == strings.TrimSuffix(r.Kind, templateSuffix)
@@ -116,5 +116,5 @@ func (r reference) hasTimedOutIn(begun []started) bool {
 	return false
 }
 
-// hasTimedOut tells whether NodeHealthCheck has gone on from it.
+// hasTimedOut tells whether NodeHealthCheck has gone on to the next template.
 func (s started) hasTimedOut() bool { return len(s.TimedOut) > 0 && string(s.TimedOut) != "null" }
