@@ -78,8 +78,8 @@ type ResourceDeletion struct {
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
 	// detachFirst are PersistentVolumes, or all of a storage class, 1 to 32 entries: as long as
-	// one of these volumes is attached to the node, its attachment is deleted and no pod of the
-	// node is. Only attachments that storageClassNames, or the covered volumes of a storage cut,
+	// one of these volumes is attached to the node, its attachment is deleted, and no pod of the
+	// node and no other attachment is. Only attachments that storageClassNames, or the covered volumes of a storage cut,
 	// let through count. Kubernetes' attach-detach controller looks once a minute, and may attach
 	// such a volume again while a pod that uses it still exists: an attachment that was gone may
 	// be back when the pod is deleted, and is deleted again before a later batch of deletions. If
@@ -137,8 +137,9 @@ type ReleaseSettings struct {
 	// +listType=set
 	// +optional
 	StorageClassNames []string `json:"storageClassNames,omitempty"`
-	// detachFirst are the volumes whose attachments go before any pod of the node is
-	// deleted.
+	// detachFirst are volumes of the policy's release.resourceDeletion.detachFirst: while one of
+	// them is attached to the node, no pod of the node is deleted, and no other volume is
+	// detached.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
