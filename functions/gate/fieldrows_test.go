@@ -114,6 +114,7 @@ var policyRows = map[string]row{
 	"controlPlane.fence": {from: `"Never"`, to: `"WithQuorum"`, ask: decides(func(w *world) {
 		w.cluster.Nodes[0].ControlPlane, w.cluster.Etcd = true, map[string]bool{"n0": false, "n1": true, "n2": true}
 	})},
+	"controlPlane.nodeSelector":  {to: `{}`, ask: decides()},
 	"controlPlane.etcdNodeNames": {with: `{"controlPlane":{"fence":"WithQuorum"}}`, to: `["n0","n1","n2"]`, ask: members},
 	"action":                     {from: `"Reboot"`, to: `"WaitForOff"`, ask: decides(phase(api.Fencing), reads("On", ""))},
 	"drain.timeout":              {from: `"5m"`, to: `"0s"`, ask: decides(lives)},

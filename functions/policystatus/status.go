@@ -67,14 +67,22 @@ func (w *Writer) observe(ctx context.Context, nodes []corev1.Node, fences []api.
 	if o.Machines, err = look.MachinesFor(ctx, w.Objects, o.Policies); err != nil {
 		o.MachinesUnread, failed = true, append(failed, err)
 	}
-	if slices.ContainsFunc(o.Policies, func(p api.FencePolicy) bool { return len(p.Spec.ControlPlane.EtcdNodeNames) > 0 }) {
-		members, from, err := look.ObservedEtcd(ctx, w.Objects, nodes)
+	if listed := etcdListed(o.Policies); len(listed) > 0 {
+		members, from, err := look.ObservedEtcd(ctx, w.Objects, nodes, listed)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("look at etcd's members: %w", err))
 		}
 		o.Etcd = admission.EtcdObserved{Shown: slices.Sorted(maps.Keys(members)), ShownBy: from, Unread: err != nil}
 	}
 	return o, errors.Join(failed...), nil
+}
+
+// etcdListed are the nodes that any policy lists as etcd's.
+func etcdListed(policies []api.FencePolicy) (all []string) {
+	for i := range policies {
+		all = append(all, policies[i].Spec.ControlPlane.EtcdNodeNames...)
+	}
+	return all
 }
 
 // writePolicy brings one policy's status up to date. It leaves lists as they are that this

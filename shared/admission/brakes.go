@@ -57,7 +57,7 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n observed.Nod
 	case why == "" && n.Excluded != "":
 		why, msg = api.Excluded, n.Excluded
 	case why == "" && is.Spares(n.ControlPlane):
-		why, msg = api.ControlPlaneNode, facts.DecidingPolicy(is)+" never fences control-plane nodes (controlPlane.fence: Never)"
+		why, msg = api.ControlPlaneNode, facts.SparedWords(is, n)
 	}
 	if why == "" {
 		return

@@ -21,6 +21,9 @@ func quorum(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *obser
 	for _, n := range c.Nodes {
 		planes[n.Name] = n.ControlPlane
 	}
+	if f.Status.Decision.Settings.ControlPlane.SelectedBy != "" {
+		planes[f.Spec.NodeName] = true
+	}
 	if !planes[f.Spec.NodeName] && !c.isMember(f.Spec.NodeName) {
 		return nil
 	}

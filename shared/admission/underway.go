@@ -100,7 +100,8 @@ func place(l *api.FenceLedger, f *api.NodeFence, c Picture, was *api.UnderWay) {
 		was = &api.UnderWay{ControlPlane: true, Budgets: []string{allBudgets}}
 	}
 	u := api.UnderWay{NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber}
-	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName)
+	u.ControlPlane = was != nil && was.ControlPlane || n.ControlPlane || c.isMember(f.Spec.NodeName) ||
+		f.Status.Decision.Settings.ControlPlane.SelectedBy != ""
 	for i := range c.Budgets {
 		name := c.Budgets[i].Name
 		if was != nil && slices.Contains(was.Budgets, name) || known && policy.Selects(c.Budgets[i].Spec.Selector, n.Labels) {

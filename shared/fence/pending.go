@@ -88,7 +88,7 @@ func (d *decision) heldByPolicy() outcome {
 	case p.Settings.Conflict != "":
 		return d.stay(api.PolicyConflict, facts.ConflictWords(p), facts.Resync)
 	case p.Spares(n.ControlPlane):
-		return d.stay(api.ControlPlaneNode, facts.DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", facts.Resync) // S13
+		return d.stay(api.ControlPlaneNode, facts.SparedWords(p, n), facts.Resync) // S13
 	case p.LeftAlone(n.Excluded) != "":
 		return d.holdUnmarked(api.Excluded, p.LeftAlone(n.Excluded))
 	}

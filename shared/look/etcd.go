@@ -40,7 +40,7 @@ func Etcd(ctx context.Context, c EtcdPods, f *api.NodeFence, nodes []corev1.Node
 			listed = policies[i].Spec.ControlPlane.EtcdNodeNames
 		}
 	}
-	if members, from, err = ObservedEtcd(ctx, c, nodes); err != nil {
+	if members, from, err = ObservedEtcd(ctx, c, nodes, listed); err != nil {
 		return nil, nil, err
 	}
 	if len(listed) > 0 {
@@ -50,14 +50,24 @@ func Etcd(ctx context.Context, c EtcdPods, f *api.NodeFence, nodes []corev1.Node
 }
 
 // ObservedEtcd returns whether each member of etcd that the static pods show is healthy,
-// and why the others count as members; nil if there is no such pod.
-func ObservedEtcd(ctx context.Context, c EtcdPods, nodes []corev1.Node) (members map[string]bool, from map[string]string, err error) {
+// and why the others count as members; nil if there is no such pod. A pod counts as healthy only
+// on a node that is listed, or that has a role that kubelets cannot write.
+func ObservedEtcd(ctx context.Context, c EtcdPods, nodes []corev1.Node, listed []string) (members map[string]bool, from map[string]string, err error) {
 	pods, err := c.EtcdPods(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read etcd's pods: %w", err)
 	}
-	members, from = etcdMembers(pods, ClusterNodes(nodes), readyNodes(nodes))
+	members, from = etcdMembers(pods, ClusterNodes(nodes), readyNodes(nodes), easingNodes(nodes, listed))
 	return members, from, nil
+}
+
+// easingNodes are the nodes whose pods may count as healthy members.
+func easingNodes(nodes []corev1.Node, listed []string) map[string]bool {
+	may := map[string]bool{}
+	for i := range nodes {
+		may[nodes[i].Name] = mayEase(&nodes[i]) || slices.Contains(listed, nodes[i].Name)
+	}
+	return may
 }
 
 func readyNodes(nodes []corev1.Node) map[string]bool {
@@ -112,17 +122,18 @@ func ofNode(node string, ready map[string]bool) string {
 }
 
 // etcdMembers returns the members that the static pods show, and why each member that is
-// not healthy counts as one. A member is healthy if its node and its pod are seen Ready. A
-// deleted Node object takes its pod along, but not the member. So a node counts as a member
+// not healthy counts as one. A member is healthy if its node and its pod are seen Ready, and the
+// node may ease a decision: a kubelet may create a mirror pod with any label and name on its own
+// node, and a backup's pod may have etcd's label. Any other pod adds a member that is lost. A deleted Node object takes its pod along, but not the member. So a node counts as a member
 // that is not healthy if another pod's --initial-cluster names it, or if it is a
 // control-plane node beside others that run etcd (S13). Only etcd knows whether such a
 // member has left: the flag is from the time at which its pod's member joined, and after an
 // upgrade not even from then. Without any pod, nothing is known.
-func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready map[string]bool) (members map[string]bool, from map[string]string) {
+func etcdMembers(pods []corev1.Pod, nodes []admission.Node, ready, easing map[string]bool) (members map[string]bool, from map[string]string) {
 	o := etcdObserved{members: map[string]bool{}, from: map[string]string{}, nodeOf: map[string]string{}, namedBy: map[string]string{}}
 	for i := range pods {
 		if pods[i].Spec.NodeName != "" {
-			o.addPod(&pods[i], ready)
+			o.addPod(&pods[i], ready, easing)
 		}
 	}
 	if len(o.members) == 0 {
@@ -152,22 +163,26 @@ type etcdObserved struct {
 	nodeOf, namedBy map[string]string
 }
 
-// addPod adds the member of a pod on a node, and the members that its flags name.
-func (o *etcdObserved) addPod(p *corev1.Pod, ready map[string]bool) {
+// addPod adds the member of a pod on a node, and the members that its flags name. Only a pod on a
+// node that may ease a decision says which member it is: otherwise a pod could take the name of a
+// member that is lost.
+func (o *etcdObserved) addPod(p *corev1.Pod, ready, easing map[string]bool) {
 	node := p.Spec.NodeName
 	before, twice := o.members[node]
-	o.members[node] = ready[node] && podReady(p) && (before || !twice)
+	o.members[node] = ready[node] && podReady(p) && easing[node] && (before || !twice)
 	switch {
 	case !ready[node]:
 		o.from[node] = "pod " + p.Name + " is bound to it, " + ofNode(node, ready)
 	case !podReady(p):
 		o.from[node] = "its pod " + p.Name + " is not Ready"
+	case !easing[node]:
+		o.from[node] = "pod " + p.Name + " is bound to it, and it has neither a label " + api.ControlPlaneLabel + ", master, etcd or controlplane, nor is it listed in spec.controlPlane.etcdNodeNames"
 	}
 	for flag, value := range flags(p) {
-		switch flag {
-		case "name":
+		switch {
+		case flag == "name" && easing[node]:
 			o.nodeOf[value] = node
-		case "initial-cluster":
+		case flag == "initial-cluster":
 			for m := range strings.SplitSeq(value, ",") {
 				name, _, _ := strings.Cut(m, "=")
 				o.namedBy[strings.TrimSpace(name)] = p.Name

@@ -46,7 +46,8 @@ func TestMembersThatAreNotSeen(t *testing.T) {
 			for _, n := range c.planes {
 				nodes = append(nodes, admission.Node{Name: n, ControlPlane: true})
 			}
-			got, _ := etcdMembers(c.pods, nodes, map[string]bool{"cp-1": true, "cp-2": true, "cp-3": true})
+			ready := map[string]bool{"cp-1": true, "cp-2": true, "cp-3": true}
+			got, _ := etcdMembers(c.pods, nodes, ready, ready)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}

@@ -135,11 +135,12 @@ func (w *World) planesToo(members map[string]bool, planes []corev1.Node, but str
 	})
 }
 
-// labelledPlanes reads the nodes that have a label of the control plane, each once.
+// labelledPlanes reads the nodes that have a role of the control plane or of etcd, each once. A node of
+// MicroK8s runs no etcd, and is not read.
 func labelledPlanes(ctx context.Context, c kube.Recent) (all []corev1.Node, err error) {
-	found := make([][]corev1.Node, len(ofControlPlane))
+	found := make([][]corev1.Node, len(easingRoles))
 	var requests []func() error
-	for i, label := range ofControlPlane {
+	for i, label := range easingRoles {
 		requests = append(requests, func() (err error) { found[i], err = c.NodesWith(ctx, label); return err })
 	}
 	if err := c.Together(requests...); err != nil {

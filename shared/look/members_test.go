@@ -128,7 +128,7 @@ func (c *planes) served() *served {
 		raw, _ := json.Marshal(o) // these kinds have a text of their own
 		s.objects[path] = string(raw)
 	}
-	for _, label := range []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"} {
+	for _, label := range []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd", "node-role.kubernetes.io/controlplane"} {
 		put(nodesPath+"?"+label, corev1.NodeList{Items: c.list(label)})
 	}
 	put(nodesPath, corev1.NodeList{Items: c.list("")})
@@ -203,7 +203,18 @@ func TestACensusIsNotTrustedWithAQuorum(t *testing.T) {
 			c.member("w", yes)
 			c.member("b", no)
 		}, "a", api.EtcdQuorum, false},
-		"a member has joined, and is well": {func(c *planes) { c.member("w", yes) }, "a", "", false},
+		"a member has joined, and is well": {func(c *planes) {
+			c.member("w", yes)
+			c.nodes["w"].Labels = map[string]string{"node-role.kubernetes.io/etcd": ""}
+		}, "a", "", false},
+		"a member has joined on a node whose kubelet may have written its only label": {func(c *planes) {
+			c.member("w", yes)
+			c.nodes["w"].Labels = map[string]string{"node.kubernetes.io/microk8s-controlplane": ""}
+		}, "a", api.EtcdQuorum, false},
+		"a member has joined on a node that the policy lists": {func(c *planes) {
+			c.member("w", yes)
+			c.policies[0].Spec.ControlPlane.EtcdNodeNames = []string{"a", "b", "c", "w"}
+		}, "a", "", false},
 		"a member has joined on a new node": {func(c *planes) {
 			c.node("n", yes)
 			c.member("n", no)
@@ -282,7 +293,7 @@ func TestWhatAQuorumIsAskedOf(t *testing.T) {
 	worker := []string{etcdPath, policiesPath, policiesPath + "/p"}
 	member := slices.Sorted(slices.Values(slices.Concat(worker, []string{
 		fencesPath + "/b", fencesPath + "/c", nodesPath + "?" + api.ControlPlaneLabel,
-		nodesPath + "?node-role.kubernetes.io/master", nodesPath + "?node-role.kubernetes.io/etcd",
+		nodesPath + "?node-role.kubernetes.io/master", nodesPath + "?node-role.kubernetes.io/etcd", nodesPath + "?node-role.kubernetes.io/controlplane",
 	})))
 	for node, want := range map[string][]string{"w": worker, "a": member} {
 		reason, asked, err := c.admitted(t, node)

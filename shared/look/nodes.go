@@ -58,10 +58,6 @@ const excludeLabel = "remediation.medik8s.io/exclude-from-remediation"
 // NodeMaintenance.
 const MaintenanceTaint = "medik8s.io/drain"
 
-// ofControlPlane are the labels of nodes whose loss may end the cluster (S13: never etcd's
-// quorum); the last is for nodes on which RKE2 and k3s run only etcd.
-var ofControlPlane = []string{api.ControlPlaneLabel, "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd"}
-
 // deleters are the taints by which autoscalers mark a node that they are about to delete.
 var deleters = map[string]string{
 	"ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
@@ -85,9 +81,8 @@ func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
 	if n.DeletionTimestamp != nil {
 		s.Deleting, s.Terminating = "the Node object is being deleted", true
 	}
-	for k := range n.Labels {
-		s.ControlPlane = s.ControlPlane || slices.Contains(ofControlPlane, k)
-	}
+	s.ControlPlaneMark = markOfControlPlane(n)
+	s.ControlPlane = s.ControlPlaneMark != ""
 	for _, t := range n.Spec.Taints {
 		switch {
 		case t.Key == api.IsolationTaint && t.Value == fenceUID:

@@ -38,14 +38,19 @@ func TestNodeFrom(t *testing.T) {
 			}},
 			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
 		},
-		"a boot ID that no record takes":   {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
-		"our taint of this fence":          {taint(api.IsolationTaint, "f1"), observed.Node{Taint: true}},
-		"our taint of another fence":       {taint(api.IsolationTaint, "f0"), observed.Node{}},
-		"a control-plane node":             {labelled(api.ControlPlaneLabel, ""), observed.Node{ControlPlane: true}},
-		"a control-plane node of old":      {labelled("node-role.kubernetes.io/master", ""), observed.Node{ControlPlane: true}},
-		"a node of etcd alone":             {labelled("node-role.kubernetes.io/etcd", "true"), observed.Node{ControlPlane: true}},
-		"a node that nothing may touch":    {labelled(exclude, "true"), observed.Node{Excluded: "the node has the label " + exclude + "=true"}},
-		"one that was meant to be so once": {labelled(exclude, "false"), observed.Node{}},
+		"a boot ID that no record takes": {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
+		"our taint of this fence":        {taint(api.IsolationTaint, "f1"), observed.Node{Taint: true}},
+		"our taint of another fence":     {taint(api.IsolationTaint, "f0"), observed.Node{}},
+		"a control-plane node":           {labelled(api.ControlPlaneLabel, ""), ofControlPlane("label node-role.kubernetes.io/control-plane")},
+		"a control-plane node of old":    {labelled("node-role.kubernetes.io/master", ""), ofControlPlane("label node-role.kubernetes.io/master")},
+		"a node of etcd alone":           {labelled("node-role.kubernetes.io/etcd", "true"), ofControlPlane("label node-role.kubernetes.io/etcd")},
+		"a control-plane node of RKE1":   {labelled("node-role.kubernetes.io/controlplane", "true"), ofControlPlane("label node-role.kubernetes.io/controlplane")},
+		"a node of MicroK8s": {labelled("node.kubernetes.io/microk8s-controlplane", "microk8s-controlplane"),
+			ofControlPlane("label node.kubernetes.io/microk8s-controlplane")},
+		"a control-plane node without its label": {taint(api.ControlPlaneLabel, ""), ofControlPlane("taint node-role.kubernetes.io/control-plane")},
+		"a worker by its role":                   {labelled("node-role.kubernetes.io/worker", ""), observed.Node{}},
+		"a node that nothing may touch":          {labelled(exclude, "true"), observed.Node{Excluded: "the node has the label " + exclude + "=true"}},
+		"one that was meant to be so once":       {labelled(exclude, "false"), observed.Node{}},
 		"a node that an autoscaler deletes": {taint("karpenter.sh/disrupted", ""),
 			observed.Node{Deleting: "Karpenter is about to delete this node (taint karpenter.sh/disrupted)"}},
 		"a node that is being deleted": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: noon}}},
@@ -66,6 +71,11 @@ func TestNodeFrom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ofControlPlane is a node that counts as one of the control plane by this mark.
+func ofControlPlane(mark string) observed.Node {
+	return observed.Node{ControlPlane: true, ControlPlaneMark: mark}
 }
 
 // TestOutOfServiceSeen: the taint of this fence's own value is told from any other (S22).

@@ -209,6 +209,7 @@ var ofControlPlane = map[string]string{
 	"machine.openshift.io/cluster-api-machine-role": "master",
 	"machine.openshift.io/cluster-api-machine-type": "master",
 	"node-role.kubernetes.io/control-plane":         "",
+	"node-role.kubernetes.io/controlplane":          "",
 	"node-role.kubernetes.io/master":                "",
 	"node-role.kubernetes.io/etcd":                  "",
 }

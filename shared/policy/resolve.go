@@ -38,6 +38,7 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		Policy:   api.PolicyRef{Name: first.Name, Generation: first.Generation},
 		Settings: settings(&first.Spec),
 	}
+	r.Settings.ControlPlane.SelectedBy = controlPlaneBy(policies, nodeLabels)
 	r.Settings.Excluded = clip.Message(cmp.Or(Unclear(&first), excluded(&first, node, nodeLabels)))
 	if len(mine) > 1 && Precedence(&mine[1]) == Precedence(&first) {
 		r.Settings.Conflict = mine[1].Name
@@ -51,6 +52,20 @@ func ResolvePolicy(policies []api.FencePolicy, node string, nodeLabels map[strin
 		r.Limits = append(r.Limits, LimitsOf(&p))
 	}
 	return r, true
+}
+
+// controlPlaneBy is the first policy by name whose controlPlane.nodeSelector matches the node's labels;
+// empty if none does. Every policy is asked, also one that does not select the node: what is of the
+// control plane does not depend on who decides for it (S13).
+func controlPlaneBy(policies []api.FencePolicy, nodeLabels map[string]string) (name string) {
+	for i := range policies {
+		p := &policies[i]
+		chosen := p.DeletionTimestamp == nil && p.Spec.ControlPlane.NodeSelector != nil && Selects(p.Spec.ControlPlane.NodeSelector, nodeLabels)
+		if chosen && (name == "" || p.Name < name) {
+			name = p.Name
+		}
+	}
+	return name
 }
 
 // maxPolicies is how many policies may select one node: the API's bound of a record's
@@ -136,6 +151,9 @@ func Unclear(p *api.FencePolicy) string {
 	why := Unreadable(p.Name, "spec.selector", p.Spec.Selector)
 	if x := p.Spec.Exclude; x != nil && why == "" {
 		why = Unreadable(p.Name, "spec.exclude.selector", x.Selector)
+	}
+	if s := p.Spec.ControlPlane.NodeSelector; s != nil && why == "" {
+		why = Unreadable(p.Name, "spec.controlPlane.nodeSelector", s)
 	}
 	if why != "" {
 		why += "; no fence begins under it until that is corrected"

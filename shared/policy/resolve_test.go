@@ -35,6 +35,45 @@ func TestMorePoliciesThanARecordTakes(t *testing.T) {
 	}
 }
 
+// TestANodeThatAPolicySelectsAsControlPlane: a distribution may mark its control plane in a way that
+// nodefence does not know (S13). The selector of any policy counts, and so does one that can't be read.
+func TestANodeThatAPolicySelectsAsControlPlane(t *testing.T) {
+	named := func(name string, s *api.LabelSelector) api.FencePolicy {
+		p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.FencePolicySpec{Selector: policy.EveryNode, Mode: api.ModeEnforce, Action: api.ActionReboot}}
+		p.Spec.ControlPlane.NodeSelector = s
+		return p
+	}
+	decides, other := named("a", nil), named("b", &api.LabelSelector{MatchLabels: map[string]string{"example.com/plane": "yes"}})
+	other.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": "other"}}
+	quorum := named("a", nil)
+	quorum.Spec.ControlPlane.Fence = new(api.WithQuorum)
+	deleted := *other.DeepCopy()
+	deleted.DeletionTimestamp = &metav1.Time{Time: fencetest.Start}
+	unreadable := named("c", &api.LabelSelector{MatchLabels: map[string]string{"a b": ""}})
+	plane := map[string]string{"example.com/plane": "yes"}
+	for name, c := range map[string]struct {
+		policies []api.FencePolicy
+		labels   map[string]string
+		by       string
+		spared   bool
+	}{
+		"no policy has a selector":                 {[]api.FencePolicy{decides}, plane, "", false},
+		"another policy's selector matches":        {[]api.FencePolicy{decides, other}, plane, "b", true},
+		"it does not match":                        {[]api.FencePolicy{decides, other}, nil, "", false},
+		"the deciding policy asks for the quorum":  {[]api.FencePolicy{quorum, other}, plane, "b", false},
+		"the policy of the selector is deleted":    {[]api.FencePolicy{decides, deleted}, plane, "", false},
+		"a selector that can't be read":            {[]api.FencePolicy{decides, unreadable}, nil, "c", true},
+		"of two that match the first name is said": {[]api.FencePolicy{decides, unreadable, other}, plane, "b", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, ok := policy.ResolvePolicy(c.policies, "n", c.labels)
+			if got := r.Settings.ControlPlane.SelectedBy; !ok || got != c.by || r.Spares(false) != c.spared {
+				t.Errorf("selected by %q, want %q; spared %t, want %t", got, c.by, r.Spares(false), c.spared)
+			}
+		})
+	}
+}
+
 // TestMorePoliciesThanARecordTakesOfANodeThatIsMissing: those that expect it and those that
 // would select it count together.
 func TestMorePoliciesThanARecordTakesOfANodeThatIsMissing(t *testing.T) {

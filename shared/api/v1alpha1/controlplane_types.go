@@ -10,7 +10,9 @@ type ControlPlane struct {
 	// +optional
 	Fence *ControlPlaneRule `json:"fence,omitempty"`
 	// etcdNodeNames names at most 9 nodes on which etcd runs. It is added to what nodefence
-	// observes: the static pods of namespace kube-system (label component=etcd), the members that
+	// observes: the static pods of namespace kube-system (label component=etcd), of which a healthy
+	// one counts only on a node that is listed here or has a label that kubelets cannot write
+	// (node-role.kubernetes.io/control-plane, master, etcd or controlplane), the members that
 	// the pods' --initial-cluster names, and the other control-plane nodes. A member that is
 	// observed and not listed here counts as unhealthy, and so does a listed name without a Ready
 	// Node: a list that is out of date holds fences. The message of a held fence says which
@@ -25,6 +27,13 @@ type ControlPlane struct {
 	// +listType=set
 	// +optional
 	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
+	// nodeSelector chooses nodes that are of the control plane besides those that nodefence
+	// knows by a label, or by a taint of the same name: node-role.kubernetes.io/control-plane,
+	// master, etcd and controlplane, and node.kubernetes.io/microk8s-controlplane. It is for a
+	// distribution with marks of its own. A selected node counts as one of the control plane for
+	// every policy. {} selects every node.
+	// +optional
+	NodeSelector *LabelSelector `json:"nodeSelector,omitempty"`
 }
 
 // ControlPlaneRule says whether control-plane nodes may be fenced.

@@ -6,8 +6,9 @@ import "cmp"
 // node does. It is empty if neither does.
 func (p *ResolvedPolicy) LeftAlone(node string) string { return cmp.Or(p.Settings.Excluded, node) }
 
-// Spares tells whether the policy never fences nodes of this kind: those of the control plane are
-// fenced only where it says so, and by the rule of quorum (S13).
+// Spares tells whether the policy never fences the node: a node of the control plane, by a mark of its
+// own or by a policy's nodeSelector, is fenced only where the policy says so, and by the rule of quorum
+// (S13).
 func (p *ResolvedPolicy) Spares(controlPlane bool) bool {
-	return controlPlane && p.Settings.ControlPlane.Fence != WithQuorum
+	return (controlPlane || p.Settings.ControlPlane.SelectedBy != "") && p.Settings.ControlPlane.Fence != WithQuorum
 }

@@ -128,6 +128,11 @@ type ControlPlaneSetting struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +optional
 	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
+	// selectedBy is the policy whose spec.controlPlane.nodeSelector makes the node one of the
+	// control plane; empty if none does.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SelectedBy string `json:"selectedBy,omitempty"`
 }
 
 // ProbeSetting is a Lease that stands still, for an early probe.

@@ -72,8 +72,10 @@ type Node struct {
 	Version    string
 	BootID     string
 	Conditions []Condition
-	// ControlPlane nodes are fenced only by the rule of quorum (S13).
-	ControlPlane bool
+	// ControlPlane nodes are fenced only by the rule of quorum (S13). ControlPlaneMark is the label or
+	// taint by which the node counts as one, in words.
+	ControlPlane     bool
+	ControlPlaneMark string
 	// Excluded and Deleting say in words why the node is left alone: somebody
 	// excluded it, or something is about to delete it.
 	Excluded, Deleting string

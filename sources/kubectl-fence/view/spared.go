@@ -30,7 +30,7 @@ func (s *Seen) spared(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *a
 	case r.Settings.Conflict != "":
 		return &api.HeldNode{NodeName: node, Reason: api.PolicyConflict, Message: facts.ConflictWords(*r)}
 	case r.Spares(is.ControlPlane):
-		return &api.HeldNode{NodeName: node, Reason: api.ControlPlaneNode, Message: "controlPlane.fence is Never"}
+		return &api.HeldNode{NodeName: node, Reason: api.ControlPlaneNode, Message: facts.SparedWords(*r, is)}
 	case why != "":
 		return &api.HeldNode{NodeName: node, Reason: api.Excluded, Message: why}
 	}

@@ -30,9 +30,9 @@ func TestWhoIsLeftAlone(t *testing.T) {
 		change func(*corev1.Node, *api.FencePolicy)
 		want   string
 	}{
-		"of the control plane":                {corev1.ConditionTrue, api.ControlPlaneNode, cp, "LeftAlone ControlPlaneNode controlPlane.fence is Never"},
-		"of the control plane, not listed":    {corev1.ConditionTrue, "", cp, "LeftAlone ControlPlaneNode controlPlane.fence is Never"},
-		"of the control plane, silent":        {corev1.ConditionUnknown, "", cp, "Held ControlPlaneNode controlPlane.fence is Never"},
+		"of the control plane":                {corev1.ConditionTrue, api.ControlPlaneNode, cp, "LeftAlone ControlPlaneNode policy workers (generation 2) never fences control-plane nodes (controlPlane.fence: Never); the node counts as one by label node-role.kubernetes.io/control-plane"},
+		"of the control plane, not listed":    {corev1.ConditionTrue, "", cp, "LeftAlone ControlPlaneNode policy workers (generation 2) never fences control-plane nodes (controlPlane.fence: Never); the node counts as one by label node-role.kubernetes.io/control-plane"},
+		"of the control plane, silent":        {corev1.ConditionUnknown, "", cp, "Held ControlPlaneNode policy workers (generation 2) never fences control-plane nodes (controlPlane.fence: Never); the node counts as one by label node-role.kubernetes.io/control-plane"},
 		"of the control plane, with a quorum": {corev1.ConditionTrue, api.ControlPlaneNode, func(n *corev1.Node, p *api.FencePolicy) { cp(n, p); p.Spec.ControlPlane.Fence = always }, "Watched  "},
 		"excluded by a label":                 {corev1.ConditionTrue, "", label("remediation.medik8s.io/exclude-from-remediation", "true"), "LeftAlone Excluded the node has the label remediation.medik8s.io/exclude-from-remediation=true"},
 		"excluded by its policy":              {corev1.ConditionTrue, "", excludes(api.ExcludedNodes{NodeNames: []string{"a1"}}), "LeftAlone Excluded policy workers excludes this node by spec.exclude.nodeNames"},
