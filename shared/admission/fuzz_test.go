@@ -22,14 +22,14 @@ type chosen struct {
 
 func chooseBy(bytes []byte) *rand.Rand { return rand.New(&chosen{bytes, rand.NewPCG(1, 2)}) }
 
-// Uint64 makes each byte decide one draw: draws of small ranges take the high bits.
+// Uint64 makes each byte decide one draw: a draw of a small range takes the high bits, or the low ones.
 func (c *chosen) Uint64() uint64 {
 	if len(c.bytes) == 0 {
 		return c.after.Uint64()
 	}
 	b := uint64(c.bytes[0])
 	c.bytes = c.bytes[1:]
-	return b<<56 | b<<24
+	return b<<56 | b<<24 | b
 }
 
 // addSeeds adds inputs whose clusters differ.
