@@ -95,7 +95,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return n, nil, why, nil
 	}
 	current := observed.Look{Node: look.NodeFrom(n, "")}
-	if err := look.Brakes(ctx, from, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current); err != nil {
+	if err := look.Brakes(ctx, from, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current, true); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil

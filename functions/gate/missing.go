@@ -15,15 +15,19 @@ import (
 // object for too long, as policystatus keeps it in the policy's status (S18). Its
 // node UID stays empty: nothing is ever released in its name (S6).
 func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *api.NodeFence) (*opened, error) {
-	policies, err := look.Policies(ctx, g.Client.Anew())
+	var resolved api.ResolvedPolicy
+	var trigger api.Trigger
+	expected := func(policies []api.FencePolicy) (ok bool) {
+		if resolved, trigger, ok = policy.ResolveMissing(policies, node, g.Client.Clock().Now()); !ok {
+			resolved, trigger, ok = policy.ResolveAlone(policies, node, g.Client.Clock().Now())
+		}
+		return ok
+	}
+	policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), expected)
 	if err != nil {
 		return nil, err
 	}
-	resolved, trigger, ok := policy.ResolveMissing(policies, node, g.Client.Clock().Now())
-	if !ok {
-		resolved, trigger, ok = policy.ResolveAlone(policies, node, g.Client.Clock().Now())
-	}
-	if !ok {
+	if !expected(policies) {
 		g.ignored(e, node, string(api.NoSuchNode))
 		return nil, nil
 	}

@@ -33,12 +33,12 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, "NoSuchNode")
 		return nil, nil, nil
 	}
-	policies, err := look.Policies(ctx, g.Client.Anew())
+	policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), func(all []api.FencePolicy) bool { return selected(all, n) })
 	if err != nil {
 		return nil, nil, err
 	}
-	resolved, selected := policy.ResolvePolicy(policies, node, n.Labels)
-	due, err := g.weigh(ctx, e, n, f, selected)
+	resolved, is := policy.ResolvePolicy(policies, node, n.Labels)
+	due, err := g.weigh(ctx, e, n, f, is)
 	if err != nil || due.ask == "" && !due.move {
 		return nil, nil, err
 	}

@@ -35,11 +35,14 @@ func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
 		return false, nil
 	}
 	if !g.unasked.still(g.Client.Clock().Now()) {
-		policies, err := look.Policies(ctx, g.Client.Anew())
+		asks := func(policies []api.FencePolicy) bool {
+			return slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyProbe != nil })
+		}
+		policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), asks)
 		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyProbe != nil }) {
+		if asks(policies) {
 			return false, nil
 		}
 		g.unasked.since(g.Client.Clock().Now())

@@ -85,7 +85,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 	if n == nil {
 		return nil
 	}
-	policies, err := look.Policies(ctx, g.looked()) // the reservation holds the fence against those of its own picture
+	policies, err := look.PoliciesFor(ctx, g.looked(), f, false) // the reservation holds the fence against those of its own picture
 	if err != nil {
 		return err
 	}

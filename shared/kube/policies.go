@@ -106,13 +106,6 @@ func (c *Client) FenceBudgets(ctx context.Context) ([]api.FenceBudget, error) {
 	return l.Items, nil
 }
 
-// FenceBudgetsNamed are those of these FenceBudgets that exist.
-func (c *Client) FenceBudgetsNamed(ctx context.Context, names []string) ([]api.FenceBudget, error) {
-	return eachNamed(c, names, func(name string) (*api.FenceBudget, error) {
-		return get[api.FenceBudget](ctx, c, budgetsPath+"/"+name)
-	})
-}
-
 // SaveBudgetStatus writes a budget's status by compare-and-swap.
 func (c *Client) SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error {
 	_, err := saveStatus[api.FenceBudget](ctx, c, budgetsPath+"/"+b.Name, b.ObjectMeta, fieldsOf(b.Status))

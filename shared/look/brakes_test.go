@@ -84,7 +84,7 @@ func TestLook(t *testing.T) {
 			if err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
-			if err := look.Brakes(t.Context(), client.Since(0), f, &seen); err != nil {
+			if err := look.Brakes(t.Context(), client.Since(0), f, &seen, false); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Brakes.Unwatched = unwatched
@@ -124,7 +124,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 			f.Status.Power.SwitchedByUs = c.begun
 			s := &served{objects: map[string]string{ledgerPath: c.ledger, policiesPath: `{"items":[` + c.policies + `]}`}}
 			seen := observed.Look{Node: observed.Node{Exists: true}}
-			if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
+			if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen, false); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Unwatched = unwatched
@@ -149,7 +149,7 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			var seen observed.Look
 			err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
-				err = look.Brakes(t.Context(), client.Since(0), f, &seen)
+				err = look.Brakes(t.Context(), client.Since(0), f, &seen, false)
 			}
 			if err == nil || seen.Brakes.Looked {
 				t.Errorf("%v, %+v", err, seen)

@@ -28,7 +28,8 @@ type Looker struct {
 func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) (err error) {
 	seen.Self = l.Self != "" && l.Self == f.Spec.NodeName
 	need, from := fence.Needs(f, seen), l.Client.Since(since)
-	if need.Anew {
+	acts := need.Anew
+	if acts {
 		from = l.Client.Anew()
 	}
 	if need.Left {
@@ -36,7 +37,7 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			return err
 		}
 		if len(seen.Left.Delete)+len(seen.Left.Detach) > 0 {
-			from = l.Client.Anew()
+			from, acts = l.Client.Anew(), true
 		}
 	}
 	if need.Draining {
@@ -44,10 +45,10 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			return err
 		}
 		if len(seen.Draining.Evict) > 0 {
-			from = l.Client.Anew()
+			from, acts = l.Client.Anew(), true
 		}
 	}
-	if err := together(ctx, from, f, need); err != nil {
+	if err := together(ctx, from, f, need, acts); err != nil {
 		return err
 	}
 	if err := Node(ctx, from, f, seen); err != nil {
@@ -58,32 +59,32 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			return err
 		}
 	}
-	return l.around(ctx, from, f, need, seen)
+	return l.around(ctx, from, f, need, acts, seen)
 }
 
 // together reads at once what a look needs and of which none needs another. The look takes it
 // from there (kube.Recent).
-func together(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed) error {
+func together(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool) error {
 	node := f.Spec.NodeName
 	requests := []func() error{func() error { _, err := from.Node(ctx, node); return err }}
 	if need.Lease {
 		requests = append(requests, func() error { _, err := from.Lease(ctx, node); return err })
 	}
 	if need.Brakes {
-		requests = append(requests, func() error { _, err := Policies(ctx, from); return err })
+		requests = append(requests, func() error { _, err := PoliciesFor(ctx, from, f, acts); return err })
 	}
 	return from.Together(requests...)
 }
 
 // around reads what is needed besides the node.
-func (l Looker) around(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, seen *observed.Look) error {
+func (l Looker) around(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool, seen *observed.Look) error {
 	if need.Excluded {
 		if err := l.excluded(ctx, from, f, seen); err != nil {
 			return err
 		}
 	}
 	if need.Brakes {
-		if err := Brakes(ctx, from, f, seen); err != nil {
+		if err := Brakes(ctx, from, f, seen, acts); err != nil {
 			return err
 		}
 	}

@@ -19,9 +19,8 @@ import (
 const mostMembers = 32
 
 // quorum reads all that counts for the quorum of etcd, for a fence that is decided on by the
-// ledger's census: the policies, etcd's pods, and, where the node is a member or of the control
-// plane, all such nodes and their NodeFences. All of it is read after the ledger, as the lists
-// are, except the policies, which this process may have read up to a second before (kube.Recent).
+// ledger's census: etcd's pods, and, where the node is a member or of the control plane, all such
+// nodes and their NodeFences. All of it is read after the ledger, as the lists are.
 // The census is not trusted with it (S13: never etcd's quorum): it is as late as the
 // source's watches, and until then a member that has just failed would count as healthy, and
 // one that has just joined not at all. lacks says why the cluster must be listed instead. Any
@@ -33,9 +32,6 @@ func (w *World) quorum(ctx context.Context, f *api.NodeFence, n observed.Node) (
 		m.Etcd.Members, m.Etcd.From, err = Etcd(ctx, nil, f, nil, w.Policies) // reads nothing
 		return m, "", err
 	}
-	if lacks, err = w.newPolicy(ctx); lacks != "" || err != nil {
-		return nil, lacks, err
-	}
 	if m.Etcd.Members, m.Etcd.From, err = Etcd(ctx, w.etcd, f, nil, w.Policies); err != nil {
 		return nil, "", err
 	}
@@ -44,22 +40,6 @@ func (w *World) quorum(ctx context.Context, f *api.NodeFence, n observed.Node) (
 		return m, "", nil // no rule of quorum is about this node
 	}
 	return w.membersNow(ctx, f, m, names)
-}
-
-// newPolicy says which FencePolicy the census does not name: its list of etcd's nodes would not
-// count. The pods are read beside it, which the caller needs next.
-func (w *World) newPolicy(ctx context.Context) (lacks string, err error) {
-	var all []api.FencePolicy
-	err = w.from.Together(
-		func() (err error) { all, err = w.from.Policies(ctx); return err },
-		func() (err error) { _, err = w.etcd.EtcdPods(ctx); return err },
-	)
-	for i := range all {
-		if !slices.Contains(w.ledger.Status.Census.Policies, all[i].Name) {
-			lacks = "it does not name policy " + all[i].Name
-		}
-	}
-	return lacks, err
 }
 
 // memberNames are the members by anybody's word, as far as that is about this node.

@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,9 +13,9 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// World is what one decision, or several of one moment, rest on besides the ledger: what the
-// ledger's census counts, with the policies and budgets that it names; or, where nothing may
-// be decided by the census, lists of everything.
+// World is what one decision, or several of one moment, rest on besides the ledger: the policies
+// and budgets as they are listed, and what the ledger's census counts; or, where nothing may be
+// decided by the census, lists of everything.
 type World struct {
 	// Policies have the missing nodes, which count for every fence (S15: a storm is seen as
 	// one).
@@ -41,8 +42,8 @@ func ReadWorld(ctx context.Context, c kube.Recent, led *api.FenceLedger) (*World
 		return w, err
 	}
 	err := c.Together(
-		func() (err error) { w.Policies, err = c.PoliciesNamed(ctx, led.Status.Census.Policies); return err },
-		func() (err error) { w.budgets, err = c.FenceBudgetsNamed(ctx, led.Status.Census.Budgets); return err },
+		func() (err error) { w.Policies, err = c.Policies(ctx); return err },
+		func() (err error) { w.budgets, err = c.FenceBudgets(ctx); return err },
 	)
 	return w, err
 }
@@ -58,7 +59,7 @@ func (w *World) At(led *api.FenceLedger) *World {
 // just read. The fences beside it ask for a slot in the same moment.
 func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
 	now := w.from.Clock().Now()
-	if admission.CensusLacks(w.ledger, now) == "" {
+	if admission.CensusLacks(w.ledger, now) == "" && w.unnamed() == "" {
 		members, lacks, err := w.quorum(ctx, f, node)
 		if err != nil {
 			return p, err
@@ -80,15 +81,19 @@ func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Nod
 	return l.Picture(ctx, w.from.Client, f)
 }
 
-// Policies are all FencePolicies: those that the ledger's census names, or a list of all
-// where nothing may be decided by the census.
-func Policies(ctx context.Context, c kube.Recent) ([]api.FencePolicy, error) {
-	led, err := c.Ledger(ctx)
-	if err != nil {
-		return nil, err
+// unnamed says which policy or budget the census does not name: it was taken without regard to
+// the nodes that this policy or budget is about, such as a policy's list of etcd's nodes (S13).
+func (w *World) unnamed() string {
+	named := w.ledger.Status.Census
+	for i := range w.Policies {
+		if !slices.Contains(named.Policies, w.Policies[i].Name) {
+			return "it does not name policy " + w.Policies[i].Name
+		}
 	}
-	if admission.CensusLacks(led, c.Clock().Now()) != "" {
-		return c.Policies(ctx)
+	for i := range w.budgets {
+		if !slices.Contains(named.Budgets, w.budgets[i].Name) {
+			return "it does not name budget " + w.budgets[i].Name
+		}
 	}
-	return c.PoliciesNamed(ctx, led.Status.Census.Policies)
+	return ""
 }

@@ -32,7 +32,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	now := w.Client.Clock().Now()
 	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
-	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen); err != nil {
+	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen, true); err != nil {
 		return err
 	}
 	if err := w.deletion(ctx, r, f, &seen); err != nil {
