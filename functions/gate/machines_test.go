@@ -86,6 +86,9 @@ func alone(t *testing.T, spec []byte) string {
 	yes := true
 	m.OwnerReferences = []metav1.OwnerReference{{UID: "set", Controller: &yes}}
 	w.cluster.Machines = []policy.Machine{m}
+	for i := range w.cluster.Nodes {
+		w.cluster.Nodes[i].Identity.Name = w.cluster.Nodes[i].Name
+	}
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: read[api.FencePolicySpec](t, spec)}
 	p.Status = admission.PolicyStatus(&p, []api.FencePolicy{p}, w.cluster, &w.ledger, w.now)
 	_, trigger, ok := policy.ResolveAlone([]api.FencePolicy{p}, "x", w.now)

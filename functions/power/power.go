@@ -70,7 +70,13 @@ func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 	if m == nil || f.Status.Decision.Trigger.Machine == nil || now.Sub(m.AskedAt.Time) > facts.ActWithin {
 		return fmt.Errorf("delete Machine of %s: not asked for, or too long ago: %w", f.Spec.NodeName, kube.ErrConflict)
 	}
-	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, policy.MayDelete)
+	return p.Client.DeleteMachine(ctx, f.Status.Decision.Trigger.Machine.UID, func(m *policy.Machine) error {
+		nodes, err := p.Client.Nodes(ctx) // after the Machine: a Node may have joined since the gate's look
+		if err != nil {
+			return err
+		}
+		return policy.MayDelete(m, policy.Identities(nodes))
+	})
 }
 
 // Act makes one call. However it ends, its end is an observation.

@@ -116,11 +116,8 @@ func (c Picture) aloneHeld(p *api.FencePolicy, m *policy.Machine, f api.FailedMa
 	if !p.Spec.Action.Device() {
 		return "it has no node, and the policy's action is " + string(p.Spec.Action)
 	}
-	if err := policy.MayDelete(m); err != nil {
+	if err := policy.MayDelete(m, c.identities()); err != nil {
 		return err.Error()
-	}
-	if c.hasNode(f.Record()) {
-		return "it names no node, and a Node has its name"
 	}
 	return ""
 }

@@ -24,6 +24,7 @@ func missingNow(p *api.FencePolicy, c Picture, now time.Time) []api.MissingNode 
 	}
 	all := append(missingByName(p, there, now), missingOfMachines(p, c.Machines, there, now)...)
 	holdMissing(p, c.Machines, all)
+	holdRenamed(c, all)
 	// Whatever is cut are Machines that have no node yet, before any node is.
 	slices.SortStableFunc(all, func(a, b api.MissingNode) int {
 		return cmp.Or(min(len(b.NodeName), 1)-min(len(a.NodeName), 1), strings.Compare(a.NodeName, b.NodeName), strings.Compare(machineOf(a), machineOf(b)))
@@ -81,6 +82,35 @@ func holdMissing(p *api.FencePolicy, machines []policy.Machine, all []api.Missin
 			}
 		}
 	}
+}
+
+// holdRenamed holds the missing nodes whose machine has joined under another name: a Node has
+// the provider ID of the Machine (S2: what is unknown is never taken for off).
+func holdRenamed(c Picture, missing []api.MissingNode) {
+	ids := c.identities()
+	for i := range missing {
+		m := c.machineFor(missing[i])
+		if missing[i].Held != "" || m == nil || m.Spec.ProviderID == "" {
+			continue
+		}
+		for _, n := range ids {
+			if n.Name != missing[i].NodeName && strings.EqualFold(n.ProviderID, m.Spec.ProviderID) {
+				missing[i].Held = clip.Message("Machine " + m.Ref().String() + " has joined as another Node: Node " + n.Name + " has its provider ID")
+			}
+		}
+	}
+}
+
+// machineFor returns the Machine of a missing node; nil if none was read.
+func (c Picture) machineFor(missing api.MissingNode) *policy.Machine {
+	for i := range c.Machines {
+		m := &c.Machines[i]
+		ofIt := missing.Machine != nil && missing.Machine.String() == m.Ref().String()
+		if ref := m.Status.NodeRef; ofIt || ref != nil && clip.To(clip.NameBytes, ref.Name) == missing.NodeName {
+			return m
+		}
+	}
+	return nil
 }
 
 // MissingKept is how long a list of missing nodes tells since when, once nobody looks any more:

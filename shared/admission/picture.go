@@ -59,6 +59,8 @@ type Node struct {
 	// object was not read, or says nothing of Ready.
 	NotReady     *api.Evidence
 	ControlPlane bool
+	// Identity shows of which Machine the node may be; empty where the Node was not listed.
+	Identity policy.NodeIdentity
 	// Excluded and Deleting are as in Node.
 	Excluded, Deleting string
 	// Under are the policies that count this node though it has no Node object.
@@ -140,6 +142,20 @@ func (c Picture) uncounted(policy string) string {
 // hasNode tells whether there is a Node object of the name.
 func (c Picture) hasNode(name string) bool {
 	return slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Name == name && n.Under == nil })
+}
+
+// identities are those of the Nodes that were listed; none if some Nodes were only counted.
+func (c Picture) identities() (all []policy.NodeIdentity) {
+	for _, n := range c.Nodes {
+		switch {
+		case n.Under != nil: // it has no Node object
+		case n.Identity.Name == "":
+			return nil
+		default:
+			all = append(all, n.Identity)
+		}
+	}
+	return all
 }
 
 func (c Picture) labels(node string) map[string]string {

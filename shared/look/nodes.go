@@ -10,6 +10,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/policy"
 )
 
 // NodeAndLease reads the node and its Lease.
@@ -119,7 +120,7 @@ func ClusterNodes(nodes []corev1.Node) []admission.Node {
 	for i := range nodes {
 		n := NodeFrom(&nodes[i], "")
 		all = append(all, admission.Node{
-			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane,
+			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Identity: policy.IdentityOf(&nodes[i]),
 			Excluded: n.Excluded, Deleting: n.Deleting, NotReady: notReady(n),
 		})
 	}

@@ -24,7 +24,8 @@ type Machine struct {
 		ClusterName string `json:"clusterName,omitempty"`
 	} `json:"spec"`
 	Status struct {
-		NodeRef *NodeRef `json:"nodeRef,omitempty"`
+		NodeRef   *NodeRef             `json:"nodeRef,omitempty"`
+		Addresses []corev1.NodeAddress `json:"addresses,omitempty"`
 		// Conditions are in the form of the version in which it was read.
 		Conditions []any  `json:"conditions,omitempty"`
 		Phase      string `json:"phase,omitempty"`
@@ -181,8 +182,9 @@ func ResolveAlone(policies []api.FencePolicy, record string, now time.Time) (r a
 	return r, t, ok
 }
 
-// MayDelete says what forbids to delete a Machine that has no node, in its present state.
-func MayDelete(m *Machine) error {
+// MayDelete says what forbids to delete a Machine that has no node, in its present state and
+// beside all Nodes of the cluster.
+func MayDelete(m *Machine, nodes []NodeIdentity) error {
 	if why := m.LeftAlone(); why != "" {
 		return errors.New(why)
 	}
@@ -194,13 +196,10 @@ func MayDelete(m *Machine) error {
 			return errors.New("it is of the control plane") // S13: never etcd's quorum
 		}
 	}
-	switch {
-	case m.Status.NodeRef != nil:
-		return errors.New("it has a node: " + m.Status.NodeRef.Name)
-	case m.Ref().Owner == "":
+	if m.Ref().Owner == "" {
 		return errors.New("no owner controls it: nobody would make another one in its place")
 	}
-	return nil
+	return m.hasNoNode(nodes)
 }
 
 // ofControlPlane are labels that mark Machines of the control plane.

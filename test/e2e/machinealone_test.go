@@ -72,7 +72,9 @@ func TestMachineWithoutANode(t *testing.T) {
 	power.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-power", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	client, err := kube.New(power)
 	must(t, err)
-	w.until("the rights to be known", func() (bool, error) { return client.DeleteMachine(w.ctx, second, policy.MayDelete) == nil, nil })
+	w.until("the rights to be known", func() (bool, error) {
+		return client.DeleteMachine(w.ctx, second, func(m *policy.Machine) error { return policy.MayDelete(m, []policy.NodeIdentity{{Name: "node-0"}}) }) == nil, nil
+	})
 	if _, err := m.api.Get(w.ctx, "reborn", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the second Machine: %v", err)
 	}

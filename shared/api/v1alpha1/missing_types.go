@@ -58,9 +58,9 @@ type MachinesRule struct {
 	// withoutNode says what happens to a Machine that has no node, once it is older than
 	// startupTimeout, is in phase Failed, or is to be remediated. Report, the default, only
 	// reports it. Delete deletes it, so that its owner makes another one. It deletes only a
-	// Machine that is controlled by an owner, is not of the control plane, and whose name no Node
-	// has. Limits, mode and back-off hold as for a node with the Machine's name. It needs action
-	// PowerOff or Reboot.
+	// Machine that is controlled by an owner and is not of the control plane, and only if no Node
+	// has its name, its provider ID or one of its addresses, or names it. Limits, mode and back-off
+	// hold as for a node with the Machine's name. It needs action PowerOff or Reboot.
 	// +kubebuilder:default=Report
 	// +optional
 	WithoutNode *WithoutNode `json:"withoutNode,omitempty"`

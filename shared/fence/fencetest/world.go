@@ -24,7 +24,8 @@ func World(now time.Time) (*api.NodeFence, admission.Picture, *api.FenceLedger) 
 	}
 	c := admission.Picture{Fences: []api.NodeFence{*f}}
 	for i := range 10 {
-		c.Nodes = append(c.Nodes, admission.Node{Name: fmt.Sprintf("n%d", i), Unhealthy: i == 0})
+		name := fmt.Sprintf("n%d", i)
+		c.Nodes = append(c.Nodes, admission.Node{Name: name, Unhealthy: i == 0, Identity: policy.NodeIdentity{Name: name}})
 	}
 	seen, since := observed.StampOf(now), observed.StampOf(now.Add(-time.Minute))
 	l := &api.FenceLedger{Status: api.FenceLedgerStatus{Leases: api.LeasePicture{
