@@ -163,6 +163,7 @@ func (c *checked) Refused(context.Context, report.Refusal)         {}
 func (c *checked) Merged(context.Context, report.Refusal)          {}
 func (c *checked) Remediated(context.Context, report.Remediation)  {}
 func (c *checked) Alerted(context.Context, report.Refusal, string) {}
+func (c *checked) Unsaved(context.Context, report.Unsaved)         {}
 func (c *checked) Lost(context.Context, report.Loss)               {}
 
 func boundTo(name, enrolled string) api.Binding {

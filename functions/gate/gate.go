@@ -217,6 +217,9 @@ func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec 
 		f, err = g.Client.ClearRequests(ctx, f)
 	}
 	if err != nil {
+		if !errors.Is(err, kube.ErrConflict) {
+			g.Reporter.Unsaved(ctx, report.Unsaved{Function: Name, Node: node, NodeUID: dec.NodeUID, Err: err})
+		}
 		return nil, err
 	}
 	o = &opened{fence: f, before: f.Status, asked: dec.Asker() != nil}

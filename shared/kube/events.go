@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,9 @@ type Event struct {
 	Kind, APIVersion, Name string
 	UID                    types.UID
 	// Topic stands in brackets before the message; fence if empty.
-	Topic           string
+	Topic string
+	// Every, if set, has the Event written once in so long a time, by whichever process.
+	Every           time.Duration
 	Warning         bool
 	Reason, Message string
 	Reporter        string
@@ -56,16 +59,29 @@ func (c *Client) PostEvent(ctx context.Context, e Event) error {
 		typ = corev1.EventTypeWarning
 	}
 	namespace := cmp.Or(e.Namespace, metav1.NamespaceDefault)
+	meta := metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace}
+	if e.Every > 0 {
+		meta.GenerateName, meta.Name = "", e.nameAt(now.Time)
+	}
 	_, err := create(ctx, c, "/api/v1/namespaces/"+namespace+"/events", &corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
+		ObjectMeta:     meta,
 		InvolvedObject: corev1.ObjectReference{Kind: e.Kind, APIVersion: e.APIVersion, Namespace: e.Namespace, Name: e.Name, UID: e.UID},
 		Type:           typ, Reason: e.Reason, Message: "[" + cmp.Or(e.Topic, "fence") + "] " + e.Message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              corev1.EventSource{Component: "nodefence-" + e.Reporter},
 		ReportingController: "nodefence.io/" + e.Reporter, ReportingInstance: e.Reporter,
 	})
+	if e.Every > 0 && isConflict(err) {
+		return nil
+	}
 	return err
+}
+
+// nameAt is the name of an Event that is written once in e.Every.
+func (e Event) nameAt(now time.Time) string {
+	sum := sha256.Sum256([]byte(e.Kind + "\n" + string(e.UID) + "\n" + e.Name + "\n" + e.Reporter + "\n" + e.Reason + "\n" + now.UTC().Truncate(e.Every).String()))
+	return clip.To(200, e.Name) + "." + hex.EncodeToString(sum[:8])
 }
 
 // ReportOnce writes an Event about a node under a fixed name, so that the same report is written

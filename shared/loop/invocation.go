@@ -47,6 +47,8 @@ type invocation struct {
 	started bool
 	// opens is the status before the one that opens the fence, until that is saved.
 	opens *api.NodeFenceStatus
+	// did is the last action of this invocation that succeeded.
+	did fence.Action
 	// spoke says that a device was called and that the end of the call is not saved yet
 	spoke bool
 	// hands is what the next invocation carries out.
@@ -103,7 +105,9 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	}
 	seen := inv.learnt()
 	if err := inv.Does.Look(ctx, f, &seen, inv.since); err != nil {
-		return false, inv.blind(ctx, fmt.Errorf("look at %s: %w", node, err))
+		err = fmt.Errorf("look at %s: %w", node, err)
+		inv.noteFailure(ctx, api.LookFailed, err)
+		return false, inv.blind(ctx, err)
 	}
 	now := inv.Now()
 	// As any other yes, one to a drain is asked for again when it is too old (S17).
@@ -138,6 +142,9 @@ func (inv *invocation) blind(ctx context.Context, err error) error {
 		return err
 	}
 	_, saving := inv.Store.SaveFenceStatus(ctx, inv.fence)
+	if saving != nil {
+		inv.unsaved(ctx, saving)
+	}
 	return errors.Join(err, saving)
 }
 
@@ -159,6 +166,9 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 		before = *inv.opens
 	}
 	same := equality.Semantic.DeepEqual(before, st) || stands(before, st, act, now)
+	if over := inv.withoutError(before, st, act, !same, now); over.LastError != st.LastError {
+		st, same = over, false
+	}
 	if same && !inv.sure {
 		return inv.again()
 	}
@@ -169,6 +179,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 			return inv.again() // this invocation keeps what it saw
 		}
 		if err != nil {
+			inv.unsaved(ctx, err)
 			return false, fmt.Errorf("save fence of %s: %w", f.Spec.NodeName, err)
 		}
 		f = saved
@@ -205,7 +216,11 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observe
 		return true, nil
 	}
 	if d.Err != nil && !errors.Is(d.Err, inv.Conflict) {
+		inv.noteFailure(ctx, string(d.Action), d.Err)
 		return false, fmt.Errorf("%s %s: %w", d.Action, d.Fence.Spec.NodeName, d.Err)
+	}
+	if d.Err == nil {
+		inv.did = d.Action
 	}
 	if d.Err != nil || d.Fence.ResourceVersion == "" {
 		inv.fence = nil

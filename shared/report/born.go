@@ -31,6 +31,7 @@ func (m *metrics) born(deciding []string) {
 		}
 	}
 	for _, function := range deciding {
+		m.unsaved.WithLabelValues(function)
 		for _, a := range actions {
 			m.actions.WithLabelValues(function, string(a), "error")
 		}

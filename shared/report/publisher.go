@@ -33,6 +33,7 @@ type metrics struct {
 	refused, lost, ignored          *prometheus.CounterVec
 	problems                        *aged
 	merged                          prometheus.Counter
+	unsaved                         *prometheus.CounterVec
 }
 
 // New registers the metrics and returns the Publisher. deciding are the functions of this process that
@@ -64,12 +65,15 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding 
 		ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_events_ignored_total", Help: "Events that were acknowledged and not looked at, by reason.",
 		}, []string{"function", "type", "reason"}),
+		unsaved: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodefence_records_unsaved_total", Help: "Writes of a fence's record that were refused, by function, but for those where somebody else wrote first.",
+		}, []string{"function"}),
 		problems: newAged(prometheus.CounterOpts{
 			Name: "nodefence_node_problems_total", Help: "Problems that rules name and that were reported often enough, by node and reason.",
 		}, []string{"node", "reason"}),
 	}}
 	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
-		p.metrics.ignored, p.metrics.problems, p.metrics.merged)
+		p.metrics.ignored, p.metrics.problems, p.metrics.merged, p.metrics.unsaved)
 	p.metrics.born(deciding)
 	return p
 }

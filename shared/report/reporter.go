@@ -21,6 +21,8 @@ type Reporter interface {
 	Remediated(ctx context.Context, r Remediation)
 	// Alerted is called for a problem of a node that its policy only wants reported.
 	Alerted(ctx context.Context, r Refusal, problem string)
+	// Unsaved is called when the record of a fence can't be written.
+	Unsaved(ctx context.Context, u Unsaved)
 	// Lost is called for an event that the broker gave up.
 	Lost(ctx context.Context, l Loss)
 	// Checked is called for every look at a node's device while nothing has failed.
@@ -38,6 +40,16 @@ type Decision struct {
 	Action   fence.Action
 	// Err is why the action could not be carried out.
 	Err error
+}
+
+// Unsaved is a record that can't be written, so that the record itself can't say why.
+type Unsaved struct {
+	Function string
+	Cause    event.Event
+	// NodeUID is empty where there is no such node.
+	Node    string
+	NodeUID types.UID
+	Err     error
 }
 
 // Refusal is an event that asked for a fence and opens none, because it was refused or

@@ -26,6 +26,10 @@ nodefence looks at it next; and then what you can do.`,
 		if err != nil {
 			return err
 		}
+		s.Events, err = c.NodeEvents(cmd.Context(), nodeNamed(args[0]))
+		if err != nil { // who may not read them learns the rest
+			fmt.Fprintln(p.ErrOut, "the Events of the Node were not read, which say whether nodefence can write its record:", err)
+		}
 		a, err := s.Why(nodeNamed(args[0]))
 		if err != nil {
 			return err

@@ -166,6 +166,7 @@ func (silent) Merged(context.Context, report.Refusal)               {}
 func (silent) Remediated(context.Context, report.Remediation)       {}
 func (silent) Alerted(context.Context, report.Refusal, string)      {}
 func (silent) Checked(context.Context, report.Check)                {}
+func (silent) Unsaved(context.Context, report.Unsaved)              {}
 func (silent) Lost(context.Context, report.Loss)                    {}
 func (silent) Ignored(context.Context, string, event.Event, string) {}
 

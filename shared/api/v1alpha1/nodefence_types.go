@@ -83,6 +83,10 @@ type NodeFenceStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
+	// lastError is what a look at this fence or an action of it ran into, such as a refused write.
+	// It is missing once that has succeeded, or is not tried any more. Nothing is decided by it.
+	// +optional
+	LastError *LastError `json:"lastError,omitempty"`
 	// retries counts the failed tries of the step under way.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`

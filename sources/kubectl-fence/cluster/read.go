@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -33,6 +35,16 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
 	s.Ledger, err = c.LedgerIfAny(ctx)
 	return s, err
+}
+
+// NodeEvents are the Events about a Node that say that its record can't be written.
+func (c *Client) NodeEvents(ctx context.Context, node string) ([]corev1.Event, error) {
+	only := fields.Set{"involvedObject.kind": "Node", "involvedObject.name": node, "reason": string(api.RecordNotSaved)}
+	l, err := c.Kube.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: only.String()})
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
 }
 
 // Targets are all FenceTargets.

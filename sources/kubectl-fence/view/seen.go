@@ -23,6 +23,8 @@ type Seen struct {
 	Fences   []api.NodeFence
 	Targets  []api.FenceTarget
 	Ledger   *api.FenceLedger
+	// Events are those about one Node, where they were read.
+	Events []corev1.Event
 	// Now is when it was read.
 	Now time.Time
 

@@ -149,6 +149,30 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhySaysWhatFails: a fence that stands because a write of nodefence's is refused is no fence
+// that goes on by itself. Where the record can't say so, an Event does (S28).
+func TestWhySaysWhatFails(t *testing.T) {
+	s := seen()
+	at := func(d time.Duration) api.Time { return metav1.NewMicroTime(s.Now.Add(d)) }
+	told := func(node, words string, ago time.Duration) corev1.Event {
+		e := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: node}, Reason: string(api.RecordNotSaved), Message: "[fence] " + words, LastTimestamp: metav1.NewTime(s.Now.Add(-ago))}
+		return e
+	}
+	s.Fence("a4").Status.LastError = &api.LastError{Action: "Isolate", Message: "admission webhook denied it", Since: at(-2 * time.Minute), At: at(-5 * time.Second), Count: 5}
+	s.Events = []corev1.Event{told("a7", "older", time.Minute), told("a7", "quota", time.Second), told("a1", "of before", 10*time.Minute)}
+	const mend = "mend what refuses nodefence: the error names the webhook, the quota, the admission policy or the right that is missing; nodefence tries again by itself"
+	for node, want := range map[string]Answer{
+		"a1": {What: "Nothing is wrong with node a1 that its policy looks for: Ready is True, and no fence is open", Do: "nothing; see what a fence would do"},
+		"a4": {Reason: api.PowerOffSent, What: "Fence 3 of node a4 stands in phase Fencing for 60s (PowerOffSent: off sent); the last Isolate failed, for 2m, last at 2026-01-01T11:59:55Z: admission webhook denied it", Do: mend},
+		"a7": {Reason: api.RecordNotSaved, What: "Node a7 is not being fenced, and its Ready is Unknown; an Event of 2026-01-01T11:59:59Z says: quota", Do: mend},
+	} {
+		a, err := s.Why(node)
+		if d := cmp.Diff(want, Answer{Reason: a.Reason, What: a.What, Do: a.Do}); d != "" || err != nil {
+			t.Errorf("%s: %v %s", node, err, d)
+		}
+	}
+}
+
 // TestWhoHolds: the advice is about the policy that holds, which need not be the one that decides.
 func TestWhoHolds(t *testing.T) {
 	for _, tc := range []struct {

@@ -37,6 +37,7 @@ func (s *Seen) Why(node string) (Answer, error) {
 	p, resolved := s.Deciding(node)
 	a := Answer{Node: node, Rule: s.rule(p, resolved)}
 	message := s.what(&a, f, s.held(node, p, resolved), p, x)
+	troubled := s.trouble(&a, f)
 	a.Next = s.next(f)
 	if a.Reason == "" { // nothing holds it, and what says so has the advice
 		return a, nil
@@ -50,6 +51,9 @@ func (s *Seen) Why(node string) (Answer, error) {
 	}
 	if r == goesOn && s.Blind() {
 		r = RemedyFor(api.LeasePictureOld) // it may not go on
+	}
+	if troubled {
+		r.Do = mendRefusal
 	}
 	a.Do, a.Run = r.Do, r.Run
 	name := "POLICY"

@@ -36,7 +36,7 @@ var elsewhere = []struct {
 		api.AllPresent, api.EtcdListDiffers, api.NothingHoldsAll, api.SufficientNodes, api.Understood, api.WithinLimits}},
 	{"of a FenceTarget (package readiness)", []api.Reason{
 		api.DeviceAnswers, api.DeviceDenied, api.DeviceUnreachable, api.MachineUnknown, api.ManualOnly, api.NoBinding, api.NotCheckedYet}},
-	{"of the report of what was lost (package report)", []api.Reason{api.EventLost}},
+	{"of the report of what was lost, and of what can't be written (package report)", []api.Reason{api.EventLost, api.RecordNotSaved}},
 }
 
 // Coverage says what the walk has come to, and what no walk comes to, given all reasons and
