@@ -35,12 +35,12 @@ var table = map[string]func(Parts) run.Handler{
 		return g.Handle
 	},
 	isolate.Name: func(p Parts) run.Handler {
-		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(isolate.Name)}
+		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Credentials: p.resolver().CredentialsVersion, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(isolate.Name)}
 		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
 		return i.Handle
 	},
 	power.Name: func(p Parts) run.Handler {
-		w := &power.Power{Client: p.Client, Open: p.resolver().OpenFor, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(power.Name)}
+		w := &power.Power{Client: p.Client, Open: p.resolver().OpenFor, Credentials: p.resolver().CredentialsVersion, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(power.Name)}
 		w.Loop = p.loop(power.Name, power.Phases, w)
 		return w.Handle
 	},

@@ -31,6 +31,8 @@ type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
 	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
+	// Credentials is the version of what the account of a device is read from.
+	Credentials func(ctx context.Context, b *api.Binding) (string, error)
 	// Whose returns the node that was enrolled as this machine, for call.Caller.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this function runs on (S13); empty if unknown.
@@ -66,7 +68,7 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():
-		t := call.Caller{Open: i.Open, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
+		t := call.Caller{Open: i.Open, Credentials: i.Credentials, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
 		made, err := t.Make(ctx, f, facts.Claimed(f), a)
 		seen.Call = made
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/call"
@@ -32,6 +33,8 @@ type Power struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
 	Open func(ctx context.Context, b *api.Binding, c Call) (device.Driver, error)
+	// Credentials is the version of what the account of a device is read from.
+	Credentials func(ctx context.Context, b *api.Binding) (string, error)
 	// Whose is the node that was enrolled as this machine, as talk has it.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this runs on (S13); empty if unknown.
@@ -50,6 +53,9 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	node, err := run.Node(e)
 	if err != nil {
 		return nil, err
+	}
+	if events.ChecksCredentials(e) {
+		return nil, p.noteCredentials(ctx, node)
 	}
 	if readiness.Asks(e) {
 		return p.Checks.Handle(ctx, node, e)
@@ -87,7 +93,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	t := call.Caller{Open: p.Open, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
+	t := call.Caller{Open: p.Open, Credentials: p.Credentials, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
 	made, err := t.Make(ctx, f, facts.Claimed(f), a)
 	seen.Call = made
 	return err

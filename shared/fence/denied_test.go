@@ -237,3 +237,55 @@ func TestNoDeviceNoWait(t *testing.T) {
 		}
 	}
 }
+
+// TestAWrittenSecretEndsThePause: whoever mends the Secret waits for nothing. The device is asked
+// once. If it refuses again it is left alone again, so that a Secret that is written again and
+// again, with nothing new in it, locks no account.
+func TestAWrittenSecretEndsThePause(t *testing.T) {
+	now := fencetest.Start.Add(time.Hour)
+	for name, c := range map[string]struct {
+		was, is string
+		known   bool
+		count   int32
+		ago     time.Duration
+		want    fence.Action
+	}{
+		"as it was":                      {"v1", "v1", true, facts.DeniedTries, time.Minute, fence.None},
+		"written since":                  {"v1", "v2", true, facts.DeniedTries, time.Minute, fence.Read},
+		"it can't be read now":           {"v1", "", true, facts.DeniedTries, time.Minute, fence.None},
+		"nobody has looked":              {"v1", "", false, facts.DeniedTries, time.Minute, fence.None},
+		"it was not known at the time":   {"", "v2", true, facts.DeniedTries, time.Minute, fence.None},
+		"written, and the pause is over": {"v1", "v2", true, facts.DeniedTries, facts.DeniedPause, fence.Read},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
+				f.Status.Power.Denied = []api.Denied{{Device: f.Status.Decision.Power(0).Words(), Count: c.count, At: observed.StampOf(now.Add(-c.ago)), Credentials: c.was}}
+			})
+			versions := map[string]string{}
+			if c.known {
+				versions[f.Status.Decision.Power(0).Words()] = c.is
+			}
+			changed := fence.NoteCredentials(f, versions, now)
+			if wants := c.want == fence.Read && c.ago < facts.DeniedPause; changed != wants || changed && !f.Status.NextLook.Equal(new(observed.StampOf(now))) {
+				t.Errorf("changed %t, next look %v", changed, f.Status.NextLook)
+			}
+			st, got := fence.Decide(f, s, now)
+			if got != c.want {
+				t.Fatalf("it does %q, want %q", got, c.want)
+			}
+			if !changed {
+				return
+			}
+			f.Status = st
+			s.Call = &observed.CallResult{Call: api.CallRead, At: now, Err: "device denied access", Denied: true, Credentials: "v2"}
+			st, _ = fence.Decide(f, s, now)
+			want := []api.Denied{{Device: f.Status.Decision.Power(0).Words(), Count: facts.DeniedTries, At: observed.StampOf(now), Credentials: "v2"}}
+			if d := cmp.Diff(want, st.Power.Denied); d != "" {
+				t.Error(d)
+			}
+			if f.Status = st; fence.NoteCredentials(f, versions, now) {
+				t.Error("the same version ends the pause again")
+			}
+		})
+	}
+}

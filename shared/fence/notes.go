@@ -155,7 +155,7 @@ func (d *decision) noteDenied(b *api.Binding, c *observed.CallResult) {
 	})
 	d.Record.Power.Denied = nil
 	if c.Denied {
-		was.Count, was.At = was.Count+1, d.Time()
+		was.Count, was.At, was.Credentials = was.Count+1, d.Time(), c.Credentials
 		rest = append(rest, was)
 	}
 	if len(rest) > 0 {

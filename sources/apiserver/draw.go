@@ -35,6 +35,7 @@ func (s *Source) pictures(ctx context.Context) {
 			s.sendChecks()
 		case <-sweep.C:
 			s.sweep(ctx)
+			s.sendCredentialChecks()
 		case <-wake:
 			began := s.now()
 			wrote := s.draw(ctx)

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,5 +247,26 @@ func TestTurnsOfTomorrowStay(t *testing.T) {
 	defer f.mu.Unlock()
 	if raw, _ := json.Marshal(f.objects[ledgerURL]); !strings.Contains(string(raw), `"novel":"x"`) || len(f.pictures) != 1 {
 		t.Errorf("%d pictures, %s", len(f.pictures), raw)
+	}
+}
+
+// TestPowerLooksAtCredentials of each open fence whose device is left alone for a refused account,
+// and of no other.
+func TestPowerLooksAtCredentials(t *testing.T) {
+	s := asleep(t, sec(300), "a")
+	denied := func(node string, count int32, at float64, credentials string) *api.NodeFence {
+		return fenceOf("1", func(f *api.NodeFence) {
+			f.Name, f.Spec.NodeName, f.UID = node, node, types.UID("fence-"+node)
+			f.Status.Power.Denied = []api.Denied{{Device: "d", Count: count, At: metav1.NewMicroTime(sec(at)), Credentials: credentials}}
+		})
+	}
+	for _, f := range []*api.NodeFence{denied("a", 3, 200, "v1"), denied("b", 2, 200, "v1"), denied("c", 3, -10, "v1"), denied("d", 3, 200, "")} {
+		s.fence(f)
+	}
+	before := s.pendingIDs()
+	s.sendCredentialChecks()
+	got := slices.DeleteFunc(s.pendingIDs(), func(id string) bool { return slices.Contains(before, id) })
+	if len(got) != 1 || !strings.HasPrefix(got[0], "fence-a.credentials.") {
+		t.Errorf("sent %q", got)
 	}
 }

@@ -129,6 +129,7 @@ const (
 	NodeProblem          Reason = "NodeProblem"
 	PodMoved             Reason = "PodMoved"
 	PodHeld              Reason = "PodHeld"
+	CredentialsChanged   Reason = "CredentialsChanged"
 	RecordNotSaved       Reason = "RecordNotSaved"
 	NoPolicy             Reason = "NoPolicy"
 	NoSuchNode           Reason = "NoSuchNode"

@@ -159,6 +159,12 @@ type Denied struct {
 	// at is when it refused last, by the API server's clock.
 	// +required
 	At Time `json:"at"`
+	// credentials is a digest of the resourceVersions of the Secrets and ConfigMaps from which the
+	// account was read that it refused, and of nothing in them; empty if that is not known. If they
+	// are written, the device is asked again once.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Credentials string `json:"credentials,omitempty"`
 }
 
 // AwaitedRecord is about a machine whose power was cut, or whose work was released, and whose

@@ -22,6 +22,8 @@ type Caller struct {
 	// Whose returns the node that was enrolled as this machine, and the machine as it was
 	// enrolled; empty if none was. It may be nil.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
+	// Credentials is the version of what the account of a device is read from; it may be nil.
+	Credentials func(ctx context.Context, b *api.Binding) (string, error)
 	// Self is the node that this process runs on (S13: never its own machine); empty if
 	// unknown.
 	Self string
@@ -40,15 +42,32 @@ func (t Caller) Make(ctx context.Context, f *api.NodeFence, bound *api.Binding, 
 	if t.Longest > 0 {
 		left = min(left, t.Longest)
 	}
-	err := t.speak(ctx, f, bound, a, c, left)
+	version := t.versionBefore(ctx, f, bound, left)
+	err := t.speak(ctx, f, bound, a, c, left-t.Now().Sub(now))
 	if errors.Is(err, device.ErrDenied) {
-		c.Denied = true
+		c.Denied, c.Credentials = true, version
 		err = fmt.Errorf("%s: %w", Remedy(bound), err)
 	}
 	if err != nil {
 		c.Err = Words(err)
 	}
 	return c, err
+}
+
+// versionBefore is the version of what the account is read from, for a device that has refused it
+// before; empty if it can't be read. It is read before the account is: if the account is written
+// between the two, the version differs later, and the device is asked once more.
+func (t Caller) versionBefore(ctx context.Context, f *api.NodeFence, bound *api.Binding, left time.Duration) string {
+	if t.Credentials == nil || bound == nil || !slices.ContainsFunc(f.Status.Power.Denied, func(r api.Denied) bool { return r.Device == bound.Words() }) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(0, left/4))
+	defer cancel()
+	version, err := t.Credentials(ctx, bound)
+	if err != nil {
+		return ""
+	}
+	return version
 }
 
 // speak makes the call within the rest of the claim's time. If the claim ran out while this

@@ -146,6 +146,9 @@ type CallResult struct {
 	Refused bool
 	// Denied: the device refused the account, as for a wrong password.
 	Denied bool
+	// Credentials is the version of what the account was read from, if it was refused before;
+	// empty if it is not known.
+	Credentials string
 	// Whose is the node that was enrolled as the machine that answered, where that is
 	// another one than the one bound; empty if none was.
 	Whose string

@@ -52,7 +52,7 @@ var remedies = map[api.Reason]Remedy{
 	api.WaitingForReboot: {"reboot the node: until then it may still write to what was released", ""},
 	api.KdumpOver:        goesOn, api.KdumpSeen: goesOn,
 
-	api.RecordNotSaved: {mendRefusal, ""},
+	api.RecordNotSaved: {mendRefusal, ""}, api.CredentialsChanged: goesOn,
 
 	// Holds of the gate.
 	api.DryRun:                 {"have the policy act, if this node is to be fenced", `kubectl patch fencepolicy POLICY --type merge -p '{"spec":{"mode":"Enforce"}}'`},

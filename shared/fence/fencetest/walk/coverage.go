@@ -37,6 +37,7 @@ var elsewhere = []struct {
 	{"of a FenceTarget (package readiness)", []api.Reason{
 		api.DeviceAnswers, api.DeviceDenied, api.DeviceUnreachable, api.MachineUnknown, api.ManualOnly, api.NoBinding, api.NotCheckedYet}},
 	{"of the report of what was lost, and of what can't be written (package report)", []api.Reason{api.EventLost, api.RecordNotSaved}},
+	{"of a fence whose device refuses the account (TestAWrittenSecretEndsThePause)", []api.Reason{api.CredentialsChanged}},
 }
 
 // Coverage says what the walk has come to, and what no walk comes to, given all reasons and

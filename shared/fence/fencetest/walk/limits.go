@@ -42,6 +42,7 @@ var Unvaried = map[string]string{
 	"Brakes.Unwatched":         "restored_test.go",
 	"Brakes.Zones":             "package policy; the walk's windows are in UTC",
 	"Call.Blind":               "isolation_test.go",
+	"Call.Credentials":         "denied_test.go",
 	"Call.Denied":              "denied_test.go",
 	"Call.Identity":            "it is only told",
 	"Call.Jobs":                "jobs_test.go",
