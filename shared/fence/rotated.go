@@ -6,7 +6,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
-	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // NoteCredentials ends the pause of each device that has refused the account too often, and whose
@@ -34,8 +33,7 @@ func NoteCredentials(f *api.NodeFence, versions map[string]string, now time.Time
 		st.Power.NotBefore = nil // it is only read, more and more slowly
 	}
 	if changed {
-		at := observed.StampOf(now)
-		st.NextLook = &at
+		d.lookAfter(0)
 		f.Status = st
 	}
 	return changed
