@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 )
@@ -107,9 +108,23 @@ func (s *Source) write(ctx context.Context, d drawn) (*api.FenceLedger, error) {
 		}
 		l = nil
 	}
+	if l = s.ledgerToDraw(ctx); l == nil {
+		return nil, errNoLedger
+	}
+	if hasNewerPicture(l, d.LeasePicture, s.now()) {
+		s.o.Logger.Warn("the ledger has a newer picture of the Leases, which is another source's: this one writes none")
+		return nil, nil
+	}
 	saved, err := s.o.Client.SaveSourceView(ctx, kube.SourceView{Leases: d.LeasePicture, Configs: d.configs}, "")
 	s.counting.Wrote(saved, nil)
 	return saved, err
+}
+
+// hasNewerPicture tells whether the ledger has a picture of the Leases that was drawn after this one,
+// by another source that leads. A time that lies ahead, or long ago, is no sign of a source that does.
+func hasNewerPicture(l *api.FenceLedger, mine api.LeasePicture, now time.Time) bool {
+	at := l.Status.Leases.ObservedAt
+	return at != nil && mine.ObservedAt != nil && at.After(mine.ObservedAt.Time) && observed.Fresh(at.Time, now, admission.CensusKept)
 }
 
 var errNoLedger = errors.New("the ledger can't be read now")

@@ -123,6 +123,29 @@ func TestAnotherSourcesCensusStays(t *testing.T) {
 	}
 }
 
+// TestANewerPictureStays: the write of the picture alone takes no part in the compare-and-swap, and so
+// never takes the place of what another source has drawn since.
+func TestANewerPictureStays(t *testing.T) {
+	now := t0.Add(time.Minute)
+	for name, c := range map[string]struct {
+		there, mine *api.Time
+		want        bool
+	}{
+		"there is none":                {nil, leases.Stamp(now), false},
+		"an older one":                 {leases.Stamp(now.Add(-2 * time.Second)), leases.Stamp(now), false},
+		"its own":                      {leases.Stamp(now), leases.Stamp(now), false},
+		"one drawn since":              {leases.Stamp(now), leases.Stamp(now.Add(-time.Second)), true},
+		"one of a clock that is ahead": {leases.Stamp(now.Add(time.Hour)), leases.Stamp(now), false},
+		"one drawn since, long ago":    {leases.Stamp(now.Add(-30 * time.Second)), leases.Stamp(now.Add(-40 * time.Second)), false},
+	} {
+		l := &api.FenceLedger{}
+		l.Status.Leases.ObservedAt = c.there
+		if got := hasNewerPicture(l, api.LeasePicture{ObservedAt: c.mine}, now); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestAWatchIsHeard at each event, bookmarks too, and ends.
 func TestAWatchIsHeard(t *testing.T) {
 	heard, ended := 0, 0

@@ -156,6 +156,19 @@ func why(err error) (string, bool) {
 		return "its certificate is not valid: " + other.Err.Error(), true
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
 		return "it does not speak TLS at this port", true
+	case hasNoCommonCipher(err):
+		return "it and nodefence have no TLS version and cipher in common: nodefence takes TLS 1.2 and newer, and no cipher with RSA key exchange; have the device offer TLS 1.2 with an ECDHE cipher, by its settings or newer firmware", true
 	}
 	return "", false
+}
+
+// hasNoCommonCipher tells whether a handshake failed before any certificate was seen. crypto/tls has
+// no type for it.
+func hasNoCommonCipher(err error) bool {
+	for _, words := range []string{"tls: handshake failure", "tls: protocol version not supported", "tls: insufficient security level", "tls: server selected unsupported protocol version", "tls: server chose an unconfigured cipher suite"} {
+		if strings.Contains(err.Error(), words) {
+			return true
+		}
+	}
+	return false
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,5 +84,34 @@ func TestNothingIsSentAfterACall(t *testing.T) {
 	}
 	if err := ended(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the device reads %v, want a reset", err)
+	}
+}
+
+// TestADeviceWithoutACommonCipher: old devices have RSA key exchange alone, or an old TLS. The error
+// names the remedy.
+func TestADeviceWithoutACommonCipher(t *testing.T) {
+	const want = "it and nodefence have no TLS version and cipher in common: nodefence takes TLS 1.2 and newer, and no cipher with RSA key exchange; have the device offer TLS 1.2 with an ECDHE cipher, by its settings or newer firmware"
+	ca := trusttest.New(t)
+	for name, old := range map[string]*tls.Config{
+		"RSA key exchange": {CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}, MaxVersion: tls.VersionTLS12},
+		"TLS 1.1":          {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
+	} {
+		s := httptest.NewUnstartedServer(http.NotFoundHandler())
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		old.Certificates = []tls.Certificate{ca.Issue(t, nil, "127.0.0.1")}
+		s.TLS = old
+		s.StartTLS()
+		defer s.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = trust.Transport(&tls.Config{InsecureSkipVerify: true}).RoundTrip(r)
+		if err == nil {
+			t.Fatalf("%s: it was answered", name)
+		}
+		if got := trust.Lost(err); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
