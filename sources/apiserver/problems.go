@@ -93,7 +93,7 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 		return
 	}
 	r.NodeUID = v.uid
-	is := s.problems.heard(ev, r, about, more, v)
+	is := s.problems.heard(ev, r, about, more, v, now)
 	if _, here := s.nodes.get(r.Node); !here {
 		s.problems.left(r.Node) // the node was deleted before the report was counted
 	}
@@ -101,7 +101,7 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 		return
 	}
 	s.outbox.Put(outbox.Letter{
-		Event: s.o.Source.Problem(r, now), About: "problem/" + r.Report,
+		Event: s.o.Source.Problem(r, now), About: "problem/" + r.Report, Among: "problems/" + r.Node,
 		Stale: func() bool { return s.now().Sub(told) > problemValidity },
 	})
 }
@@ -139,7 +139,7 @@ func (p *problemStore) begin() {
 
 // heard counts a report that a policy names, and keeps the report if it is about this Node
 // object. It returns whether to send the report.
-func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView) bool {
+func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := string(about)
@@ -153,7 +153,7 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 		p.outdatedLocked(ev, r, v)
 		return false
 	}
-	p.recall.keep(about, r, nodeproblem.ToldAt(ev))
+	p.recall.keep(about, r, nodeproblem.ToldAt(ev), now, p.named.fences)
 	return true
 }
 

@@ -12,7 +12,15 @@ import (
 // that has passed is not reported again, and the event of its report may have been lost
 // (S19). It also keeps problems that no policy names, because the source may see the policy
 // after the report.
-type recall map[problemOf]lastReport
+//
+// Whoever may write Events invents as many problems of a node as he likes. So each node has room for
+// mostRecalled problems. A problem for which a policy fences gives way last, and of the others the one
+// that was heard first: a flood about one node displaces nothing of another node, and nothing that is
+// fenced for while its own kind does not fill the room.
+type recall map[string]map[problemOf]lastReport
+
+// mostRecalled is how many problems of one node are kept.
+const mostRecalled = 128
 
 // problemOf is the finest unit in which the gate counts reports.
 type problemOf struct {
@@ -24,23 +32,42 @@ type problemOf struct {
 type lastReport struct {
 	events.ProblemReport
 	told time.Time
+	// heard is when it was heard, by this source's clock: its author may write any other time.
+	heard time.Time
 }
 
-func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told time.Time) {
+// keep keeps a report, if it is the newest of its problem.
+func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now time.Time, fences func(problemOf) bool) {
 	of := problemOf{p.Node, about, p.Reason, p.Component}
-	if was, ok := r[of]; !ok || was.NodeUID != p.NodeUID || !told.Before(was.told) {
-		r[of] = lastReport{p, told}
+	all := r[p.Node]
+	if was, ok := all[of]; ok && was.NodeUID == p.NodeUID && told.Before(was.told) {
+		return
 	}
+	if all == nil {
+		all = map[problemOf]lastReport{}
+		r[p.Node] = all
+	}
+	if all[of] = (lastReport{p, told, now}); len(all) > mostRecalled {
+		delete(all, firstHeard(all, fences))
+	}
+}
+
+// firstHeard is the problem that gives way: one for which no policy fences, if there is any, and of
+// those the one that was heard first.
+func firstHeard(all map[problemOf]lastReport, fences func(problemOf) bool) (first problemOf) {
+	var at time.Time
+	found, kept := false, false
+	for of, r := range all {
+		holds := fences(of)
+		if !found || kept && !holds || kept == holds && r.heard.Before(at) {
+			first, at, kept, found = of, r.heard, holds, true
+		}
+	}
+	return first
 }
 
 // forget drops the reports of a node.
-func (r recall) forget(node string) {
-	for of := range r {
-		if of.node == node {
-			delete(r, of)
-		}
-	}
-}
+func (r recall) forget(node string) { delete(r, node) }
 
 // again returns the reports to send again: they are recent, their node exists, and a policy
 // asks for a fence because of them. It forgets the reports that are too old.
@@ -48,13 +75,18 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[problemOf]lastReport{}
-	for of, r := range p.recall {
-		uid, ok := here[of.node]
-		switch {
-		case now.Sub(r.told) > problemValidity:
-			delete(p.recall, of)
-		case ok && uid == r.NodeUID && p.named.fences(of):
-			all[of] = r
+	for node, reports := range p.recall {
+		uid, ok := here[node]
+		for of, r := range reports {
+			switch {
+			case now.Sub(r.told) > problemValidity:
+				delete(reports, of)
+			case ok && uid == r.NodeUID && p.named.fences(of):
+				all[of] = r
+			}
+		}
+		if len(reports) == 0 {
+			delete(p.recall, node)
 		}
 	}
 	return all

@@ -95,3 +95,22 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 		t.Errorf("%s: %s", e.Type(), d)
 	}
 }
+
+// TestInventedProblemsDisplaceNoneThatFences: the room for one node's problems is bounded, and what a
+// policy fences for gives way last, whenever its author says that it was (S19).
+func TestInventedProblemsDisplaceNoneThatFences(t *testing.T) {
+	r, fences := recall{}, func(of problemOf) bool { return of.reason == "TaskHung" }
+	report := func(node, reason string) events.ProblemReport {
+		return events.ProblemReport{Node: node, NodeUID: "u", Reason: reason}
+	}
+	r.keep(api.AboutNode, report("a", "TaskHung"), sec(0), sec(0), fences)
+	r.keep(api.AboutNode, report("b", "Other"), sec(0), sec(0), fences)
+	for i := range 3 * mostRecalled {
+		r.keep(api.AboutNode, report("a", fmt.Sprint("invented-", i)), sec(9e6), sec(float64(i+1)), fences)
+	}
+	_, fencing := r["a"][problemOf{"a", api.AboutNode, "TaskHung", ""}]
+	_, newest := r["a"][problemOf{"a", api.AboutNode, fmt.Sprint("invented-", 3*mostRecalled-1), ""}]
+	if len(r["a"]) != mostRecalled || len(r["b"]) != 1 || !fencing || !newest {
+		t.Errorf("%d of a, %d of b, the one that fences %t, the newest %t", len(r["a"]), len(r["b"]), fencing, newest)
+	}
+}

@@ -32,7 +32,9 @@ type Outbox struct {
 	mu      sync.Mutex
 	pending map[string]Letter
 	newest  map[string]string
-	sends   bool // Run runs, and is not asked to end
+	// among has the IDs of those that wait, by Among, oldest first.
+	among map[string][]string
+	sends bool // Run runs, and is not asked to end
 
 	sent   *prometheus.CounterVec
 	failed prometheus.Counter
@@ -46,6 +48,10 @@ type Letter struct {
 	// About names what the event wakes. If it is set, only the newest event about it is
 	// sent.
 	About string
+	// Among names those of which at most mostAmong wait: the oldest of them is dropped for a newer one.
+	// It is for events that others may cause without end, and that a resync sends again if they
+	// matter (S19).
+	Among string
 	// Counted, if set, is closed once the ledger's census has what the event tells of.
 	Counted <-chan struct{}
 	// Stale, if set, reports that the event need not be sent any more.
@@ -53,6 +59,8 @@ type Letter struct {
 }
 
 const (
+	// mostAmong is how many letters of one Among wait.
+	mostAmong = 128
 	// senders is how many events are on their way at once. A synchronous channel of Knative
 	// answers only when the function has answered, so a device that hangs holds one sender
 	// up.
@@ -104,7 +112,7 @@ func (o *Outbox) Metrics() []prometheus.Collector {
 func (o *Outbox) Empty() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.pending, o.newest = map[string]Letter{}, map[string]string{}
+	o.pending, o.newest, o.among = map[string]Letter{}, map[string]string{}, map[string][]string{}
 	o.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 5*time.Second))
 }
@@ -114,12 +122,35 @@ func (o *Outbox) Empty() {
 func (o *Outbox) Put(l Letter) {
 	id := l.Event.ID()
 	o.mu.Lock()
+	_, waits := o.pending[id]
 	o.pending[id] = l
 	if l.About != "" {
 		o.newest[l.About] = id
 	}
+	if l.Among != "" && !waits {
+		o.makeRoomLocked(l)
+	}
 	o.mu.Unlock()
 	o.queue.Add(id)
+}
+
+// makeRoomLocked notes a letter among those of its kind, and drops the oldest of too many.
+func (o *Outbox) makeRoomLocked(l Letter) {
+	all := append(o.among[l.Among], l.Event.ID())
+	if len(all) > mostAmong {
+		o.dropLocked(o.pending[all[0]], all[0])
+		all = all[1:]
+		o.log.Debug("event dropped: too many of its kind wait", "kind", l.Among)
+	}
+	o.among[l.Among] = all
+}
+
+// dropLocked forgets a letter.
+func (o *Outbox) dropLocked(l Letter, id string) {
+	delete(o.pending, id)
+	if o.newest[l.About] == id {
+		delete(o.newest, l.About)
+	}
 }
 
 // Waiting returns the letters that were neither sent nor dropped yet, in the order of their
@@ -204,11 +235,14 @@ func (o *Outbox) done(l Letter) {
 	id := l.Event.ID()
 	o.queue.Forget(id)
 	o.mu.Lock()
-	delete(o.pending, id)
-	if o.newest[l.About] == id {
-		delete(o.newest, l.About)
+	defer o.mu.Unlock()
+	o.dropLocked(l, id)
+	if l.Among == "" {
+		return
 	}
-	o.mu.Unlock()
+	if o.among[l.Among] = slices.DeleteFunc(o.among[l.Among], func(is string) bool { return is == id }); len(o.among[l.Among]) == 0 {
+		delete(o.among, l.Among)
+	}
 }
 
 // awaitCensus waits until the ledger has a change, but for no longer than censusWait: what is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -215,4 +216,34 @@ func TestABrokerThatIsFullHoldsUpNoEnd(t *testing.T) {
 		stop()
 		<-done
 	})
+}
+
+// TestTooManyOfAKindGiveWay to the newest ones: whoever invents reports fills no memory while the broker
+// is away, and no other event gives way.
+func TestTooManyOfAKindGiveWay(t *testing.T) {
+	o := New(outboxtest.NewBroker(), quiet())
+	other := conditionOf(0)
+	o.Put(Letter{Event: other})
+	var ids []string
+	for i := range mostAmong + 3 {
+		e := conditionOf(float64(i + 1))
+		ids = append(ids, e.ID())
+		o.Put(Letter{Event: e, About: e.ID(), Among: "problems/a"})
+		o.Put(Letter{Event: e, About: e.ID(), Among: "problems/a"}) // the same once more
+	}
+	var got []string
+	for _, l := range o.Waiting() {
+		got = append(got, l.Event.ID())
+	}
+	want := append([]string{other.ID()}, ids[3:]...)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, id := range got {
+		o.done(o.pending[id])
+	}
+	if n := len(o.Waiting()) + len(o.among) + len(o.newest); n > 0 {
+		t.Errorf("%d are left", n)
+	}
 }
