@@ -114,7 +114,7 @@ func TestANewBudgetHoldsTheNextOff(t *testing.T) {
 
 // TestPoliciesAreListedBeforeAnAction, and read by name in a look that only waits: a list of
 // what was listed a moment before is slow. Where the census lacks a policy of the record, that is
-// no sign that the policy is gone (S2): no fence ends for it.
+// no sign that the policy is gone, and no fence ends for it.
 func TestPoliciesAreListedBeforeAnAction(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*planes, *api.NodeFence)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/nodefence/nodefence/shared/kube"
@@ -33,6 +34,8 @@ type enrolment struct {
 	mu    sync.Mutex
 	known map[string]enrolled
 	todo  map[string]nodeView
+	// tooLong are the nodes whose enrolment can have no name, and of which that was said.
+	tooLong map[string]bool
 	// deleted counts the deletions of enrolments that were seen.
 	deleted int
 	// wanted has, for each enrolment, what it should say about who excludes its node.
@@ -75,6 +78,7 @@ func (e *enrolment) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.known, e.todo, e.wanted = map[string]enrolled{}, map[string]nodeView{}, map[string]wish{}
+	e.tooLong = map[string]bool{}
 	e.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second))
 }
@@ -121,8 +125,25 @@ func (e *enrolment) put(name string, v nodeView) {
 		}
 		return
 	}
+	if e.hasNoName(name) {
+		return
+	}
 	e.todo[name] = v
 	e.queue.Add(name)
+}
+
+// hasNoName tells whether a node's name is too long for an enrolment beside it, and says so once.
+func (e *enrolment) hasNoName(node string) bool {
+	longest := validation.DNS1123SubdomainMaxLength - len(kube.EnrolledName(""))
+	if len(node) <= longest {
+		return false
+	}
+	if !e.tooLong[node] {
+		e.tooLong[node] = true
+		e.log.Error("the node can't be enrolled: its name is too long for a ConfigMap beside it, so no answer of its device is compared with its machine, and it is not fenced once its Node object is gone; register it under a shorter name",
+			"node", node, "letters", len(node), "longest", longest)
+	}
+	return true
 }
 
 func (e *enrolment) run(ctx context.Context) {

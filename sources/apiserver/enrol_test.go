@@ -117,3 +117,18 @@ func TestEnrolment(t *testing.T) {
 		})
 	}
 }
+
+// TestANameThatIsTooLongToEnrol is said once, with the remedy, and is not tried for ever.
+func TestANameThatIsTooLongToEnrol(t *testing.T) {
+	var said strings.Builder
+	e := &enrolment{log: slog.New(slog.NewTextHandler(&said, nil))}
+	e.begin()
+	longest := 253 - len("fence-enrolled-")
+	for range 2 {
+		e.put(strings.Repeat("a", longest), nodeView{uid: "1"})
+		e.put(strings.Repeat("b", longest+1), nodeView{uid: "1"})
+	}
+	if n := strings.Count(said.String(), "register it under a shorter name"); n != 1 || len(e.todo) != 1 {
+		t.Errorf("said %d times, %d to enrol: %s", n, len(e.todo), said.String())
+	}
+}
