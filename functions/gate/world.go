@@ -129,11 +129,24 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 		return nil
 	}
 	f.Status.Decision.DevicesError = ""
-	if !stay {
+	if stay {
+		trustAsCut(b.Devices, f.Status.Decision.Devices)
+	} else {
 		b.Over(&f.Status.Decision.ResolvedPolicy)
 	}
 	f.Status.Decision.Devices = b.Devices
 	return nil
+}
+
+// trustAsCut keeps the trust in an identity by which something was switched off already, though
+// another node has that identity by now: the fence runs to its end (S25). now are the devices
+// that had are.
+func trustAsCut(now, had []api.Binding) {
+	for i := range now[:min(len(now), len(had))] {
+		if had[i].IdentityFault == "" && had[i].Identity == now[i].Identity {
+			now[i].IdentityFault = ""
+		}
+	}
 }
 
 // longestError is the API's.

@@ -71,7 +71,7 @@ func TestBindAnAgent(t *testing.T) {
 		"a denied parameter": {dir: dir, method: method + "debug-file=/etc/passwd",
 			err: at + "7: parameter debug_file of agent fence_pdu is refused: what the agent would say then may have secrets in it"},
 		"an unknown parameter": {dir: dir, method: method + "plugs=7",
-			err: at + `7: unknown parameter "plugs" for driver fence_pdu; did you mean plug? known are action, agent_name, community, ip, must_success, name, namespace, node_name, password, plug, secret, settle, template`},
+			err: at + `7: unknown parameter "plugs" for driver fence_pdu; did you mean plug? known are action, agent_name, community, identity, ip, must_success, name, namespace, node_name, password, plug, secret, settle, template`},
 		"the outlet of another node (S11)": {dir: dir, method: method,
 			more: []corev1.ConfigMap{write("fence-config-node-b", "config.properties", "node_name=b\npower_management=pdu",
 				"fence-method-pdu", "agent_name=fence_pdu\naction=off\nip=10.0.0.9\nport=07\nsecret=pdu")},

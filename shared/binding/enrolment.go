@@ -1,14 +1,17 @@
 package binding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -16,6 +19,13 @@ import (
 type enrolled struct {
 	config.Node
 	uid types.UID
+	// systemUUID is what the node said of its machine. byPerson: a person has enrolled what the
+	// device says in its place.
+	systemUUID string
+	byPerson   bool
+	// alsoOf is another node that reports the same system UUID, as the source sees the nodes;
+	// empty if none does.
+	alsoOf string
 	// worker: the node was not of the control plane when it was last Ready.
 	worker bool
 }
@@ -26,13 +36,85 @@ func enrolment(cm *corev1.ConfigMap) (enrolled, bool) {
 	if cm.Labels[kube.EnrolledLabel] == "" || cm.Name != kube.EnrolledName(name) {
 		return enrolled{}, cm.Labels[kube.EnrolledLabel] != ""
 	}
+	is := cm.Data[kube.EnrolledIdentity]
 	return enrolled{
+		systemUUID: cm.Data["system_uuid"], byPerson: is != "", alsoOf: cm.Data[kube.EnrolledAlsoOf],
 		Node: config.Node{
-			Name: name, Identity: cm.Data["system_uuid"], ProviderID: cm.Data["provider_id"],
+			Name: name, Identity: cmp.Or(is, cm.Data["system_uuid"]), ProviderID: cm.Data["provider_id"],
 			Enrolment: api.ConfigSource{Kind: api.KindConfigMap, Namespace: cm.Namespace, Name: cm.Name, ResourceVersion: cm.ResourceVersion},
 		},
 		uid: types.UID(cm.Data["node_uid"]), worker: cm.Data["role"] == kube.WorkerRole,
 	}, true
+}
+
+// machines are the keys of what a node is known by, in the spelling of device.MachineKey.
+func (e enrolled) machines() (keys []string) {
+	for _, id := range []string{e.Identity, e.systemUUID} {
+		if id != "" && !slices.Contains(keys, device.MachineKey(id)) {
+			keys = append(keys, device.MachineKey(id))
+		}
+	}
+	return keys
+}
+
+// judge notes why the identity as which a node was enrolled is not its machine's alone (S11:
+// the device is the node's own).
+func (b Resolver) judge(ctx context.Context, r *resolution, n *corev1.Node) error {
+	e := r.from.enrolled[n.Name]
+	switch {
+	case r.node.Identity == "":
+		return nil
+	case e.byPerson:
+		r.node.IdentityFault = device.IdentityFault(e.Identity)
+	default:
+		r.node.IdentityFault = device.SystemUUIDFault(e.systemUUID, n.Status.NodeInfo.MachineID)
+		if r.node.IdentityFault == "" && e.alsoOf != "" {
+			r.node.IdentityFault = "is reported by node " + e.alsoOf + " too"
+		}
+	}
+	if r.node.IdentityFault != "" {
+		return nil
+	}
+	other, err := b.alsoEnrolled(ctx, r, e.Identity)
+	if other != "" {
+		r.node.IdentityFault = "is what node " + other + " was enrolled as too"
+	}
+	return err
+}
+
+// alsoEnrolled returns another node that was enrolled as this machine, and that is there;
+// empty if none is.
+func (b Resolver) alsoEnrolled(ctx context.Context, r *resolution, identity string) (string, error) {
+	for _, name := range r.from.machines[device.MachineKey(identity)] {
+		if name == r.node.Name {
+			continue
+		}
+		r.asked = true
+		n, err := b.Client.Node(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if n != nil && n.UID == r.from.enrolled[name].uid {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// checkNamed refuses an identity= that another node was enrolled as.
+func (b Resolver) checkNamed(ctx context.Context, r *resolution) error {
+	for _, id := range r.configs.Named(r.node, r.plan.Devices()...) {
+		r.asked = true // the version of the ConfigMaps does not change when a node is enrolled as that machine
+		other, err := b.alsoEnrolled(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		if other != "" {
+			return &config.Refused{Err: fmt.Errorf("node %s was enrolled as machine %s (ConfigMap %s), which identity= says is node %s's; neither of them is fenced before one is mended",
+				other, id, kube.EnrolledName(other), r.node.Name)}
+		}
+	}
+	return nil
 }
 
 // checkAlike refuses a machine as which another node was enrolled too (S11: the device is

@@ -30,7 +30,7 @@ type present struct {
 // (see keep), and each is noticed if it changes:
 //   - the program, its drivers and its settings, by their name;
 //   - the Node, by its UID, which another Node of the same name does not have, and by a
-//     digest of the label that chooses its configuration. A node that is missing has no UID,
+//     digest of the label that chooses its configuration, and of its machine-id. A node that is missing has no UID,
 //     and is always resolved anew;
 //   - the node's own enrolment, by its UID and version, read from the API server by a fence,
 //     and by a check from the turn in the ledger;
@@ -65,7 +65,7 @@ func sameEnrolment(kept, now *api.TargetSource) bool {
 // digestOf is a digest of what resolving reads of a Node besides its name and UID.
 func digestOf(n *corev1.Node) string {
 	kind, labelled := n.Labels[typeLabel]
-	return short(strconv.FormatBool(labelled), kind)
+	return short(strconv.FormatBool(labelled), kind, n.Status.NodeInfo.MachineID)
 }
 
 // short is a digest of some words.

@@ -38,7 +38,7 @@ func (b Resolver) keep(n *corev1.Node, r resolution, failed error) *api.TargetBi
 // apart reports whether a resolution depends on nothing but what holds compares.
 func (r resolution) apart() bool {
 	devices := r.plan.Devices()
-	if r.outside || len(devices) > 0 && !r.configs.Apart(r.node, devices...) {
+	if r.outside || r.asked || len(devices) > 0 && !r.configs.Apart(r.node, devices...) {
 		return false
 	}
 	return !slices.ContainsFunc(devices, func(d api.Binding) bool {

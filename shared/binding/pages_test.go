@@ -86,7 +86,7 @@ func TestAgentsOfOthers(t *testing.T) {
 		"by our own word":             {method: "agent_name=redfish\nhost=10.0.0.7\nusername=u\npassword=p\nuuid=00112233-4455-6677-8899-aabbccddeeff", want: "redfish:10.0.0.7:443/00112233-4455-6677-8899-aabbccddeeff"},
 		"no system named":             {method: method + "ip=10.0.0.7", err: at + ": systems_uri and uuid are both missing: say which system of the BMC is meant, by one of them"},
 		"a plug that is an address":   {method: method + "ip=10.0.0.7\nplug=10.0.0.8", err: at + `: uuid "10.0.0.8" is not a UUID, such as 00112233-4455-6677-8899-aabbccddeeff`},
-		"a plug in place of the ip":   {method: method + "plug=10.0.0.8\nport_as_ip=1", err: at + `, line 5: unknown parameter "port_as_ip" for driver redfish; known are action, agent_name, auth, ca, ip, ipport, must_success, name, namespace, node_name, password, redfish_uri, secret, settle, ssl, ssl_insecure, ssl_secure, systems_uri, template, username, uuid`},
+		"a plug in place of the ip":   {method: method + "plug=10.0.0.8\nport_as_ip=1", err: at + `, line 5: unknown parameter "port_as_ip" for driver redfish; known are action, agent_name, auth, ca, identity, ip, ipport, must_success, name, namespace, node_name, password, redfish_uri, secret, settle, ssl, ssl_insecure, ssl_secure, systems_uri, template, username, uuid`},
 		"two words for one":           {method: method + "ip=10.0.0.7\nhost=10.0.0.8", err: at + `, line 5: "host" is given twice; it stands in line 4 already as "ip"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,6 +84,8 @@ type resolution struct {
 	maps    []config.ConfigMap
 	// outside says that something besides these objects and the Node was asked.
 	outside bool
+	// asked: whether other nodes are there was asked too.
+	asked bool
 	// adopted is the object of another project that gives the node's device; nil if none does.
 	adopted *adopted
 	// stands are such objects by the name of the ConfigMap that stands for each.
@@ -100,6 +102,9 @@ func (b Resolver) resolve(ctx context.Context, from *snapshot, n *corev1.Node) (
 	r.configs = from.configs.With(s)
 	if n.UID == "" && r.node.Enrolment.Name == "" {
 		return r, &config.Refused{Err: fmt.Errorf("node %s is missing, and it was not enrolled as a worker while it was there: which machine it was is not known for certain", n.Name)}
+	}
+	if err := b.judge(ctx, &r, n); err != nil {
+		return r, err
 	}
 	if err := b.adopt(ctx, &r, s); err != nil {
 		return r, err
@@ -120,6 +125,7 @@ func (b Resolver) resolve(ctx context.Context, from *snapshot, n *corev1.Node) (
 	if err != nil {
 		return r, &config.Refused{Err: r.where(err)}
 	}
+	err = b.checkNamed(ctx, &r)
 	for _, d := range r.plan.Devices() {
 		if err == nil {
 			err = b.checkAlike(ctx, r, d)

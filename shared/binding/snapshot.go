@@ -19,6 +19,8 @@ type snapshot struct {
 	version  func() string
 	// enrolled are the enrolments by node, and maps are the ConfigMaps that are none.
 	enrolled map[string]enrolled
+	// machines are the enrolled nodes by device.MachineKey.
+	machines map[string][]string
 	maps     []config.ConfigMap
 	nodes    []config.Node
 	configs  *config.Configs
@@ -29,7 +31,7 @@ func (b Resolver) snapshot(all []corev1.ConfigMap) *snapshot {
 	for i := range all {
 		all[i].ManagedFields = nil // who wrote what is not asked for
 	}
-	s := &snapshot{all: all, resolver: b.name(), enrolled: map[string]enrolled{}}
+	s := &snapshot{all: all, resolver: b.name(), enrolled: map[string]enrolled{}, machines: map[string][]string{}}
 	s.version = sync.OnceValue(func() string { return version.Of(pointers(all)) })
 	for i := range all {
 		switch e, ok := enrolment(&all[i]); {
@@ -37,6 +39,9 @@ func (b Resolver) snapshot(all []corev1.ConfigMap) *snapshot {
 			s.maps = append(s.maps, config.ConfigMap{Namespace: all[i].Namespace, Name: all[i].Name, ResourceVersion: all[i].ResourceVersion, Data: all[i].Data})
 		case e.Name != "":
 			s.enrolled[e.Name], s.nodes = e, append(s.nodes, e.Node)
+			for _, key := range e.machines() {
+				s.machines[key] = append(s.machines[key], e.Name)
+			}
 		}
 	}
 	s.configs = config.Of(s.maps, s.nodes, b.settings())

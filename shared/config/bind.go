@@ -13,7 +13,10 @@ import (
 )
 
 // The keys of a method that are not parameters of its device.
-var controls = []string{"action", "agent_name", "must_success", "name", "namespace", "node_name", "secret", "settle", "template"}
+var controls = []string{"action", "agent_name", identityKey, "must_success", "name", "namespace", "node_name", "secret", "settle", "template"}
+
+// identityKey gives what the device says its machine is, in place of what was enrolled.
+const identityKey = "identity"
 
 // Parameters of agents that drivers do not use: how long to wait, how much to print, and
 // the method of switching, of which nodefence has only one.
@@ -34,6 +37,9 @@ type bound struct {
 	origins map[string]string
 	// off and on say what the method does.
 	off, on bool
+	// bySystem: the device tells the machine's system UUID, or nothing. named: the method
+	// gives the identity.
+	bySystem, named bool
 }
 
 // refer notes where a secret parameter is kept. References are in the order of their
@@ -89,7 +95,11 @@ func (r *resolver) agents() string {
 func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 	b := &bound{method: m.name, values: map[string]string{}, origins: map[string]string{}}
 	b.Driver, b.EffectDelay, b.Identity = k.Name, metav1.Duration{Duration: k.EffectDelay}, r.node.Identity
+	b.IdentityFault, b.bySystem = r.node.IdentityFault, k.Identity == ""
 	b.Params = map[string]string{}
+	if err := r.nameMachine(b, m, k); err != nil {
+		return nil, err
+	}
 	var err error
 	if b.Lead, err = lead(m, k); err != nil {
 		return nil, err
@@ -118,9 +128,41 @@ func (r *resolver) bind(m *method, k device.Kind) (*bound, error) {
 		return nil, m.at.errorf("the parameters choose no machine")
 	}
 	if k.Identity != "" {
-		b.Identity = b.Params[k.Identity]
+		b.Identity, b.IdentityFault = b.Params[k.Identity], ""
 	}
 	return b, r.agree(b, m, k, enrolled)
+}
+
+// nameMachine takes the identity that the method gives. It wins over what was enrolled.
+func (r *resolver) nameMachine(b *bound, m *method, k device.Kind) error {
+	e, ok := m.values[identityKey]
+	if _, own := r.param(k, identityKey); !ok || own {
+		return nil
+	}
+	if err := check(e, false); err != nil {
+		return err
+	}
+	switch {
+	case k.Identity != "":
+		return e.at.errorf("driver %s knows its machine by %s; leave %s= out", k.Name, k.Identity, identityKey)
+	case !e.own:
+		return r.notOwn(m, e)
+	}
+	b.Identity, b.IdentityFault, b.named = e.value, "", true
+	if why := device.IdentityFault(e.value); why != "" {
+		return e.at.errorf("%s %s %s; give the identity of this machine alone, or leave %s= out", identityKey, quoted(e.value), why, identityKey)
+	}
+	if id, err := device.UUID(identityKey, e.value); err == nil {
+		b.Identity = id
+	}
+	b.values[identityKey], b.origins[identityKey] = "literal "+b.Identity, e.at.String()
+	return nil
+}
+
+// notOwn refuses a line about the machine in a ConfigMap about many nodes.
+func (r *resolver) notOwn(m *method, e entry) error {
+	return e.at.errorf("%s says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap %s%s or %s%s-%s",
+		shown(e.written), nodePrefix, r.node.Name, methodPrefix, m.name, r.node.Name)
 }
 
 // take copies one line into the binding.
@@ -136,8 +178,7 @@ func (r *resolver) take(b *bound, m *method, k device.Kind, e entry) error {
 		return err
 	}
 	if p.Machine && !e.own {
-		return e.at.errorf("%s says which machine is meant, and this ConfigMap is not about one node; give it in ConfigMap %s%s or %s%s-%s",
-			shown(e.written), nodePrefix, r.node.Name, methodPrefix, m.name, r.node.Name)
+		return r.notOwn(m, e)
 	}
 	b.values[p.Name], b.origins[p.Name] = "literal "+e.value, e.at.String()
 	if p.Secret {

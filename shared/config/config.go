@@ -26,8 +26,12 @@ type Node struct {
 	Name string
 	// Type is the value of the label "type".
 	Type string
-	// Identity is the system UUID that was enrolled; empty if none was.
+	// Identity is what was enrolled as the machine: the system UUID, or what a person has
+	// enrolled in its place; empty if nothing was.
 	Identity string
+	// IdentityFault says why Identity is not the machine's alone, to follow Identity in a
+	// sentence; empty if it is the machine's.
+	IdentityFault string
 	// ProviderID is the cloud's name for the machine, as it was enrolled. It is never taken
 	// from the present Node; empty if none was enrolled.
 	ProviderID string

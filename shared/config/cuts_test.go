@@ -127,7 +127,7 @@ func TestCuts(t *testing.T) {
 		},
 		"coverage of a network": {
 			maps: []ConfigMap{cutNode("isolation=s\npower_management=ipmi", "s", "agent_name=switch\nport=7\ncsi_drivers=d")},
-			err:  `ConfigMap fence-config-node-7, key fence-method-s, line 3: unknown parameter "csi_drivers" for driver switch; known are action, agent_name, must_success, name, namespace, node_name, password, port, secret, settle, template`,
+			err:  `ConfigMap fence-config-node-7, key fence-method-s, line 3: unknown parameter "csi_drivers" for driver switch; known are action, agent_name, identity, must_success, name, namespace, node_name, password, port, secret, settle, template`,
 		},
 		"another level without a first": {
 			maps: []ConfigMap{cutNode("isolation=s\npower_management_2=ipmi", "s", sanMethod)},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // claim is another node's configuration for a machine.
@@ -29,6 +30,7 @@ func (c *Configs) Duplicates(n Node, mine ...api.Binding) error {
 	var devices []string
 	for _, b := range mine {
 		devices = append(devices, c.s.each(b)...)
+		devices = append(devices, c.s.identities(b)...)
 	}
 	for _, i := range c.claimants(devices) {
 		is := c.claims()[i]
@@ -38,6 +40,10 @@ func (c *Configs) Duplicates(n Node, mine ...api.Binding) error {
 			continue
 		}
 		for _, a := range r.addresses(is) {
+			if machine, ok := strings.CutPrefix(a, identityMark); ok && slices.Contains(devices, a) {
+				return &Error{ConfigMap: is.cm, Msg: "node " + is.node + " has an identity= that is the machine of node " + n.Name + " too (" + machine +
+					"); neither of them is fenced before one is mended"}
+			}
 			if slices.Contains(devices, a) {
 				return &Error{ConfigMap: is.cm, Msg: "node " + is.node + " has the same device address " + a + " as node " + n.Name +
 					"; neither of them is fenced before one is mended"}
@@ -145,6 +151,37 @@ func (r *resolver) addresses(c claim) []string {
 		}
 		if b, _ := r.bind(m, k); b != nil {
 			out = append(out, r.s.each(b.Binding)...)
+			if b.named {
+				out = append(out, identityMark+device.MachineKey(b.Identity))
+			}
+		}
+	}
+	return out
+}
+
+// identityMark begins what stands for an identity among the addresses of devices.
+const identityMark = "identity "
+
+// identities returns the machines that the devices of a binding must answer for, if the
+// devices tell a system UUID. An address has no such beginning.
+func (s Settings) identities(b api.Binding) (out []string) {
+	for _, m := range members(b) {
+		if m.Identity != "" && s.Kinds[m.Driver].Identity == "" {
+			out = append(out, identityMark+device.MachineKey(m.Identity))
+		}
+	}
+	return out
+}
+
+// Named returns the identities that a node's methods give with identity=, unless the node was
+// enrolled as that machine alone.
+func (c *Configs) Named(n Node, mine ...api.Binding) (out []string) {
+	for _, b := range mine {
+		for _, m := range members(b) {
+			enrolled := m.Identity == n.Identity && b.IdentityFault == n.IdentityFault
+			if m.Identity != "" && !enrolled && c.s.Kinds[m.Driver].Identity == "" {
+				out = append(out, m.Identity)
+			}
 		}
 	}
 	return out

@@ -43,6 +43,7 @@ func join(from source, all []*bound) (*bound, error) {
 	if len(devices) == 1 {
 		return devices[0].bound, nil
 	}
+	shareName(devices)
 	if err := agreed(from, devices); err != nil {
 		return nil, err
 	}
@@ -90,6 +91,20 @@ func alike(from source, first, b *bound) error {
 	return nil
 }
 
+// shareName gives the identity that a method names to the other devices of the set that tell
+// a system UUID, or nothing.
+func shareName(devices []joined) {
+	i := slices.IndexFunc(devices, func(j joined) bool { return j.named })
+	if i < 0 {
+		return
+	}
+	for _, j := range devices {
+		if j.bySystem && !j.named {
+			j.Identity, j.IdentityFault = devices[i].Identity, ""
+		}
+	}
+}
+
 // agreed refuses devices that are no set. A device that is only read, or only switched on,
 // may be another machine's. If only some are switched on again, the configuration does not
 // say whether the machine is to be on.
@@ -123,7 +138,7 @@ func agreed(from source, devices []joined) error {
 // together is the set, in the order in which its members are named.
 func together(devices []joined) *bound {
 	b := &bound{method: devices[0].method, origins: map[string]string{}}
-	b.Driver, b.Identity = SetDriver, devices[0].Identity
+	b.Driver, b.Identity, b.IdentityFault = SetDriver, devices[0].Identity, devices[0].IdentityFault
 	var addresses []string
 	var lead time.Duration
 	for i, j := range devices {

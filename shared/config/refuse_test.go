@@ -13,7 +13,7 @@ func TestRefuse(t *testing.T) {
 		inConfig = "ConfigMap fence-config-node-7, key config.properties"
 		inMethod = "ConfigMap fence-config-node-7, key fence-method-ipmi"
 		builtIn  = "clean-pods, cordon, delete-machine, ipmi, kdump-wait, mark-schedulable, mark-unschedulable, out-of-service, restart-instance, start-instance, stop-instance, uncordon"
-		params   = "action, agent_name, cipher, ip, ipport, must_success, name, namespace, node_name, password, secret, settle, template, username"
+		params   = "action, agent_name, cipher, identity, ip, ipport, must_success, name, namespace, node_name, password, secret, settle, template, username"
 	)
 	for name, tc := range map[string]struct {
 		maps []ConfigMap

@@ -22,6 +22,16 @@ const (
 	ExcludedBy = "excluded_by"
 )
 
+// EnrolledIdentity is in the enrolment of a node of which a person has enrolled what its device
+// says, in place of the system UUID; EnrolledBy and EnrolledAt say who did, and when.
+// EnrolledAlsoOf names another node that reports the same system UUID.
+const (
+	EnrolledIdentity = "identity"
+	EnrolledBy       = "identity_by"
+	EnrolledAt       = "identity_at"
+	EnrolledAlsoOf   = "system_uuid_also_of"
+)
+
 // WorkerRole is in the enrolment of a node that is not of the control plane.
 const WorkerRole = "worker"
 

@@ -169,7 +169,7 @@ func (p *Publisher) post(ctx context.Context, e kube.Event) {
 
 // warnings are the reasons that need a person's attention.
 var warnings = map[api.Reason]bool{
-	api.DeviceFailed: true, api.PowerOffNotSeen: true, api.PowerOnNotSeen: true, api.WrongMachine: true, api.SecretNotForThisHost: true, api.SignOfLife: true,
+	api.DeviceFailed: true, api.PowerOffNotSeen: true, api.PowerOnNotSeen: true, api.WrongMachine: true, api.NoIdentity: true, api.SecretNotForThisHost: true, api.SignOfLife: true,
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.TooManyUnhealthy: true,
 	api.MostLeasesStale: true, api.PolicyConflict: true, api.CallLost: true, api.FlowRestarted: true,
 	api.WaitingForDevice: true, api.IsolationFailed: true, api.RestoreFailed: true, api.LeftCutOff: true, api.StateWentBack: true,

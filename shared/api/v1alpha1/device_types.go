@@ -63,10 +63,16 @@ type Binding struct {
 	// missing, it is 5s.
 	// +optional
 	Lead *metav1.Duration `json:"lead,omitempty"`
-	// identity is what the machine said of itself while it was healthy.
+	// identity is what the device must say its machine is, where it can tell: what identity= of
+	// its method gives, or what was enrolled while the machine was healthy.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Identity string `json:"identity,omitempty"`
+	// identityFault says why identity is not this machine's alone, such as that another node has
+	// it too. An answer with an identity is then refused. Empty: identity is the machine's.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	IdentityFault string `json:"identityFault,omitempty"`
 	// tells says that the device has told this identity before; an answer without one is refused.
 	// +optional
 	Tells bool `json:"tells,omitempty"`
@@ -99,6 +105,16 @@ type Binding struct {
 	// are then those that this object names, in its own namespace.
 	// +optional
 	Adopted *AdoptedDevice `json:"adopted,omitempty"`
+}
+
+// NoIdentity says in a sentence why no answer for a machine counts, and what to do; empty if
+// the identity is the machine's.
+func (b *Binding) NoIdentity(node string) string {
+	if b.IdentityFault == "" {
+		return ""
+	}
+	return "enrolled is machine " + b.Identity + ", which " + b.IdentityFault +
+		": that is no identity; see that the device is this node's, and write identity= with what the device says into its method, or kubectl fence enrol " + node
 }
 
 // AdoptedDevice is an object of another project that gives a node's device.

@@ -96,6 +96,7 @@ const (
 	NodeGone             Reason = "NodeGone"
 	SignOfLife           Reason = "SignOfLife"
 	WrongMachine         Reason = "WrongMachine"
+	NoIdentity           Reason = "NoIdentity"
 	SecretNotForThisHost Reason = "SecretNotForThisHost"
 	DeviceFailed         Reason = "DeviceFailed"
 	WaitingForDevice     Reason = "WaitingForDevice"

@@ -33,7 +33,7 @@ func Of(all iter.Seq[*corev1.ConfigMap]) string {
 		if cm.Name != kube.EnrolledName(cm.Data["node_name"]) {
 			continue // it enrols no node
 		}
-		says := fmt.Sprintf("%q %q %q %q", cm.Name, cm.Data["node_uid"], cm.Data["system_uuid"], cm.Data["provider_id"])
+		says := fmt.Sprintf("%q %q %q %q %q", cm.Name, cm.Data["node_uid"], cm.Data["system_uuid"], cm.Data["provider_id"], cm.Data[kube.EnrolledIdentity])
 		for _, key := range keys(cm) {
 			machines[key] = append(machines[key], says)
 		}
@@ -57,8 +57,10 @@ func Of(all iter.Seq[*corev1.ConfigMap]) string {
 // keys returns what an enrolment's machine is compared by. Two enrolments of one machine
 // have a key in common; two that have one may still be of two machines.
 func keys(cm *corev1.ConfigMap) (all []string) {
-	if key := device.IdentityKey(cm.Data["system_uuid"]); key != "" {
-		all = append(all, "machine "+key)
+	for _, id := range []string{cm.Data["system_uuid"], cm.Data[kube.EnrolledIdentity]} {
+		if key := device.IdentityKey(id); key != "" && !slices.Contains(all, "machine "+key) {
+			all = append(all, "machine "+key)
+		}
 	}
 	if key := ProviderKey(cm.Data["provider_id"]); key != "" {
 		all = append(all, "instance "+key)

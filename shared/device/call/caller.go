@@ -110,18 +110,18 @@ func (t Caller) speak(ctx context.Context, f *api.NodeFence, bound *api.Binding,
 		c.Refused = errors.Is(err, device.ErrDenied) || errors.Is(err, device.ErrUnsupported)
 		return err
 	}
-	return t.read(ctx, d, bound, c)
+	return t.read(ctx, d, f.Spec.NodeName, bound, c)
 }
 
 // read asks the device for the machine's power, and compares the answer with the bound
 // machine.
-func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c *observed.CallResult) error {
+func (t Caller) read(ctx context.Context, d device.Driver, node string, bound *api.Binding, c *observed.CallResult) error {
 	r, err := d.State(ctx)
 	if err != nil {
 		c.Stopping, c.Blind = errors.Is(err, device.ErrStopping), errors.Is(err, device.ErrBlind)
 		return err
 	}
-	if err := t.identify(ctx, bound, r, c); err != nil {
+	if err := t.identify(ctx, node, bound, r, c); err != nil {
 		return err
 	}
 	c.Power, c.MissingSupply = string(r.Power), r.MissingSupply
@@ -130,11 +130,15 @@ func (t Caller) read(ctx context.Context, d device.Driver, bound *api.Binding, c
 
 // identify compares the device's name for its machine with the enrolled identity (S11: the
 // device is the node's own). For a known machine it records the enrolled spelling, whatever
-// the order of the bytes in the answer.
-func (t Caller) identify(ctx context.Context, bound *api.Binding, r device.Reading, c *observed.CallResult) error {
+// the order of the bytes in the answer. If the enrolled identity is not the machine's alone, it
+// refuses every answer that names a machine.
+func (t Caller) identify(ctx context.Context, node string, bound *api.Binding, r device.Reading, c *observed.CallResult) error {
 	told := r.Identity
 	c.Identity = told
 	switch want := bound.Identity; {
+	case told != "" && bound.IdentityFault != "":
+		c.Wrong = true
+		return fmt.Errorf("%w: it answers for %s, and %s", device.ErrUnknown, told, bound.NoIdentity(node))
 	case want == "":
 		return nil
 	case told == "" && bound.Tells && r.Unread != nil:

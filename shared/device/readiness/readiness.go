@@ -206,7 +206,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	}
 	d := &c.target.Status.Devices[i]
 	at := c.now()
-	*d = verdict(*d, b, r, err, look.NodeFrom(c.node, "").Ready())
+	*d = verdict(*d, c.node.Name, b, r, err, look.NodeFrom(c.node, "").Ready())
 	d.LastChecked, d.LastAsked = &at, nil // not compared: they are from the clocks of two processes (S30: one clock)
 	if d.Reason == api.WrongMachine && c.Whose != nil {
 		other, enrolled, err := c.Whose(ctx, r.Identity)
@@ -217,6 +217,8 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 			d.Message = strings.ReplaceAll(d.Message, r.Identity, enrolled)
 			d.Identity = enrolled
 			d.Message = "it is the device of node " + other + ": " + d.Message
+		} else if b.Identity != "" && r.Identity != "" {
+			d.Message += renewal(c.node.Name)
 		}
 	}
 	return true, nil

@@ -16,6 +16,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
 // manualDriver is the driver whose devices are people.
@@ -56,9 +57,9 @@ func lacking(ctx context.Context, d device.Driver) []string {
 	return lacks
 }
 
-// strange: the device answers for another machine than the enrolled one.
+// strange: the device answers for another machine than the enrolled one, or nobody knows for which.
 func strange(b *api.Binding, r device.Reading) bool {
-	return b.Identity != "" && r.Identity != "" && !device.SameIdentity(b.Identity, r.Identity)
+	return r.Identity != "" && b.IdentityFault != "" || b.Identity != "" && r.Identity != "" && !device.SameIdentity(b.Identity, r.Identity)
 }
 
 // notLearnt: the API server did not answer when the credentials were read. Nothing is known
@@ -70,19 +71,21 @@ func notLearnt(err error) bool {
 }
 
 // verdict is the result of one read.
-func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
+func verdict(d api.TargetDevice, node string, b *api.Binding, r device.Reading, err error, ready bool) api.TargetDevice {
 	d.Identity, d.State, d.Reason, d.Message = r.Identity, api.StateOf(string(r.Power)), api.DeviceAnswers, ""
 	if err != nil {
 		d.Identity, d.State = "", api.PowerUnknown
 		d.Reason, d.Message = whyNot(b, err)
 		return d
 	}
-	mine := device.SameIdentity(b.Identity, r.Identity)
+	mine := b.IdentityFault == "" && device.SameIdentity(b.Identity, r.Identity)
 	if mine {
 		d.Identity = b.Identity // firmware has more than one order of a UUID's bytes
 		d.Tells = true
 	}
 	switch {
+	case b.IdentityFault != "" && r.Identity != "":
+		d.Reason, d.Message = api.NoIdentity, "it answers for machine "+r.Identity+", and "+b.NoIdentity(node) // S11: the device is the node's own
 	case b.Identity != "" && r.Identity != "" && !mine:
 		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+call.Mend(b) // S11
 	case r.Unread != nil:
@@ -97,6 +100,12 @@ func verdict(d api.TargetDevice, b *api.Binding, r device.Reading, err error, re
 		d.Reason, d.Message = offThoughReady(b)
 	}
 	return d
+}
+
+// renewal says how an enrolment is renewed that is not of the node's present machine.
+func renewal(node string) string {
+	return "; if the machine is the node's own, because its board was replaced or its firmware says another UUID: kubectl fence enrol " + node +
+		" renews ConfigMap " + kube.EnrolledName(node) + " (or correct identity= in the device's method)"
 }
 
 // offThoughReady is what a device says of a machine that lives.

@@ -50,7 +50,7 @@ func TestVerdict(t *testing.T) {
 		"its Secret is missing":                 {"ipmi", "x", device.Reading{}, fmt.Errorf("%w: secret s does not exist", errCredentials), true, api.BindingInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := verdict(api.TargetDevice{}, &api.Binding{Driver: tc.driver, Identity: tc.enrolled}, tc.reading, tc.err, tc.ready)
+			got := verdict(api.TargetDevice{}, "7", &api.Binding{Driver: tc.driver, Identity: tc.enrolled}, tc.reading, tc.err, tc.ready)
 			if d := cmp.Diff(tc.want, got.Reason); d != "" {
 				t.Error(d)
 			}
@@ -64,11 +64,11 @@ func TestVerdict(t *testing.T) {
 // TestNamelessVerdict: what a device has told once it must tell for ever (S11).
 func TestNamelessVerdict(t *testing.T) {
 	b := &api.Binding{Driver: "ipmi", Identity: "x"}
-	never := verdict(api.TargetDevice{}, b, device.Reading{Power: device.On}, nil, true)
-	once := verdict(never, b, device.Reading{Power: device.On, Identity: "x"}, nil, true)
-	failed := verdict(once, b, device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true)
-	silent := verdict(failed, b, device.Reading{Power: device.On, Unread: device.ErrUnreachable}, nil, true) // the one of a set that tells
-	nameless := verdict(silent, b, device.Reading{Power: device.On}, nil, true)
+	never := verdict(api.TargetDevice{}, "7", b, device.Reading{Power: device.On}, nil, true)
+	once := verdict(never, "7", b, device.Reading{Power: device.On, Identity: "x"}, nil, true)
+	failed := verdict(once, "7", b, device.Reading{}, fmt.Errorf("%w: x", device.ErrUnreachable), true)
+	silent := verdict(failed, "7", b, device.Reading{Power: device.On, Unread: device.ErrUnreachable}, nil, true) // the one of a set that tells
+	nameless := verdict(silent, "7", b, device.Reading{Power: device.On}, nil, true)
 	got := []api.Reason{never.Reason, once.Reason, failed.Reason, silent.Reason, nameless.Reason}
 	if d := cmp.Diff([]api.Reason{api.DeviceAnswers, api.DeviceAnswers, api.DeviceUnreachable, api.DeviceUnreachable, api.WrongMachine}, got); d != "" {
 		t.Error(d)

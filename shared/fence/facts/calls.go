@@ -84,5 +84,8 @@ func (d *Facts) Bound() string {
 
 // AnswersForAnother says which machine the device has answered for, and which one it is bound to.
 func (d *Facts) AnswersForAnother() string {
+	if b := d.Binding(); b != nil && b.IdentityFault != "" {
+		return "the device answers for machine " + d.Seen.Call.Machine() + ", and " + b.NoIdentity("NODE")
+	}
 	return "the device answers for machine " + d.Seen.Call.Machine() + ", bound is " + d.Bound()
 }

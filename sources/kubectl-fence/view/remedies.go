@@ -93,6 +93,7 @@ var remedies = map[api.Reason]Remedy{
 	api.HealedBeforeFence: isOver, api.Aborted: isOver, api.NodeReplaced: isOver, api.NodeGone: isOver,
 	api.SignOfLife:           {"compare the device's address or outlet with the machine: the node is alive although its device says off", "kubectl fence devices -o wide"},
 	api.WrongMachine:         {"correct the cable, or the ConfigMap in the message: the device answers for another machine", "kubectl fence plan NODE"},
+	api.NoIdentity:           {"see that the device is the node's, and have it enrolled as what it says; or write identity= into its method", "kubectl fence enrol NODE"},
 	api.SecretNotForThisHost: {"correct the Secret's list of hosts, or the address", "kubectl fence plan NODE"},
 	api.DeviceFailed:         {"mend what the message says of the device", "kubectl fence plan --read NODE"},
 	api.WaitingForDevice:     {"mend the device or its Secret, and have it read now; if the machine is off, confirm that (kubectl fence confirm-off NODE)", "kubectl fence retry NODE"},

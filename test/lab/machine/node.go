@@ -1,8 +1,9 @@
 package machine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,12 @@ func (k *kubelet) newNode() *corev1.Node {
 	}
 }
 
+// machineID is the machine-id of the operating system, which is not the UUID of the firmware.
+func machineID(machine string) string {
+	sum := sha256.Sum256([]byte("machine-id of " + machine))
+	return hex.EncodeToString(sum[:16])
+}
+
 // nodeStatus is the kubelet's part of it. Conditions merge by their type, so
 // that those of others stay.
 func (k *kubelet) nodeStatus(ready bool, inUse []corev1.UniqueVolumeName) corev1.NodeStatus {
@@ -68,7 +75,7 @@ func (k *kubelet) nodeStatus(ready bool, inUse []corev1.UniqueVolumeName) corev1
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: k.port.number}},
 		NodeInfo: corev1.NodeSystemInfo{
-			MachineID:               strings.ReplaceAll(k.machine.uuid.String(), "-", ""),
+			MachineID:               machineID(k.machine.name),
 			SystemUUID:              k.machine.uuid.String(),
 			BootID:                  k.kernel.bootID,
 			KubeletVersion:          kubeletVersion,
