@@ -69,7 +69,7 @@ func (m machine) lacks(now machine) bool {
 func enrolledIn(cm *corev1.ConfigMap) enrolled {
 	return enrolled{
 		uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]},
-		excluded: exclusion{cm.Data[kube.Excluded], cm.Data[kube.ExcludedBy]},
+		excluded: exclusion{cm.Data[kube.Excluded], cm.Data[kube.ExcludedBy], cm.Data[kube.EnrolledAlsoOf]},
 	}
 }
 

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -19,12 +21,13 @@ import (
 // records the exclusion too, whether or not the node is Ready, and the gate reads it there.
 
 // exclusion says what excludes a node: why names a label or taint of the node's own, in
-// words; by names the policies that exclude it by label.
-type exclusion struct{ why, by string }
+// words; by names the policies that exclude it by label. alsoOf names another node that
+// reports the same system UUID: the device of such a node is not known by its UUID.
+type exclusion struct{ why, by, alsoOf string }
 
 // into writes the exclusion into an enrolment.
 func (x exclusion) into(cm *corev1.ConfigMap) {
-	for key, value := range map[string]string{kube.Excluded: x.why, kube.ExcludedBy: x.by} {
+	for key, value := range map[string]string{kube.Excluded: x.why, kube.ExcludedBy: x.by, kube.EnrolledAlsoOf: x.alsoOf} {
 		if delete(cm.Data, key); value != "" {
 			cm.Data[key] = value
 		}
@@ -77,7 +80,7 @@ func (n *nodeStore) excludeAllLocked() {
 // deleted at any moment.
 func (n *nodeStore) excludeLocked(name string, v nodeView) {
 	if !n.excluding {
-		n.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded}, whyOnly: true})
+		n.enrol.exclude(name, wish{exclusion: exclusion{why: v.excluded, alsoOf: n.alsoOfLocked(name, v)}, whyOnly: true})
 		return
 	}
 	var by []string
@@ -87,11 +90,64 @@ func (n *nodeStore) excludeLocked(name string, v nodeView) {
 		}
 	}
 	slices.Sort(by)
-	n.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " ")}})
+	n.enrol.exclude(name, wish{exclusion: exclusion{v.excluded, strings.Join(by, " "), n.alsoOfLocked(name, v)}})
 }
 
-// wish is what an enrolment should say about who excludes its node. With whyOnly, the
-// policies are not known yet, and the enrolment keeps those that it names.
+// alsoOfLocked returns another node that reports the same system UUID; empty if none does. It is
+// the same one each time, so that an enrolment is not written without need.
+func (n *nodeStore) alsoOfLocked(name string, v nodeView) string {
+	var other string
+	for o := range n.machines[machineKey(v.systemUUID)] {
+		if o != name && (other == "" || o < other) {
+			other = o
+		}
+	}
+	return other
+}
+
+// machineKey is device.MachineKey of a system UUID; empty if the UUID names no machine, whoever
+// reports it.
+func machineKey(systemUUID string) string {
+	if device.SystemUUIDFault(systemUUID, "") != "" {
+		return ""
+	}
+	return device.MachineKey(systemUUID)
+}
+
+// mostTold is for how many nodes with one system UUID each enrolment names one that still has it. With
+// more, an enrolment may name a node that had the UUID earlier: the UUID is refused all the same.
+const mostTold = 16
+
+// moveLocked notes that a node reports another system UUID than before. The enrolments of the
+// nodes that have either UUID follow.
+func (n *nodeStore) moveLocked(name, was, is string) {
+	from, to := machineKey(was), machineKey(is)
+	if from == to {
+		return
+	}
+	if delete(n.machines[from], name); len(n.machines[from]) == 0 {
+		delete(n.machines, from)
+	}
+	if to != "" {
+		if n.machines[to] == nil {
+			n.machines[to] = map[string]bool{}
+		}
+		n.machines[to][name] = true
+	}
+	for _, key := range []string{from, to} {
+		if len(n.machines[key]) > mostTold {
+			continue
+		}
+		for o := range n.machines[key] {
+			if v, known := n.known[o]; known && o != name {
+				n.excludeLocked(o, v)
+			}
+		}
+	}
+}
+
+// wish is what an enrolment should say about who excludes its node. With whyOnly, not all
+// policies and nodes are known yet, and the enrolment keeps those that it names.
 type wish struct {
 	exclusion
 	whyOnly bool
@@ -100,7 +156,7 @@ type wish struct {
 // after returns what the enrolment should say, if it says was now.
 func (w wish) after(was exclusion) exclusion {
 	if w.whyOnly {
-		return exclusion{w.why, was.by}
+		return exclusion{w.why, was.by, cmp.Or(w.alsoOf, was.alsoOf)}
 	}
 	return w.exclusion
 }

@@ -87,3 +87,45 @@ func TestNobodyIsForgottenBeforeThePoliciesAreKnown(t *testing.T) {
 		t.Errorf("excluded by %q, once it had a label", by)
 	}
 }
+
+// TestASystemUUIDOfTwoNodesIsEnrolled: both enrolments name the other node while the API server
+// has two nodes with one system UUID, in whatever spelling, Ready or not, and no longer (S11: the
+// device is the node's own). A source that has just started removes nothing.
+func TestASystemUUIDOfTwoNodesIsEnrolled(t *testing.T) {
+	const uuid, swapped = "00112233-4455-6677-8899-aabbccddeeff", "33221100-5544-7766-8899-aabbccddeeff"
+	f := newFakeAPI(t)
+	reports := func(name, ready, uuid string) {
+		n := nodeIn(name, ready, 0)
+		n.Status.NodeInfo.SystemUUID = uuid
+		f.set(nodesURL, n)
+	}
+	also := func(want ...string) {
+		t.Helper()
+		eventually(t, func() bool {
+			for i, node := range []string{"a", "b"}[:len(want)] {
+				if d := f.enrolled("fence-enrolled-" + node); d == nil || d[kube.EnrolledAlsoOf] != want[i] {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	reports("a", "True", uuid)
+	start(t, f, time.Hour)
+	also("")
+	reports("b", "False", swapped) // not enrolled yet
+	also("b")
+	reports("b", "True", swapped)
+	also("b", "a")
+	reports("b", "True", "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0")
+	also("", "")
+	reports("b", "True", uuid)
+	also("b", "a")
+	f.remove(nodesURL, "b")
+	also("")
+
+	known := exclusion{by: "pets", alsoOf: "b"}
+	if got := (wish{whyOnly: true}).after(known); got != known {
+		t.Errorf("before all nodes are known: %+v", got)
+	}
+}

@@ -86,6 +86,8 @@ type nodeStore struct {
 
 	mu    sync.Mutex
 	known map[string]nodeView
+	// machines are the nodes by the system UUID that they report (device.MachineKey).
+	machines map[string]map[string]bool
 	// excluded has the selectors by which each policy excludes nodes; excluding says that
 	// the policies are known.
 	excluded  map[string]*api.LabelSelector
@@ -103,6 +105,7 @@ func (n *nodeStore) begin() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.excluded, n.excluding = map[string]nodeView{}, map[string]*api.LabelSelector{}, false
+	n.machines = map[string]map[string]bool{}
 }
 
 // saw notes a node as it is now, and returns how it was; nil if it was not known.
@@ -113,6 +116,7 @@ func (n *nodeStore) saw(name string, v nodeView) (old *nodeView) {
 		old = &was
 	}
 	n.known[name] = v
+	n.moveLocked(name, reported(old), v.systemUUID)
 	if v.ready() {
 		n.enrol.put(name, v)
 	}
@@ -123,8 +127,17 @@ func (n *nodeStore) saw(name string, v nodeView) (old *nodeView) {
 func (n *nodeStore) gone(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.moveLocked(name, n.known[name].systemUUID, "")
 	delete(n.known, name)
 	n.enrol.left(name)
+}
+
+// reported is the system UUID that the node reported when it was last seen.
+func reported(old *nodeView) string {
+	if old == nil {
+		return ""
+	}
+	return old.systemUUID
 }
 
 // enrolAgain enrols a node whose enrolment somebody deleted.
