@@ -121,14 +121,16 @@ func schedulerFlags(keys keys) []string {
 
 // MachinesConfig is what the hidden command "machines" reads.
 type MachinesConfig struct {
-	Kubeconfig   string `json:"kubeconfig"`
-	Nodes        int    `json:"nodes"`
-	Zones        int    `json:"zones"`
-	LeasePeriod  string `json:"leasePeriod"`
-	StatusPeriod string `json:"statusPeriod"`
-	Outlets      bool   `json:"outlets"`
-	StateDir     string `json:"stateDir"`
-	Socket       string `json:"socket"`
+	Kubeconfig   string            `json:"kubeconfig"`
+	Nodes        int               `json:"nodes"`
+	Zones        int               `json:"zones"`
+	LeasePeriod  string            `json:"leasePeriod"`
+	StatusPeriod string            `json:"statusPeriod"`
+	Outlets      bool              `json:"outlets"`
+	SystemUUIDs  map[string]string `json:"systemUUIDs,omitempty"`
+	BMCUUIDs     map[string]string `json:"bmcUUIDs,omitempty"`
+	StateDir     string            `json:"stateDir"`
+	Socket       string            `json:"socket"`
 }
 
 func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {
@@ -144,6 +146,8 @@ func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {
 		LeasePeriod:  options.Lease.String(),
 		StatusPeriod: options.Status.String(),
 		Outlets:      options.Outlets,
+		SystemUUIDs:  options.SystemUUIDs,
+		BMCUUIDs:     options.BMCUUIDs,
 		StateDir:     stateDir,
 		Socket:       dir.Socket(),
 	})

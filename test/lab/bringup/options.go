@@ -22,6 +22,11 @@ type Options struct {
 	// Outlets gives each machine two supplies. Without them it needs two sockets and not four,
 	// which thousands of machines may not have.
 	Outlets bool
+	// SystemUUIDs are what the kubelets of these nodes report as system UUID in place of the
+	// machine's UUID; "machine-id" is what a kubelet reports without SMBIOS.
+	SystemUUIDs map[string]string
+	// BMCUUIDs are what the BMCs of these nodes say in place of the machine's UUID.
+	BMCUUIDs map[string]string
 	// Fsync makes etcd keep its data through a power loss of this machine.
 	Fsync bool
 }

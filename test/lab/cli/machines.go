@@ -54,6 +54,8 @@ func readMachinesConfig(path string) (machine.Config, error) {
 		StatusPeriod: status,
 		Zones:        c.Zones,
 		Outlets:      c.Outlets,
+		SystemUUIDs:  c.SystemUUIDs,
+		BMCUUIDs:     c.BMCUUIDs,
 		StateDir:     c.StateDir,
 		Socket:       c.Socket,
 	}, nil

@@ -41,6 +41,8 @@ plane, which takes minutes (see "build").`,
 	f.DurationVar(&o.Grace, "grace", o.Grace, "silence after which a node is NotReady (upstream: 50s)")
 	f.DurationVar(&o.Eviction, "eviction", o.Eviction, "how long pods stay on a node that is NotReady (upstream: 300s)")
 	f.BoolVar(&o.Outlets, "outlets", o.Outlets, "whether two outlets feed each machine (without: half the sockets, for thousands of nodes)")
+	f.StringToStringVar(&o.SystemUUIDs, "system-uuid", nil, "NODE=UUID: what a kubelet reports as its machine's UUID; machine-id as without SMBIOS")
+	f.StringToStringVar(&o.BMCUUIDs, "bmc-uuid", nil, "NODE=UUID: what a BMC says its machine is")
 	f.BoolVar(&o.Fsync, "fsync", o.Fsync, "have etcd write through to the disk")
 	f.BoolVar(&attach, "attach", false, "stay, and end the lab on Ctrl-C")
 	return cmd

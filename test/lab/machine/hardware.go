@@ -25,6 +25,8 @@ const (
 type hardware struct {
 	name string
 	uuid uuid.UUID
+	// systemUUID is what the kubelet reports in place of uuid; uuid if it is empty.
+	systemUUID string
 	boot time.Duration
 	// dwell is the least time that a flapping network stays as it is.
 	dwell  time.Duration

@@ -57,6 +57,17 @@ func machineID(machine string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// reportedUUID is the system UUID of the Node.
+func (h *hardware) reportedUUID() string {
+	switch h.systemUUID {
+	case "":
+		return h.uuid.String()
+	case "machine-id":
+		return machineID(h.name)
+	}
+	return h.systemUUID
+}
+
 // nodeStatus is the kubelet's part of it. Conditions merge by their type, so
 // that those of others stay.
 func (k *kubelet) nodeStatus(ready bool, inUse []corev1.UniqueVolumeName) corev1.NodeStatus {
@@ -76,7 +87,7 @@ func (k *kubelet) nodeStatus(ready bool, inUse []corev1.UniqueVolumeName) corev1
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: k.port.number}},
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID:               machineID(k.machine.name),
-			SystemUUID:              k.machine.uuid.String(),
+			SystemUUID:              k.machine.reportedUUID(),
 			BootID:                  k.kernel.bootID,
 			KubeletVersion:          kubeletVersion,
 			KernelVersion:           "6.1.0-lab",

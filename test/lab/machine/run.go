@@ -35,6 +35,9 @@ type Config struct {
 	Zones int
 	// Outlets gives each machine two supplies, which are switched over IPMI too.
 	Outlets bool
+	// SystemUUIDs and BMCUUIDs are what kubelets and BMCs of these nodes say in place of the
+	// machine's UUID.
+	SystemUUIDs, BMCUUIDs map[string]string
 	// BootTime is how long a machine takes from power-on to its kubelet, 1s if
 	// zero.
 	BootTime time.Duration
@@ -168,7 +171,7 @@ func (l *lab) wake(name string) {
 func (l *lab) build(ctx context.Context, index int, port *port) (err error) {
 	name := fmt.Sprintf("%s%d", l.config.NodePrefix, index)
 	h := &hardware{
-		name: name, uuid: uuid.New(), boot: l.config.BootTime, dwell: l.config.LeasePeriod,
+		name: name, uuid: uuid.New(), systemUUID: l.config.SystemUUIDs[name], boot: l.config.BootTime, dwell: l.config.LeasePeriod,
 		ledger: l.ledger, ctx: ctx, wg: &l.wg,
 		ready: func() bool { return l.cluster.ready(name) },
 	}
@@ -182,7 +185,13 @@ func (l *lab) build(ctx context.Context, index int, port *port) (err error) {
 		(&kubelet{machine: h, kernel: k, cluster: l.cluster, config: l.config, index: index, zone: zone, port: port}).run()
 	}
 	n := &node{hardware: h, username: fmt.Sprintf("operator-%d", index), password: rand.Text()[:16]}
-	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: h.uuid, Username: n.username, Password: n.password})
+	says := h.uuid
+	if other := l.config.BMCUUIDs[name]; other != "" {
+		if says, err = uuid.Parse(other); err != nil {
+			return fmt.Errorf("build %s: parse UUID of BMC: %w", name, err)
+		}
+	}
+	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: says, Username: n.username, Password: n.password})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
 	}
