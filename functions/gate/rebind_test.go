@@ -19,6 +19,8 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 	mended, again := old, old
 	mended.Address, again.Params = "192.0.2.1:623", map[string]string{"username": "b"}
 	wrong := &config.Refused{Err: errors.New("ConfigMap x: no address")}
+	shared := old
+	shared.IdentityFault = "is shared"
 	one := func(b api.Binding) []api.Binding { return []api.Binding{b} }
 	cut := func(f *api.NodeFence) { f.Status.Power.SwitchedByUs = true }
 	stored := func(f *api.NodeFence) {
@@ -35,6 +37,8 @@ func TestDevicesAreResolvedAnew(t *testing.T) {
 		"it is wrong by now":                             {nil, nil, wrong, nil, wrong.Error()},
 		"its address is another, and we have cut it":     {cut, one(mended), nil, one(old), ""},
 		"its user is another, and we have cut it":        {cut, one(again), nil, one(again), ""},
+		"its identity is another node's too":             {nil, one(shared), nil, one(shared), ""},
+		"its identity is so by now, and we have cut it":  {cut, one(shared), nil, one(old), ""}, // S25
 		"it is wrong by now, and we have cut it":         {cut, nil, wrong, one(old), ""},
 		"its address is another, and its storage is cut": {stored, one(mended), nil, one(old), ""},
 		"its address is mended, and no device is read":   {func(f *api.NodeFence) { f.Status.Decision.Settings.Action = api.ActionIsolate }, one(mended), nil, one(old), ""},

@@ -84,7 +84,7 @@ func SystemUUIDFault(id, machineID string) string {
 		return fault(raw)
 	}
 	if m, ok := uuidBytes(strings.TrimSpace(machineID)); ok && slices.Equal(raw, m) {
-		return "is the machine-id of the node's operating system, not a UUID of the machine"
+		return "is the node's machine-id, and no UUID of its firmware"
 	}
 	return ""
 }

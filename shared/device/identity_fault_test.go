@@ -14,9 +14,9 @@ func TestIdentityFault(t *testing.T) {
 		uuid          = "4c4c4544-0043-3010-8052-b4c04f564231"
 	)
 	for id, want := range map[string]string{
-		"":     "",
-		uuid:   "",
-		"SN-7": "",
+		"":                                     "",
+		uuid:                                   "",
+		"SN-7":                                 "",
 		"i-0123456789abcdef0":                  "",
 		"00000000-0000-0000-0000-0cc47a123456": "", // some boards have their MAC address at the end
 		"00000000-0000-0000-0000-000000000000": unset,
@@ -41,8 +41,8 @@ func TestIdentityFault(t *testing.T) {
 	for name, tc := range map[string]struct{ uuid, machineID, want string }{
 		"nothing":                     {"", "", ""},
 		"of a machine with firmware":  {uuid, "0f1e2d3c4b5a69788796a5b4c3d2e1f0", ""},
-		"a machine-id in disguise":    {"4C4C4544-0043-3010-8052-B4C04F564231", "4c4c4544004330108052b4c04f564231", "is the machine-id of the node's operating system, not a UUID of the machine"},
-		"a machine-id as it is":       {"4c4c4544004330108052b4c04f564231", "4c4c4544004330108052b4c04f564231", "is the machine-id of the node's operating system, not a UUID of the machine"},
+		"a machine-id in disguise":    {"4C4C4544-0043-3010-8052-B4C04F564231", "4c4c4544004330108052b4c04f564231", "is the node's machine-id, and no UUID of its firmware"},
+		"a machine-id as it is":       {"4c4c4544004330108052b4c04f564231", "4c4c4544004330108052b4c04f564231", "is the node's machine-id, and no UUID of its firmware"},
 		"a serial number":             {"IBM,0221D2A5A", "", "is no UUID"},
 		"of a node without a machine": {uuid, "", ""},
 		"a default":                   {"03000200-0400-0500-0006-000700080009", "03000200040005000006000700080009", shared},

@@ -113,8 +113,8 @@ func (b *Binding) NoIdentity(node string) string {
 	if b.IdentityFault == "" {
 		return ""
 	}
-	return "enrolled is machine " + b.Identity + ", which " + b.IdentityFault +
-		": that is no identity; see that the device is this node's, and write identity= with what the device says into its method, or kubectl fence enrol " + node
+	return "enrolled is " + b.Identity + ", which " + b.IdentityFault +
+		"; see that the device is the node's, then write identity= into its method, or kubectl fence enrol " + node
 }
 
 // AdoptedDevice is an object of another project that gives a node's device.

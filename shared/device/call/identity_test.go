@@ -53,7 +53,7 @@ func said(t *testing.T, d device.Driver, b *api.Binding, a fence.Action) *observ
 			return "", "", nil
 		},
 	}
-	f := &api.NodeFence{Status: api.NodeFenceStatus{Claim: &api.Claim{NotAfter: metav1.NewMicroTime(now.Add(time.Minute))}}}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Claim: &api.Claim{NotAfter: metav1.NewMicroTime(now.Add(time.Minute))}}}
 	c, err := k.Make(t.Context(), f, b, a)
 	if (err == nil) != (c.Err == "") {
 		t.Errorf("%v is no %q", err, c.Err)
@@ -87,6 +87,11 @@ func TestWhichMachineAnswers(t *testing.T) {
 			Wrong: true, Identity: theirs, Whose: "b",
 			Err: "device does not know this machine: it is the device of node b: it answers for " + theirs + ", enrolled is " + mine + "; mend the address of its device",
 		})},
+		"the enrolled one, which two nodes have": {mine, nil, api.Binding{Identity: mine, IdentityFault: "two nodes have"}, read(observed.CallResult{
+			Wrong: true, Identity: mine,
+			Err: "device does not know this machine: it answers for " + mine + ", and enrolled is " + mine + ", which two nodes have; see that the device is the node's, then write identity= into its method, or kubectl fence enrol 7",
+		})},
+		"it never told, and two nodes have the enrolled one": {"", nil, api.Binding{Identity: mine, IdentityFault: "two nodes have"}, read(observed.CallResult{Power: "On"})},
 		"nobody's": {"x", nil, api.Binding{Identity: mine}, read(observed.CallResult{
 			Wrong: true, Identity: "x", Err: "device does not know this machine: it answers for x, enrolled is " + mine + "; mend the address of its device",
 		})},

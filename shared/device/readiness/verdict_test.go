@@ -75,6 +75,20 @@ func TestNamelessVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictWithoutAnIdentity: where the enrolled identity is none, no answer for a machine is
+// in order, and an answer without a machine is as ever (S11).
+func TestVerdictWithoutAnIdentity(t *testing.T) {
+	b := &api.Binding{Driver: "ipmi", Identity: "x", IdentityFault: "is shared"}
+	for identity, want := range map[string]api.TargetDevice{
+		"x": {Identity: "x", State: api.PoweredOn, Reason: api.NoIdentity, Message: "it answers for machine x, and enrolled is x, which is shared; see that the device is the node's, then write identity= into its method, or kubectl fence enrol 7"},
+		"":  {State: api.PoweredOn, Reason: api.DeviceAnswers},
+	} {
+		if d := cmp.Diff(want, verdict(api.TargetDevice{}, "7", b, device.Reading{Power: device.On, Identity: identity}, nil, true)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 // TestWhatIsSaidOfANode: the first device that can't be used speaks for its node. Where there is none, a person
 // does, who is in order if that is meant, and then one that was not read.
 func TestWhatIsSaidOfANode(t *testing.T) {
