@@ -58,7 +58,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand(), p.uiCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.confirmOffCommand()},
 		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand(), p.endCoolDownCommand(), p.confirmRestoreCommand()},
-		"prepare": {p.planCommand(), p.initCommand(), p.drillCommand(), p.bundleCommand()},
+		"prepare": {p.planCommand(), p.initCommand(), p.enrolCommand(), p.drillCommand(), p.bundleCommand()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

@@ -16,6 +16,8 @@ import (
 type Change struct {
 	// Resource and Name are the object: nodefences, worker-7.
 	Resource, Name string
+	// Namespace is that of a ConfigMap; empty for nodefence's own objects, which have none.
+	Namespace string
 	// Says is what the change will do, a sentence each.
 	Says []string
 	// Done says it in the past, for the line that follows: "fence 3 of node worker-7 approved".

@@ -2,12 +2,37 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 )
+
+// write carries out a change as it was built.
+func (c *Client) write(ctx context.Context, ch act.Change, dry DryRun) error {
+	if ch.Namespace == "" {
+		return c.Patch(ctx, ch.Resource, ch.Name, ch.Patch, dry)
+	}
+	body, err := json.Marshal(ch.Patch)
+	if err != nil {
+		return fmt.Errorf("encode the patch of %s %s: %w", ch.Resource, ch.Name, err)
+	}
+	ctx, end, err := lasting(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	how := metav1.PatchOptions{FieldManager: FieldManager}
+	if dry == DryRunServer {
+		how.DryRun = []string{metav1.DryRunAll}
+	}
+	_, err = c.Kube.CoreV1().ConfigMaps(ch.Namespace).Patch(ctx, ch.Name, types.MergePatchType, body, how)
+	return unsure(err, "whether "+ch.Resource+" "+ch.Name+" was changed")
+}
 
 // tries bounds how often a change is built anew because the object was written meanwhile.
 const tries = 8
@@ -15,7 +40,7 @@ const tries = 8
 // Carry writes a change. nodefence writes its records all the time: where one was written since it
 // was read, the change is built anew, and is written only if it is still about what was shown.
 func (c *Client) Carry(ctx context.Context, ch act.Change, dry DryRun, anew func(context.Context) (act.Change, error)) error {
-	err := c.Patch(ctx, ch.Resource, ch.Name, ch.Patch, dry)
+	err := c.write(ctx, ch, dry)
 	for range tries {
 		if !apierrors.IsConflict(err) {
 			return err
@@ -27,7 +52,7 @@ func (c *Client) Carry(ctx context.Context, ch act.Change, dry DryRun, anew func
 		if !ch.Same(now) {
 			return fmt.Errorf("nothing was done, because %s %s has changed since it was shown: look again, and repeat it", ch.Resource, ch.Name)
 		}
-		err = c.Patch(ctx, now.Resource, now.Name, now.Patch, dry)
+		err = c.write(ctx, now, dry)
 	}
 	return err
 }
