@@ -12,7 +12,7 @@ var harmless = map[string]bool{
 	"node_name": true, "node": true, "isolation": true, "power_management": true, "power_management_2": true, "power_management_3": true, "power_management_4": true, "recovery": true,
 	"agent_name": true, "action": true, "ip": true, "ipport": true, "ipaddr": true, "port": true, "plug": true, "lanplus": true, "ssl": true, "ssl_insecure": true,
 	"secret": true, "settle": true, "power_wait": true, "power_timeout": true, "login_timeout": true, "systems_uri": true, "region": true, "zone": true, "kdump": true,
-	"provider_id": true, "system_uuid": true, "machine_id": true,
+	"provider_id": true, "system_uuid": true, "identity": true, "machine_id": true,
 }
 
 // shown is a ConfigMap with its harmless values.
