@@ -26,38 +26,40 @@ namespace, as a binding does.`,
 	}
 	a := p.actingFlags(cmd, true)
 	cmd.ValidArgsFunction = p.nodes()
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.client()
-		if err != nil {
-			return err
-		}
-		who, err := a.person(cmd.Context(), c)
-		if err != nil {
-			return err
-		}
-		node := nodeNamed(args[0])
-		if _, err := p.machine(cmd.Context(), c, node); err != nil {
-			return err
-		}
-		target, err := c.ReadNow(cmd.Context(), node)
-		if err != nil {
-			return err
-		}
-		anew := func(ctx context.Context) (act.Change, error) {
-			m, err := p.machine(ctx, c, node)
-			if err != nil {
-				return act.Change{}, err
-			}
-			m.Target = target
-			return act.Enrol(m, who)
-		}
-		ch, err := anew(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return a.change(cmd.Context(), c, ch, node, anew)
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.enrol(cmd.Context(), nodeNamed(args[0])) }
 	return cmd
+}
+
+// enrol has the devices of a node read, and enrols what they say.
+func (a *acting) enrol(ctx context.Context, node string) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	who, err := a.person(ctx, c)
+	if err != nil {
+		return err
+	}
+	if _, err := a.machine(ctx, c, node); err != nil {
+		return err
+	}
+	target, err := c.ReadNow(ctx, node)
+	if err != nil {
+		return err
+	}
+	anew := func(ctx context.Context) (act.Change, error) {
+		m, err := a.machine(ctx, c, node)
+		if err != nil {
+			return act.Change{}, err
+		}
+		m.Target = target
+		return act.Enrol(m, who)
+	}
+	ch, err := anew(ctx)
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, c, ch, node, anew)
 }
 
 // machine reads what an enrolment of a node is judged by.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -107,6 +109,14 @@ func TestAMachineIDInDisguise(t *testing.T) {
 	cm.Data[kube.EnrolledIdentity], cm.Data[kube.EnrolledBy] = sold, "somebody"
 	if _, err := maps.Update(w.ctx, cm, metav1.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "in one's own name") {
 		t.Errorf("in another person's name: %v", err)
+	}
+	as := rest.CopyConfig(w.Config)
+	as.Impersonate.UserName = "system:serviceaccount:nodefence-system:nodefence-source"
+	source, err := kubernetes.NewForConfig(as)
+	must(t, err)
+	cm.Data[kube.EnrolledBy] = as.Impersonate.UserName
+	if _, err := source.CoreV1().ConfigMaps(cm.Namespace).Update(w.ctx, cm, metav1.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "no identity in its place") {
+		t.Errorf("as the source: %v", err)
 	}
 	w.node("node-0", "crash")
 	w.ended("node-0", api.Recovered)

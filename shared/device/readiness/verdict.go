@@ -84,10 +84,8 @@ func verdict(d api.TargetDevice, node string, b *api.Binding, r device.Reading, 
 		d.Tells = true
 	}
 	switch {
-	case b.IdentityFault != "" && r.Identity != "":
-		d.Reason, d.Message = api.NoIdentity, "it answers for machine "+r.Identity+", and "+b.NoIdentity(node) // S11: the device is the node's own
-	case b.Identity != "" && r.Identity != "" && !mine:
-		d.Reason, d.Message = api.WrongMachine, "it answers for machine "+r.Identity+", enrolled is "+b.Identity+"; "+call.Mend(b) // S11
+	case strange(b, r):
+		d.Reason, d.Message = notMine(node, b, r)
 	case r.Unread != nil:
 		d.Reason, d.Message = whyNot(b, r.Unread) // a set is proven off only if each of its devices says so
 	case b.Identity != "" && r.Identity == "" && d.Tells:
@@ -100,6 +98,15 @@ func verdict(d api.TargetDevice, node string, b *api.Binding, r device.Reading, 
 		d.Reason, d.Message = offThoughReady(b)
 	}
 	return d
+}
+
+// notMine is what an answer says for another machine than the enrolled one, or where the enrolled
+// identity is none (S11: the device is the node's own).
+func notMine(node string, b *api.Binding, r device.Reading) (api.Reason, string) {
+	if b.IdentityFault != "" {
+		return api.NoIdentity, "it answers for machine " + r.Identity + ", and " + b.NoIdentity(node)
+	}
+	return api.WrongMachine, "it answers for machine " + r.Identity + ", enrolled is " + b.Identity + "; " + call.Mend(b)
 }
 
 // renewal says how an enrolment is renewed that is not of the node's present machine.

@@ -246,7 +246,7 @@ func TestRefused(t *testing.T) {
 		want    string
 	}{
 		"a misspelt parameter": {running(own(bmc + "\nipadress=192.0.2.7")),
-			in + `, line 6: unknown parameter "ipadress" for driver ipmi; known are action, agent_name, cipher, ip, ipport,`},
+			in + `, line 6: unknown parameter "ipadress" for driver ipmi; known are action, agent_name, cipher, identity, ip, ipport,`},
 		"an unknown agent":          {running(own("agent_name=fence_ipmi_lan")), in + ", line 1: agent fence_ipmi_lan is not installed: there is no "},
 		"a template cycle":          {running(own("template=x"), configMap("x", "template.properties", "template=x")), "ConfigMap x, key template.properties, line 1: template cycle: x, x; delete one of these template= lines"},
 		"a missing Secret":          {running(own(strings.Replace(bmc, "bmc-a", "bmc-b", 1))), "Secret bmc-b, key password: secret nodefence-devices/bmc-b does not exist; create it there, with key password"},

@@ -27,7 +27,7 @@ type hardware struct {
 	uuid uuid.UUID
 	// systemUUID is what the kubelet reports in place of uuid; uuid if it is empty.
 	systemUUID string
-	boot time.Duration
+	boot       time.Duration
 	// dwell is the least time that a flapping network stays as it is.
 	dwell  time.Duration
 	ledger *writers.Ledger
