@@ -38,7 +38,7 @@ func newKeptWorld(t *testing.T) *keptWorld {
 	}
 	w.put(mapsPath+kube.EnrolledName("a"), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: kube.EnrolledName("a"), UID: "e", Labels: map[string]string{kube.EnrolledLabel: "true"}},
-		Data:       map[string]string{"node_name": "a", "node_uid": "uid-a", "system_uuid": "a"},
+		Data:       map[string]string{"node_name": "a", "node_uid": "uid-a", "system_uuid": machineA},
 	})
 	w.before = func(r *http.Request) {
 		if !strings.Contains(r.URL.Path, "/fenceledgers/") {
@@ -87,11 +87,14 @@ func (w *keptWorld) checks(t *testing.T) []string {
 	return w.requests
 }
 
+// machineA is the machine of node a, by which a device in memory names it.
+const machineA = "00112233-4455-6677-8899-aabbccddeeff"
+
 // TestWhatAFreshBindingCosts: neither a check nor a fence lists the ConfigMaps, and a check
 // that reads no device makes three requests.
 func TestWhatAFreshBindingCosts(t *testing.T) {
 	w := newKeptWorld(t)
-	w.configure("agent_name=mem\nname=a")
+	w.configure("agent_name=mem\nname=" + machineA)
 	w.tell(t, 0)
 	first := []string{"GET nodes/a", "GET fencetargets/a", "GET configmaps", "POST fencetargets", "PATCH fencetargets/a/status", "GET nodefences/a", "PATCH fencetargets/a/status"}
 	again := []string{"GET nodes/a", "GET fencetargets/a", "PATCH fencetargets/a/status", "GET nodefences/a", "PATCH fencetargets/a/status"}
@@ -112,12 +115,12 @@ func TestWhatAFreshBindingCosts(t *testing.T) {
 	if got := w.checks(t); len(got) != 3 || w.target(t) != "False BindingInvalid:" {
 		t.Errorf("a refusal that was kept: %s, %v", w.target(t), got)
 	}
-	w.configure("agent_name=mem\nname=a")
+	w.configure("agent_name=mem\nname=" + machineA)
 	w.tell(t, 4*time.Minute)
 	w.checks(t)
 	w.tell(t, 4*time.Minute)
 	b, err := w.parts.resolver().Bind(t.Context(), healthy("a"))
-	if err != nil || b.Devices[0].Address != "a" || !b.Devices[0].Tells || len(w.requests) != 2 || slices.Contains(w.requests, "GET configmaps") {
+	if err != nil || b.Devices[0].Address != machineA || !b.Devices[0].Tells || len(w.requests) != 2 || slices.Contains(w.requests, "GET configmaps") {
 		t.Errorf("a fence: %+v, %v, %v", b, err, w.requests)
 	}
 }

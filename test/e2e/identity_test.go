@@ -111,7 +111,7 @@ func TestAMachineIDInDisguise(t *testing.T) {
 		t.Errorf("in another person's name: %v", err)
 	}
 	as := rest.CopyConfig(w.Config)
-	as.Impersonate.UserName = "system:serviceaccount:nodefence-system:nodefence-source"
+	as.Impersonate.UserName, as.Impersonate.Groups = "source-on-aws", []string{"system:masters", "nodefence-source"}
 	source, err := kubernetes.NewForConfig(as)
 	must(t, err)
 	cm.Data[kube.EnrolledBy] = as.Impersonate.UserName
