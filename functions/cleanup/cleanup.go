@@ -96,15 +96,26 @@ func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *observed.
 	return c.carryOut(ctx, f.Status.Release.NotAfter, all)
 }
 
-// deletions returns the deletions of this batch's pods.
+// deletions returns the deletions of this batch's pods. A pod that a finalizer keeps gets a terminal
+// phase, as Kubernetes' pod garbage collector gives it: the Job controller waits for the phase before
+// it removes its finalizer. The deletion comes first, because a disruption budget may refuse it, and
+// holds no pod that has ended. If the process dies in between, the next look finds a deleted pod
+// without a terminal phase, and does the same again.
 func (c *Cleaner) deletions(f *api.NodeFence, left *observed.Left) (all []func(context.Context) error) {
 	how := facts.ReleaseOf(f)
 	for _, p := range facts.Batch(f, left) {
 		all = append(all, func(ctx context.Context) error {
 			if how.RespectDisruptionBudgets {
-				return c.Client.ForceEvictPod(ctx, p.Namespace, p.Name, p.UID)
+				if held, err := c.Client.ForceEvictPod(ctx, p.Namespace, p.Name, p.UID); err != nil || held != "" {
+					return err
+				}
+			} else if err := c.Client.ForceDeletePod(ctx, p.Namespace, p.Name, p.UID); err != nil {
+				return err
 			}
-			return c.Client.ForceDeletePod(ctx, p.Namespace, p.Name, p.UID)
+			if len(p.Finalizers) == 0 || p.Ended {
+				return nil
+			}
+			return c.Client.FailPod(ctx, p.Namespace, p.Name, p.UID, "nodefence has fenced node "+f.Spec.NodeName+" and released its pods")
 		})
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -70,6 +71,32 @@ func (c *Client) ForceDeletePod(ctx context.Context, namespace, name string, uid
 	return c.deleteObject(ctx, podPath(namespace, name), forcedDeletionOf(uid))
 }
 
+// FailPod gives exactly this pod the phase Failed and the condition DisruptionTarget, and leaves another
+// pod of the same name alone (S6). A pod that is gone is no error.
+func (c *Client) FailPod(ctx context.Context, namespace, name string, uid types.UID, why string) error {
+	err := c.patchOnly(ctx, strategicPatch, podPath(namespace, name)+"/status", map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"status": map[string]any{"phase": corev1.PodFailed, "conditions": []map[string]any{{
+			"type": corev1.DisruptionTarget, "status": corev1.ConditionTrue, "reason": deletionByNodefence, "message": why,
+			"lastTransitionTime": metav1.NewTime(c.clock.Now().UTC()),
+		}}},
+	})
+	if isConflict(err) || apierrors.IsNotFound(err) || otherUID(err) {
+		return nil
+	}
+	return err
+}
+
+// otherUID reports whether the API server refused a patch because the object of this name has another UID.
+func otherUID(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsInvalid(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
+
+// deletionByNodefence is the reason of the condition DisruptionTarget.
+const deletionByNodefence = "DeletionByNodefence"
+
 // EvictPod evicts exactly this pod, with its own grace period. held says in words why it may not go
 // now: which disruption budget does not let it; empty if it goes, or is gone.
 func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types.UID) (held string, err error) {
@@ -77,10 +104,9 @@ func (c *Client) EvictPod(ctx context.Context, namespace, name string, uid types
 }
 
 // ForceEvictPod is ForceDeletePod if the pod's disruption budget lets it go, which the API server
-// checks again. A refusal is no error: the next look sees the pod and its budget.
-func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid types.UID) error {
-	_, err := c.evict(ctx, namespace, name, forcedDeletionOf(uid))
-	return err
+// checks again. held is as in EvictPod: the next look sees the pod and its budget.
+func (c *Client) ForceEvictPod(ctx context.Context, namespace, name string, uid types.UID) (held string, err error) {
+	return c.evict(ctx, namespace, name, forcedDeletionOf(uid))
 }
 
 func (c *Client) evict(ctx context.Context, namespace, name string, o *metav1.DeleteOptions) (held string, err error) {

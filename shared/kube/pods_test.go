@@ -2,11 +2,13 @@ package kube
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const aPodPath = "/api/v1/namespaces/n/pods/p"
@@ -82,5 +84,54 @@ func TestEvict(t *testing.T) {
 				t.Errorf("%d requests, %s", len(f.writes()), body)
 			}
 		})
+	}
+}
+
+// TestFailPod: exactly this pod gets a terminal phase (S6). A pod that is gone, or another pod of its name, is
+// no error.
+func TestFailPod(t *testing.T) {
+	const path = aPodPath + "/status"
+	for name, c := range map[string]struct {
+		answer string
+		status int
+		fails  bool
+	}{
+		"this pod":                 {`{}`, http.StatusOK, false},
+		"a write at the same time": {`"reason":"Conflict"`, http.StatusConflict, false},
+		"another of its name":      {`"reason":"Invalid","details":{"causes":[{"reason":"FieldValueInvalid","field":"metadata.uid"}]}`, http.StatusUnprocessableEntity, false},
+		"a status that it refuses": {`"reason":"Invalid","details":{"causes":[{"reason":"FieldValueInvalid","field":"status.phase"}]}`, http.StatusUnprocessableEntity, true},
+		"none":                     {`"reason":"NotFound"`, http.StatusNotFound, false},
+		"a right that it lacks":    {`"reason":"Forbidden"`, http.StatusForbidden, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeAPI(t)
+			f.answer[path] = func(w http.ResponseWriter, _ request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(c.status)
+				if c.status != http.StatusOK {
+					c.answer = `{"kind":"Status","apiVersion":"v1","status":"Failure",` + c.answer + `,"code":` + strconv.Itoa(c.status) + `}`
+				}
+				_, _ = w.Write([]byte(c.answer))
+			}
+			if err := f.FailPod(t.Context(), "n", "p", "p1", "it is off"); (err != nil) != c.fails {
+				t.Error(err)
+			}
+			w := f.writes()[0]
+			at := regexp.MustCompile(`"lastTransitionTime":"[^"]+"`)
+			const want = `{"metadata":{"uid":"p1"},"status":{"conditions":[{"lastTransitionTime":"then","message":"it is off","reason":"DeletionByNodefence","status":"True","type":"DisruptionTarget"}],"phase":"Failed"}}`
+			got := at.ReplaceAllString(w.Body, `"lastTransitionTime":"then"`)
+			if d := cmp.Diff([]string{http.MethodPatch, path, string(types.StrategicMergePatchType), want}, []string{w.Method, w.Path, w.Type, got}); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestForceEvictSaysWhatHoldsThePod: a pod whose disruption budget refuses the eviction is not taken for deleted.
+func TestForceEvictSaysWhatHoldsThePod(t *testing.T) {
+	f := newFakeAPI(t)
+	f.answer[aPodPath+"/eviction"] = func(w http.ResponseWriter, _ request) { refuse(w, http.StatusTooManyRequests, "not now") }
+	if held, err := f.ForceEvictPod(t.Context(), "n", "p", "p1"); err != nil || held == "" {
+		t.Errorf("held %q, %v", held, err)
 	}
 }

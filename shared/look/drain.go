@@ -26,7 +26,9 @@ func Draining(ctx context.Context, c *kube.Client, f *api.NodeFence) (*observed.
 }
 
 // drainingOf selects those that kubectl drain would evict, with --force: not the node's own, and not
-// those that have ended. One that was made after the node was isolated tolerates that, and would
+// those that have ended. A pod that has ended and is being deleted is leaving until its kubelet has
+// unmounted its volumes and forced its deletion; after that only finalizers keep its object, and the
+// node has no part in it. One that was made after the node was isolated tolerates that, and would
 // come back for ever. Both times are the API server's; that of a pod is in whole seconds, so one of
 // the same second is asked to leave.
 func drainingOf(pods []corev1.Pod, isolatedAt *api.Time) *observed.Draining {
@@ -34,7 +36,7 @@ func drainingOf(pods []corev1.Pod, isolatedAt *api.Time) *observed.Draining {
 	for i := range pods {
 		p := &pods[i]
 		switch {
-		case !TheWork(p) || isolatedAt != nil && p.CreationTimestamp.After(isolatedAt.Time):
+		case !TheWork(p) || ended(p) && forced(p) || isolatedAt != nil && p.CreationTimestamp.After(isolatedAt.Time):
 		case p.DeletionTimestamp != nil:
 			on.Leaving = append(on.Leaving, p.Namespace+"/"+p.Name)
 		default:

@@ -36,15 +36,21 @@ func TestWhichPodsLeave(t *testing.T) {
 		pod("mirror", func(p *corev1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }),
 		pod("done", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		pod("failed", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
+		pod("failed-and-forced", func(p *corev1.Pod) {
+			p.Status.Phase, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = corev1.PodFailed, &metav1.Time{Time: isolated}, new(int64)
+		}),
+		pod("ended-and-leaving", func(p *corev1.Pod) {
+			p.Status.Phase, p.DeletionTimestamp = corev1.PodFailed, &metav1.Time{Time: isolated}
+		}),
 		pod("leaving", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: isolated} }),
 		pod("same-second", made(0)),
 		pod("later", made(time.Second)),
 	}
 	names := func(on *observed.Draining) []string { return append(on.Names(), on.Leaving...) }
-	if d := cmp.Diff([]string{"n/a-owned", "n/same-second", "n/z-plain", "n/leaving"}, names(drainingOf(pods, &at))); d != "" {
+	if d := cmp.Diff([]string{"n/a-owned", "n/same-second", "n/z-plain", "n/ended-and-leaving", "n/leaving"}, names(drainingOf(pods, &at))); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"n/a-owned", "n/later", "n/same-second", "n/z-plain", "n/leaving"}, names(drainingOf(pods, nil))); d != "" {
+	if d := cmp.Diff([]string{"n/a-owned", "n/later", "n/same-second", "n/z-plain", "n/ended-and-leaving", "n/leaving"}, names(drainingOf(pods, nil))); d != "" {
 		t.Errorf("before it is isolated: %s", d)
 	}
 }

@@ -88,7 +88,10 @@ func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, 
 	used = map[string]bool{}
 	for _, p := range pods {
 		chosen := len(classes) == 0
-		for _, claim := range Claims(&p) {
+		if ended(&p) && p.DeletionTimestamp == nil {
+			continue // neither deleted nor a user of a volume
+		}
+		for _, claim := range claimsOf(&p) {
 			pvc, err := c.Client.PersistentVolumeClaim(ctx, p.Namespace, claim)
 			if err != nil {
 				return nil, nil, nil, err
@@ -96,7 +99,7 @@ func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, 
 			if pvc == nil {
 				continue
 			}
-			used[pvc.Spec.VolumeName] = true
+			used[pvc.Spec.VolumeName] = used[pvc.Spec.VolumeName] || !ended(&p)
 			chosen = chosen || pvc.Spec.StorageClassName != nil && slices.Contains(classes, *pvc.Spec.StorageClassName)
 		}
 		if chosen {
@@ -174,11 +177,16 @@ func (c work) chosen(ctx context.Context, chosen []api.DetachFirst, volume *stri
 	return pv.Spec.StorageClassName != "" && slices.Contains(chosen, api.DetachFirst{StorageClassName: pv.Spec.StorageClassName}), nil
 }
 
-// Claims returns the names of the claims that a pod uses.
-func Claims(p *corev1.Pod) (names []string) {
+// Claims returns the names of the claims that a pod uses. A pod that has ended uses none.
+func Claims(p *corev1.Pod) []string {
 	if ended(p) {
 		return nil
 	}
+	return claimsOf(p)
+}
+
+// claimsOf returns the names of the claims in a pod's spec.
+func claimsOf(p *corev1.Pod) (names []string) {
 	for _, v := range p.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:

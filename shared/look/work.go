@@ -15,22 +15,30 @@ const mirrorAnnotation = "kubernetes.io/config.mirror"
 
 // leftOf applies the pod rule (S24: pods that are not the node's work are left alone). It
 // selects every pod for deletion except those that belong to the node itself: mirror pods,
-// pods of a DaemonSet, and pods that tolerate the out-of-service taint. Pods that have
-// ended hold no volume and are left to Kubernetes.
+// pods of a DaemonSet, and pods that tolerate the out-of-service taint. A pod that has ended
+// and is not being deleted keeps no controller waiting, and is left to Kubernetes.
+//
+// A pod is gone once the API server has it no more. A pod that is being deleted and has ended
+// keeps its StatefulSet waiting, so it is deleted too.
 func leftOf(pods []corev1.Pod, as api.OutOfServiceValue) *observed.Left {
 	var left observed.Left
 	for i := range pods {
 		p := &pods[i]
 		switch {
 		case !ours(p, as):
-		case p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0:
-			left.Terminating++ // deleted already; a finalizer holds the pod
+		case forced(p) && ended(p):
+			left.Terminating++
 			left.Names = append(left.Names, "pod "+p.Namespace+"/"+p.Name+" (finalizer "+strings.Join(p.Finalizers, ", ")+")")
 		default:
-			left.Delete = append(left.Delete, observed.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: podReady(p)})
+			left.Delete = append(left.Delete, observed.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Ready: podReady(p), Finalizers: p.Finalizers, Ended: ended(p)})
 		}
 	}
 	return &left
+}
+
+// forced pods were deleted without a grace period: only finalizers keep their objects.
+func forced(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
 }
 
 // ended pods hold no volume.
@@ -41,9 +49,9 @@ func ended(p *corev1.Pod) bool {
 func ours(p *corev1.Pod, as api.OutOfServiceValue) bool { return TheWork(p) && !tolerates(p, as) }
 
 // TheWork reports whether a pod is work that the node was given, and does not belong to the
-// node itself.
+// node itself. A pod that has ended is work only while it is being deleted.
 func TheWork(p *corev1.Pod) bool {
-	if ended(p) {
+	if ended(p) && p.DeletionTimestamp == nil {
 		return false
 	}
 	if _, mirror := p.Annotations[mirrorAnnotation]; mirror {

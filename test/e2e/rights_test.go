@@ -73,8 +73,12 @@ func TestRights(t *testing.T) {
 	o.literal(first)
 	o.port(first, "password=x")
 	w.ofMachine(first, "m", first)
+	must(t, w.Apply(w.ctx, strings.Replace(tracked, "      restartPolicy:", "      nodeSelector: {kubernetes.io/hostname: "+first+"}\n      restartPolicy:", 1)))
+	w.jobRuns("pfp", "") // its pod is given a terminal phase
 	w.node(first, "crash")
 	w.phase(first, api.Finished)
+	inBackground := metav1.DeletePropagationBackground
+	must(t, w.Kube.BatchV1().Jobs(metav1.NamespaceDefault).Delete(w.ctx, "pfp", metav1.DeleteOptions{PropagationPolicy: &inBackground}))
 	o.givenBack(first)
 	second := w.moved("db-0", first)
 

@@ -21,7 +21,11 @@ func Some(names []string) string {
 func (l *Left) Words() []string {
 	all := slices.Clone(l.Names)
 	for _, p := range l.Delete {
-		all = append(all, "pod "+p.Namespace+"/"+p.Name)
+		name := "pod " + p.Namespace + "/" + p.Name
+		if len(p.Finalizers) > 0 {
+			name += " (finalizer " + strings.Join(p.Finalizers, ", ") + ")"
+		}
+		all = append(all, name)
 	}
 	return all
 }
@@ -30,7 +34,7 @@ func (l *Left) Words() []string {
 type Left struct {
 	// Delete are the pods that the rule says to force-delete now (S24).
 	Delete []Pod
-	// Terminating pods were deleted but are still there, held by a finalizer.
+	// Terminating pods have ended and were deleted, and a finalizer holds them.
 	Terminating int
 	// Attachments of volumes to this node.
 	Attachments int
@@ -58,6 +62,11 @@ type Pod struct {
 	Budgets []string
 	// Ready: its Ready condition is True.
 	Ready bool
+	// Finalizers keep the pod's object after the pod is deleted.
+	Finalizers []string
+	// Ended: the pod's phase is Succeeded or Failed. A controller of a pod with finalizers may
+	// wait for such a phase, and the kubelet of a machine that is off writes none.
+	Ended bool
 }
 
 // Attachment is one VolumeAttachment, by UID.
