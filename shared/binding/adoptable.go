@@ -35,7 +35,9 @@ func (b Resolver) adoptable(ctx context.Context) (gives, claims map[string][]*ad
 		for i := range objects {
 			o := &objects[i]
 			if node, err := far.Node(o); err == nil && far.Asks(o) {
-				asking[node] = append(asking[node], saidOf(far.Kind, &o.ObjectMeta, o.Spec, node))
+				a := saidOf(far.Kind, &o.ObjectMeta, o.Spec, node)
+				a.RebootBegun = a.failed == nil && !a.device.LeaveOff && far.Begun(o)
+				asking[node] = append(asking[node], a)
 				for _, other := range append(far.Listed(o.Spec), node) {
 					claims[other] = append(claims[other], saidOf(far.Kind, &o.ObjectMeta, o.Spec, other))
 				}

@@ -229,7 +229,9 @@ func one(all []*adopted, taken map[string]bool) (*adopted, error) {
 	if a.failed != nil {
 		return a, fmt.Errorf("%s, %w", a.words(), a.failed)
 	}
+	begun := a.RebootBegun
 	for _, o := range all[1:] {
+		begun = begun || o.RebootBegun
 		if o.failed != nil {
 			return a, fmt.Errorf("%s, %w", o.words(), o.failed)
 		}
@@ -240,5 +242,6 @@ func one(all []*adopted, taken map[string]bool) (*adopted, error) {
 	if name := a.cm.Name; taken[name] {
 		return a, fmt.Errorf("%s and ConfigMap %s are both about node %s; that can be read in two ways: delete one of them", a.words(), name, a.NodeName)
 	}
+	a.RebootBegun = begun
 	return a, nil
 }

@@ -337,3 +337,35 @@ func TestThePlanNamesTheObject(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// TestARebootThatItsProgramHadBegun is written into the device: the machine is on in the end (S12). A new object, an
+// object whose action is off, a template, and an object that is over say nothing of the kind.
+func TestARebootThatItsProgramHadBegun(t *testing.T) {
+	began := func(o *far.Object) {
+		o.Status.Conditions = []metav1.Condition{{Type: api.ConditionProcessing, Status: metav1.ConditionTrue, Reason: "RemediationStarted", Message: "the node was found"}}
+	}
+	off := strings.Replace(twoNodes, `"--lanplus":""`, `"--lanplus":"","--action":"off"`, 1)
+	named := func(o *far.Object) { o.Annotations = map[string]string{api.NodeNameAnnotation: "a"} }
+	for name, c := range map[string]struct {
+		is   others
+		want bool
+	}{
+		"it had begun":              {others{objects: []far.Object{object("a", twoNodes, began)}}, true},
+		"a new object":              {others{objects: []far.Object{object("a", twoNodes)}}, false},
+		"the action is off":         {others{objects: []far.Object{object("a", off, began)}}, false},
+		"a template":                {others{templates: []far.Template{template("t", twoNodes)}}, false},
+		"the second of two objects": {others{objects: []far.Object{object("a", twoNodes), object("a-2", twoNodes, began, named)}}, true},
+		"it was given up": {others{objects: []far.Object{object("a", twoNodes, began, func(o *far.Object) { o.Annotations = map[string]string{api.TimedOutAnnotation: "x"} })},
+			templates: []far.Template{template("t", twoNodes)}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bound, err := c.is.resolver(t).Bind(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}})
+			if err != nil || len(bound.Devices) != 1 {
+				t.Fatal(err, bound)
+			}
+			if got := bound.Devices[0].Adopted.RebootBegun; got != c.want {
+				t.Errorf("begun: %v", got)
+			}
+		})
+	}
+}

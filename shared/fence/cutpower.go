@@ -96,6 +96,7 @@ func (d *decision) cutPower() outcome {
 		d.countCut()
 	}
 	d.noteCut()
+	p.RebootOver = p.RebootOver || d.RebootBegun()
 	p.CutAt, p.SwitchedByUs = d.At(0), true // saved with the intent, after a read of on (S12)
 	d.tell(api.PowerOffSent, fmt.Sprintf("cutting the power, call number %d", p.OffCalls))
 	return d.power().call(api.CallOff)

@@ -28,6 +28,7 @@ func (d *decision) ended() outcome {
 	}
 	d.Record.Outcome = why
 	if d.OwesPowerOn() {
+		d.takeOver()
 		d.enter(api.PoweringOn, why, msg)
 	} else {
 		d.leave(api.Recovering, why, msg)

@@ -192,7 +192,7 @@ func (d *decision) noteOutOfServiceGone() {
 // may still take effect is ours all the same (S8); an off after that is not (S12).
 func (d *decision) switchedOnByOther() {
 	p := &d.Record.Power
-	p.SwitchedByUs = false
+	p.SwitchedByUs, p.RebootOver = false, p.RebootOver || d.RebootBegun()
 	switch {
 	case p.OnAt != nil:
 	case d.MayBeLate():

@@ -141,6 +141,7 @@ func (d *decision) endBegun() outcome {
 	if !d.OwesPowerOn() || d.Requests.Abort == nil && !d.Seen.Deleting {
 		return d.endAsked()
 	}
+	d.takeOver()
 	d.Record.Outcome = api.Aborted
 	return d.enter(api.PoweringOn, api.Aborted, "ended by a person; the machine that we cut is switched on first")
 }

@@ -203,6 +203,17 @@ func (s Seen) end(why reason, words string) Step {
 	return step
 }
 
+// startedByUs begins the message of the conditions with which nodefence takes an object up.
+const startedByUs = "nodefence was asked for the fence of node "
+
+// Begun tells whether Fence Agents Remediation itself had begun the action of an object, and so may have switched
+// the machine off: Processing is True, and not in nodefence's words. A condition keeps its words until its status
+// changes, so this can be told for as long as the object asks for its fence.
+func Begun(o *Object) bool {
+	c := meta.FindStatusCondition(o.Status.Conditions, api.ConditionProcessing)
+	return c != nil && c.Status == yes && !strings.HasPrefix(c.Message, startedByUs)
+}
+
 // begun: its first condition was written.
 func (s Seen) begun() bool {
 	return meta.FindStatusCondition(s.Object.Status.Conditions, api.ConditionProcessing) != nil
@@ -218,7 +229,7 @@ func (s Seen) run() Step {
 		step.Statuses = append(step.Statuses, st)
 	}
 	if !s.begun() {
-		next(started, "nodefence was asked for the fence of node "+s.Node)
+		next(started, startedByUs+s.Node)
 		step.Events = append(step.Events, Event{Reason: remediationStarted, Message: "nodefence fences node " + s.Node + s.bounds()})
 	}
 	if s.Request == nil {

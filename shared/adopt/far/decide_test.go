@@ -302,3 +302,46 @@ func TestATimeoutThatNoCallMayTakeIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestBegun: an object whose own program had begun, by its conditions, asks for a machine that is on in the end; and
+// it says so as long as it asks, also once nodefence has taken it up (S12).
+func TestBegun(t *testing.T) {
+	theirs := func(action metav1.ConditionStatus) func(*Seen) {
+		return func(s *Seen) {
+			s.Object.Finalizers = []string{Finalizer}
+			for typ, is := range map[string]metav1.ConditionStatus{api.ConditionProcessing: yes, ConditionAgentSucceeded: action, api.ConditionSucceeded: unknown} {
+				meta.SetStatusCondition(&s.Object.Status.Conditions, metav1.Condition{Type: typ, Status: is, Reason: string(started), Message: "the node was found, and a finalizer was set"})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*Seen)
+		want   bool
+	}{
+		"a new object":              {func(*Seen) {}, false},
+		"its program had begun":     {theirs(unknown), true},
+		"its agent had succeeded":   {theirs(yes), true},
+		"its program had ended":     {at(started, finished), false},
+		"held, without a condition": {held, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := seen(c.change)
+			if got := Begun(s.Object); got != c.want {
+				t.Errorf("begun: %v", got)
+			}
+			if Ended(s.Object) {
+				return
+			}
+			for range 2 { // each look of nodefence
+				step := Decide(s)
+				for _, st := range step.Statuses {
+					s.Object.Status = st
+				}
+				held(&s)
+				if got := Begun(s.Object); got != c.want {
+					t.Errorf("begun, once nodefence has written %+v: %v", step.Statuses, got)
+				}
+			}
+		})
+	}
+}

@@ -149,6 +149,11 @@ type AdoptedDevice struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	NodeSecretName string `json:"nodeSecretName,omitempty"`
+	// rebootBegun says that the object asks for a reboot, and that by its own conditions the
+	// program that it belongs to had begun that reboot. The program may have switched the machine
+	// off, so the machine is switched on in the end (S12).
+	// +optional
+	RebootBegun bool `json:"rebootBegun,omitempty"`
 }
 
 // Words name a device to people.

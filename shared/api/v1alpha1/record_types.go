@@ -145,6 +145,11 @@ type PowerRecord struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	OffError string `json:"offError,omitempty"`
+	// rebootOver says that a reboot that another program had begun (rebootBegun of the device) is
+	// over: the machine was on since. A machine that is found off later was switched off by
+	// somebody else, and stays off (S12).
+	// +optional
+	RebootOver bool `json:"rebootOver,omitempty"`
 }
 
 // Denied is how often in a row one device has refused our account, and when it did last.

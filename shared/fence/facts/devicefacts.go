@@ -197,11 +197,23 @@ func (d *Facts) Dispensable(i int) bool {
 	return locked && !b.Must
 }
 
-// OwesPowerOn: we cut it, and nothing wants it to stay off (S12). What was left off for
+// RebootBegun: the program that asks for this fence had begun a reboot of the machine, and is gone.
+func (d *Facts) RebootBegun() bool {
+	b := d.Decision.Power(0)
+	return b != nil && b.Adopted != nil && b.Adopted.RebootBegun
+}
+
+// TakesOver: such a reboot is not over, and the machine is proven off. Its Off counts as ours (S12), so that the
+// machine is on in the end. Nobody can tell whether an administrator has switched it off meanwhile.
+func (d *Facts) TakesOver() bool {
+	return d.RebootBegun() && !d.Record.Power.RebootOver && d.Record.Phase == api.Releasing
+}
+
+// OwesPowerOn: we cut it, or have taken that over, and nothing wants it to stay off (S12). What was left off for
 // its number of cuts stays so until a person wants it back, also when those cuts are
 // old and count no more.
 func (d *Facts) OwesPowerOn() bool {
-	return d.Record.Power.SwitchedByUs && d.Record.Phase != api.Fenced && d.StaysOff() == ""
+	return (d.Record.Power.SwitchedByUs || d.TakesOver()) && d.Record.Phase != api.Fenced && d.StaysOff() == ""
 }
 
 // A device may lock the account of who comes with a wrong password too often. After this

@@ -140,6 +140,11 @@ const (
 // up begins once more by a retry, and one that leaves a device alone, which has refused the account, asks it at once.
 func resume(r Remedy, f *api.NodeFence) Remedy {
 	switch {
+	case f.Status.Reason == api.StaysOff && !f.Status.Power.SwitchedByUs:
+		// A retry is answered with NotNeeded: what others switched off is theirs to switch on (S12).
+		r = Remedy{Do: "mend the machine and switch it on by its own device: nodefence has not switched it off, and does not switch it on"}
+	case f.Status.Reason == api.StaysOff:
+		r.Do = "mend the machine, and have it switched on again"
 	case f.Status.Reason == api.DeviceDenied:
 		r.Run = again
 	case f.CurrentPhase() != api.Failed:

@@ -77,3 +77,15 @@ func TestAnAnswerAgreesWithTheList(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatStaysOffIsAdvisedByWhoSwitchedItOff: a retry switches on what nodefence has switched off, and is not
+// needed for what somebody else has (S12).
+func TestWhatStaysOffIsAdvisedByWhoSwitchedItOff(t *testing.T) {
+	for ours, want := range map[bool]string{true: again, false: ""} {
+		f := &api.NodeFence{}
+		f.Status.Phase, f.Status.Reason, f.Status.Power.SwitchedByUs = api.Fenced, api.StaysOff, ours
+		if r := resume(RemedyFor(api.StaysOff), f); r.Run != want || !strings.Contains(r.Do, "mend the machine") {
+			t.Errorf("switched off by nodefence: %v; advice %+v", ours, r)
+		}
+	}
+}

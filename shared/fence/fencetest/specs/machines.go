@@ -14,6 +14,13 @@ func Bare() fencetest.Given {
 	return s
 }
 
+// Begun is of a machine that another program, which is gone, had begun to reboot.
+func Begun() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Devices[0].Adopted = &api.AdoptedDevice{Kind: "FenceAgentsRemediation", Namespace: "n", Name: "n", UID: "o", NodeName: "n", RebootBegun: true}
+	return s
+}
+
 // Machine is of a node whose Machine has failed.
 func Machine() fencetest.Given {
 	s := fencetest.Spec()

@@ -32,6 +32,8 @@ var breaks = map[string]string{
 	"overlooks a wish for no drain that is withdrawn":                  "S17: a node that lives is not cut before it was drained",
 	"marks an empty node for its cut that somebody has unmarked":       "S17: an empty node that lost its taint is drained again before it is marked for its cut",
 	"keeps its marks on a node whose drain was given up":               "S22: a node that lives is given back once its drain was given up",
+	"leaves off what another program had begun to reboot":              "S12: a reboot that another program had begun ends with the machine on",
+	"switches on what was off again after another program's reboot":    "S12: only what we cut is switched on",
 	"keeps its cordon where somebody has taken the taint off":          "S22: a node that lives is given back once its drain was given up",
 	"writes who has asked where it is not the gate":                    "S25, S27: only the gate writes what it decided",
 	"takes a drain that was skipped for one that is over":              "S17: a wish for no drain that counts no more has nothing cut",

@@ -24,6 +24,7 @@ var near = map[string]func() []walk.State{
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,
 	"sends a further Off for a request that is withdrawn":              walk.ReadOnAsked,
 	"serves a request again and again":                                 walk.ReadOnServed,
+	"switches on what was off again after another program's reboot":    walk.OffAgainAfterAReboot,
 	"switches off what is healthy again, for its last Off did nothing": walk.ReadOnAgain,
 	"switches on one level alone":                                      walk.BothLevelsCut,
 	"switches on while an Off may still take effect":                   walk.LostJustNow,

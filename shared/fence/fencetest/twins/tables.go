@@ -32,6 +32,7 @@ func Decides() []Twin {
 	add(true, of(specs.Early()), brokenEarly)
 	add(false, of(specs.Device(), specs.DeviceAlone()), brokenWitness)
 	add(true, of(specs.WaitForOff()), brokenReads)
+	add(true, of(specs.Begun()), brokenBegun)
 	add(true, of(specs.DumpProof()), brokenDumpProof)
 	add(true, of(specs.Kdump()), brokenOptIn, brokenKdump)
 	add(true, of(specs.Gone()), brokenGone)

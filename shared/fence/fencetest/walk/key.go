@@ -84,6 +84,7 @@ func key(s *State) string {
 		k = append(k, s.earlyKey(age, read)...)
 	}
 	k = append(k, s.readKey(age)...)
+	k = append(k, s.begunKey()...)
 	k = append(k, s.goneKey(age)...)
 	k = append(k, s.machineKey()...)
 	k = append(k, s.bareKey(age)...)

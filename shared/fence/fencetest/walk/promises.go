@@ -30,6 +30,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	w.checkActivity(s, sh, f, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
 	checkDumpProof(s, sh, f, seen, a, act, now, say)
+	checkBegun(s, sh, a, say)
 	checkReads(s, sh, f, seen, a, act, say)
 	checkGentle(s, sh, seen, a, act, now, say)
 	checkCut(s, sh, f, seen, a, act, now, say)
@@ -174,7 +175,7 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 	say(b.Phase != api.Fencing || a.Phase != api.Releasing || marked, "S22: nothing is proven of a node that has lost its taint")
 	say(a.Phase != api.Probing || act == fence.None || act == fence.Read, "S17: a machine that is only probed is read, and nothing else is done to it")
 	if act == fence.On {
-		say(sh.cut, "S12: only what we cut is switched on")
+		say(sh.cut || s.takesOver(sh), "S12: only what we cut is switched on")
 		say((last.State == api.PoweredOff || sh.lacking()) && fresh, "S9: an On follows a fresh read of off")
 		say(!now.Before(sh.effect[0]) && !now.Before(sh.effect[1]), "S8: no On while an Off of ours may still take effect")
 	}

@@ -53,6 +53,7 @@ func (sh *shadow) switched(s *State, seen *observed.Look, after *api.NodeFenceSt
 	if after.Phase == api.Recovering || after.Phase == api.Fenced || sh.readsOn(s, after) {
 		sh.cut = sh.cut && after.Power.SwitchedByUs
 	}
+	sh.begunOver(s, justOn, after, act)
 	if act == fence.Off || act == fence.On {
 		sh.on = act == fence.On
 	}

@@ -20,6 +20,8 @@ type shadow struct {
 	wrong  bool
 	// cut: our own Off was asked for after a read of on, and not undone since.
 	cut bool
+	// backOn: the machine was on since another program had begun to reboot it.
+	backOn bool
 	// moved is when the Lease was last seen to move, renewed its mark.
 	moved   time.Time
 	renewed string
