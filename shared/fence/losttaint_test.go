@@ -53,6 +53,44 @@ func TestALostTaintIsPlacedAgain(t *testing.T) {
 	}
 }
 
+// TestATaintThatIsLostInTheReleaseIsPlacedAgain: the isolation taint stays until the release is over (S22). It is
+// placed again before anything more is released, also while pods are waited for, and not once the deadline has passed
+// (S27) or the release is done.
+func TestATaintThatIsLostInTheReleaseIsPlacedAgain(t *testing.T) {
+	left := func(_ *api.NodeFence, s *observed.Look) { s.Left = &observed.Left{Delete: []observed.Pod{{Name: "p"}}} }
+	held := func(_ *api.NodeFence, s *observed.Look) { s.Left = &observed.Left{Terminating: 1} }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   fence.Action
+	}{
+		"pods are to be released": {left, fence.Isolate},
+		"pods are waited for":     {held, fence.Isolate},
+		"the taint is there":      {func(f *api.NodeFence, s *observed.Look) { left(f, s); s.Node.Taint = true }, fence.Release},
+		"the deadline has passed": {func(f *api.NodeFence, s *observed.Look) {
+			left(f, s)
+			f.Status.Release.Deadline = f.Status.Release.StartedAt
+		}, fence.None},
+		"nothing is left":             {func(_ *api.NodeFence, s *observed.Look) { s.Left = &observed.Left{} }, fence.None},
+		"the node was never isolated": {func(f *api.NodeFence, s *observed.Look) { left(f, s); f.Status.Placed.Taint = false }, fence.Release},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := fencetest.Start.Add(time.Hour)
+			f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
+				at := observed.StampOf(now.Add(-time.Minute))
+				f.Status.Phase, f.Status.Release, f.Status.Power.SwitchedByUs = api.Releasing, begunAt(now.Add(-time.Minute), false), true
+				f.Status.Power.CutAt = &at
+				f.Status.Decision.Settings.Release.Strategy = api.ReleaseResourceDeletion
+				f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, By: "ann", FenceUID: f.UID, FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, BootIDBefore: "a", At: observed.StampOf(now)}
+				s.Node.Taint = false
+			})
+			c.change(f, &s)
+			if st, act := fence.Decide(f, s, now); act != c.want {
+				t.Errorf("%s %s, %q: %s", st.Phase, st.Reason, act, st.Message)
+			}
+		})
+	}
+}
+
 // TestAReadThatAnOlderNodefenceMadeInFencing for its activity checks is no yes: it goes back to
 // the gate, and nothing is switched (S17).
 func TestAReadThatAnOlderNodefenceMadeInFencing(t *testing.T) {

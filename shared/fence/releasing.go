@@ -72,6 +72,9 @@ func (d *decision) nextBatch(left *observed.Left) outcome {
 	if r.Deadline != nil && !d.Now.Before(r.Deadline.Time) {
 		return d.timedOut(d.Unreleased(left))
 	}
+	if n := d.Seen.Node; n.Exists && !n.Taint && d.Record.Placed.Taint {
+		return d.mark() // somebody has removed it: no pod is placed on the node before the release is over (S22)
+	}
 	n, wait := d.due(left)
 	if wait && !d.Decision.Settings.Release.Taints() {
 		return settled // nothing of ours is on the node: waiting needs no proof

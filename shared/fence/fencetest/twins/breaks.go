@@ -134,6 +134,7 @@ var breaks = map[string]string{
 	"keeps a node in silence":                                          "S28: a node that is kept says why",
 	"keeps its slot while it waits for a dump":                         "kdump: no dump keeps a slot while it is only waited for",
 	"keeps its taint on an excluded node":                              "S17, S22: no taint of ours stays on a node that is left alone now",
+	"releases a node that has lost its taint":                          "S22: nothing is released of a node that has lost its taint",
 	"leaves its own cordon on":                                         "S22: nothing of ours is left",
 	"leaves its own taint on":                                          "S22: nothing of ours is left",
 	"leaves the out-of-service taint on":                               "S23: the out-of-service taint is off, and can't come back, before the machine may be on",

@@ -110,6 +110,9 @@ var broken = map[string]walk.Decider{
 	}),
 	"does not mind whose machine answers":     Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { mistake(s, "On") }),
 	"takes another machine's off for a proof": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { mistake(s, "Off") }),
+	"releases a node that has lost its taint": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		s.Node.Taint = s.Node.Taint || f.Status.Phase == api.Releasing
+	}),
 	"switches on what others switched off": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		if f.Status.Phase == api.Releasing {
 			f.Status.Power.SwitchedByUs = true

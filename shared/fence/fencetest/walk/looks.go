@@ -168,6 +168,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 		with(func(y *observed.Look) { y.Left = &observed.Left{Attachments: 1} })
 		with(func(y *observed.Look) { y.Left = nil })
 		with(func(y *observed.Look) { y.Left, y.Node.OutOfService = pods, false })
+		with(func(y *observed.Look) { y.Left, y.Node.Taint = pods, false })
 		with(func(y *observed.Look) { y.Node.OutOfService = false })
 		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:

@@ -105,6 +105,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *obse
 	if act != fence.Release {
 		return
 	}
+	say(!seen.Node.Exists || seen.Node.Taint || !b.Placed.Taint, "S22: nothing is released of a node that has lost its taint")
 	p := a.Proof
 	say(p != nil, "S1: no release without a proof")
 	if p == nil {
