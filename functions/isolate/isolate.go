@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
@@ -63,6 +65,15 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
 }
 
+// tellCordon tells once for each fence how a person keeps the cordon: kubectl cordon sends nothing for a node that
+// is cordoned already, so nodefence can't notice it (S22).
+func (i *Isolator) tellCordon(ctx context.Context, f *api.NodeFence) error {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.NodeName, UID: f.Status.Decision.NodeUID}}
+	name := fmt.Sprintf("nodefence-cordon-%s-%d", f.UID, f.Status.FenceNumber)
+	return i.Client.ReportOnce(ctx, n, Name, name, string(api.NodeCordoned), Name,
+		fmt.Sprintf("nodefence has cordoned node %[1]s, and uncordons it when its fence ends; to keep it cordoned: kubectl fence cordon %[1]s", n.Name))
+}
+
 // Act places the marks, takes off the out-of-service taint, or makes one call. The record already has
 // what was there before (S22), and what the call is for (S8).
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
@@ -73,7 +84,11 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 		seen.Call = made
 		return err
 	case a == fence.Isolate:
-		return i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+		err := i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+		if err != nil || !f.Status.Placed.Cordon {
+			return err
+		}
+		return i.tellCordon(ctx, f)
 	case a == fence.ClearOutOfService:
 		return i.Client.ClearOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, f.OutOfServiceAs())
 	}

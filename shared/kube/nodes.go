@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,9 +91,13 @@ func (c *Client) LabelNode(ctx context.Context, n *corev1.Node, labels map[strin
 
 // CordonIsOurs tells whether nodefence was the last to set spec.unschedulable. The API server
 // keeps that in managedFields. So a cordon that a person sets after removing ours is left alone
-// (S22).
+// (S22). Who applies the cordon (server-side apply) beside ours owns it too, and keeps it:
+// kubectl fence cordon does so.
 func CordonIsOurs(fields []metav1.ManagedFieldsEntry) bool {
-	return isOurs(fields, `"f:unschedulable"`)
+	const field = `"f:unschedulable"`
+	return isOurs(fields, field) && !slices.ContainsFunc(fields, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager != api.FieldManager && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), field)
+	})
 }
 
 func isOurs(fields []metav1.ManagedFieldsEntry, field string) bool {

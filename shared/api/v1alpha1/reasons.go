@@ -128,6 +128,7 @@ const (
 	NodeMissing          Reason = "NodeMissing"
 	MachineFailed        Reason = "MachineFailed"
 	NodeProblem          Reason = "NodeProblem"
+	NodeCordoned         Reason = "NodeCordoned"
 	PodMoved             Reason = "PodMoved"
 	PodHeld              Reason = "PodHeld"
 	CredentialsChanged   Reason = "CredentialsChanged"

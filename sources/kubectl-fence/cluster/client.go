@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -159,6 +160,27 @@ func (c *Client) Patch(ctx context.Context, resource, name string, patch any, dr
 	defer end()
 	r := c.own.Patch(types.MergePatchType).Resource(resource).Name(name).Body(body)
 	return unsure(written(r, dry).Do(ctx).Error(), "whether "+resource+" "+name+" was changed")
+}
+
+// Cordon makes the person an owner of a node's cordon, beside nodefence, which leaves the cordon on then. It is
+// applied, because an update that changes nothing makes nobody an owner. The UID keeps it from making a Node.
+func (c *Client) Cordon(ctx context.Context, node string, dry DryRun) error {
+	nodes := c.Kube.CoreV1().Nodes()
+	n, err := nodes.Get(ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return NoSuch(err, "Node", node, "kubectl get nodes lists what there is")
+	}
+	ctx, end, err := lasting(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	o := metav1.ApplyOptions{FieldManager: FieldManager, Force: true}
+	if dry == DryRunServer {
+		o.DryRun = []string{metav1.DryRunAll}
+	}
+	_, err = nodes.Apply(ctx, applycorev1.Node(node).WithUID(n.UID).WithSpec(applycorev1.NodeSpec().WithUnschedulable(true)), o)
+	return unsure(err, "whether node "+node+" is kept cordoned")
 }
 
 // Ask creates a FenceRequest, and returns it as it was created.

@@ -14,6 +14,7 @@ var aside = map[api.Reason]Remedy{
 	api.NotAllowed:           {"have an administrator give the user the verb fence on nodefences", "kubectl auth can-i fence nodefences.nodefence.io"},
 	api.RequestServedAlready: noFence, api.RequestTooOld: noFence, api.RequestMerged: goesOn,
 	api.NodeMissing: goesOn, api.MachineFailed: goesOn, api.NodeProblem: isFine, api.PodMoved: isFine,
+	api.NodeCordoned:     {"wait; or keep the node cordoned after its fence", "kubectl fence cordon NODE"},
 	api.PodHeld:          {"mend the workload whose disruption budget holds the pod", "kubectl get poddisruptionbudgets -A"},
 	api.NoPolicy:         {"apply a FencePolicy whose spec.selector selects the node, if it is to be fenced", "kubectl fence init --for metal"},
 	api.NoSuchNode:       {"correct the name of the node", "kubectl get nodes"},

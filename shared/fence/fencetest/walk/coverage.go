@@ -26,8 +26,8 @@ var elsewhere = []struct {
 		api.TooManyConcurrent, api.TooManyInATime}},
 	{"a device's or its binding's, for which any error stands here", []api.Reason{api.SecretNotForThisHost}},
 	{"of conditions, at which the walk does not look", []api.Reason{api.NotYet}},
-	{"of events and requests that open no fence, or of pods (functions gate, resync and cleanup)", []api.Reason{
-		api.DeviceBeingRead, api.Healthy, api.MachineFailed, api.NoPolicy, api.NoSuchNode, api.NodeMissing, api.NodeProblem, api.NotAllowed, api.PodHeld, api.PodMoved,
+	{"of events and requests that open no fence, of pods, or told beside a fence (functions gate, resync, cleanup and isolate)", []api.Reason{
+		api.DeviceBeingRead, api.Healthy, api.MachineFailed, api.NoPolicy, api.NoSuchNode, api.NodeMissing, api.NodeProblem, api.NodeCordoned, api.NotAllowed, api.PodHeld, api.PodMoved,
 		api.Reported, api.RequestServedAlready, api.RequestTooOld, api.SourceNotBelieved, api.Starting, api.TokenRefused}},
 	{"of another program that works on the node (package remediation)", []api.Reason{api.AnotherRemediator}},
 	{"of a FenceRequest (package ask)", []api.Reason{
