@@ -167,6 +167,7 @@ func (s *transcript) acts() {
 	s.types(0, "approve", "node-1", "--yes", "--reason", "seen dead on its console")
 	s.reason("node-1", api.WaitingForUncordon)
 	s.types(0, "why", "node-1")
+	s.types(0, "cordon", "node-1", "--dry-run", "server")
 	s.types(0, "lift", "node-1", "--yes")
 	s.ended("node-1", api.Recovered)
 	s.types(0, "history", "node-1")
