@@ -88,10 +88,7 @@ func (c work) storage(ctx context.Context, classes []string, pods []corev1.Pod, 
 	used = map[string]bool{}
 	for _, p := range pods {
 		chosen := len(classes) == 0
-		if ended(&p) && p.DeletionTimestamp == nil {
-			continue // neither deleted nor a user of a volume
-		}
-		for _, claim := range claimsOf(&p) {
+		for _, claim := range heldClaims(&p) {
 			pvc, err := c.Client.PersistentVolumeClaim(ctx, p.Namespace, claim)
 			if err != nil {
 				return nil, nil, nil, err
@@ -180,6 +177,15 @@ func (c work) chosen(ctx context.Context, chosen []api.DetachFirst, volume *stri
 // Claims returns the names of the claims that a pod uses. A pod that has ended uses none.
 func Claims(p *corev1.Pod) []string {
 	if ended(p) {
+		return nil
+	}
+	return claimsOf(p)
+}
+
+// heldClaims returns the names of the claims of a pod that is released. A pod that has ended and is
+// not being deleted is neither released nor a user of a volume.
+func heldClaims(p *corev1.Pod) []string {
+	if ended(p) && p.DeletionTimestamp == nil {
 		return nil
 	}
 	return claimsOf(p)
