@@ -202,6 +202,15 @@ func (d *decision) switchedOnByOther() {
 	}
 }
 
+// takeOver makes another program's Off ours, where that program had begun a reboot and is gone. It is saved with
+// the phase that follows, so that whoever goes on after a crash owes the power-on too (S25).
+func (d *decision) takeOver() {
+	if !d.Record.Power.SwitchedByUs && d.TakesOver() && d.OwesPowerOn() {
+		d.Record.Power.SwitchedByUs, d.Record.CutOrReleased = true, true
+		d.tell(api.MachineReadOff, "the program that "+d.Decision.Power(0).Adopted.Name+" belongs to had begun to reboot the machine, and is gone: the machine is switched on in its place")
+	}
+}
+
 // dropYes gives back a slot that was reserved a moment ago: it was for the devices as they
 // were bound then, and a person has mended something since (S11, S17). Who looks at a fence
 // that has failed does not see the ledger; one whose flow began anew has forgotten its yes.

@@ -46,15 +46,6 @@ func (d *decision) released() outcome {
 	return d.leave(api.Fenced, api.StaysOff, why+left)
 }
 
-// takeOver makes another program's Off ours, where that program had begun a reboot and is gone. It is saved with
-// the phase that follows, so that whoever goes on after a crash owes the power-on too (S25).
-func (d *decision) takeOver() {
-	if !d.Record.Power.SwitchedByUs && d.TakesOver() && d.OwesPowerOn() {
-		d.Record.Power.SwitchedByUs, d.Record.CutOrReleased = true, true
-		d.tell(api.MachineReadOff, "the program that "+d.Decision.Power(0).Adopted.Name+" belongs to had begun to reboot the machine, and is gone: the machine is switched on in its place")
-	}
-}
-
 // timedOut ends a release before all was free.
 func (d *decision) timedOut(msg string) outcome {
 	d.noteTimedOut(msg)
