@@ -28,7 +28,7 @@ func (s *State) takesOver(sh *shadow) bool { return s.isBegun() && !sh.backOn }
 // begunOver: the machine was on after the other program had begun. Our own Off follows a read of on. A machine
 // that is awaited is proven off, or its fence has cut it.
 func (sh *shadow) begunOver(s *State, on bool, after *api.NodeFenceStatus, act fence.Action) {
-	back := after.Phase == api.Recovering && s.st.Phase != api.Recovering
+	back := after.Phase == api.Recovering && s.st.Phase != api.Recovering && after.Outcome != api.SentBack
 	sh.backOn = sh.backOn || act == fence.Off || back || on && s.st.Awaited != nil
 }
 
