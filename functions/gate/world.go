@@ -108,9 +108,12 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 }
 
 // rebind writes the devices that are configured now into a record. Of those by which
-// something was switched off only how they are spoken with is renewed.
+// something was switched off only how they are spoken with is renewed. A person's word that the
+// machine is off has the devices read also under an action that needs none (S2).
 func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) error {
-	if p := f.Status.Decision.ResolvedPolicy; !p.Settings.Action.Reads() || p.Settings.Conflict != "" || f.Status.Decision.Trigger.OnlyMachine() {
+	p := f.Status.Decision.ResolvedPolicy
+	reads := p.Settings.Action.Reads() || f.Requests().ConfirmOff != nil
+	if !reads || p.Settings.Conflict != "" || f.Status.Decision.Trigger.OnlyMachine() {
 		return nil
 	}
 	b, err := g.Bind(ctx, n)

@@ -78,8 +78,19 @@ func (d *decision) stillAwaited(msg string) outcome {
 	return d.waitUntil(p.NotBefore.Time)
 }
 
-// endsAwaited: a person, or the node's own health, ends the wait.
+// endsAwaited ends the wait, or goes on with it where the device answers for another machine.
 func (d *decision) endsAwaited() outcome {
+	if o := d.awaitEnds(); o.decided {
+		return o
+	}
+	if c := d.CallEnd; d.Record.Awaited != nil && c != nil && c.Wrong {
+		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.Bound())
+	}
+	return goOn
+}
+
+// awaitEnds ends the wait where a person, or the node's own health, does.
+func (d *decision) awaitEnds() outcome {
 	a := d.Record.Awaited
 	if a == nil {
 		return goOn
@@ -101,9 +112,6 @@ func (d *decision) endsAwaited() outcome {
 	if r := d.Requests.Retry; d.RetryAsked() {
 		d.answer(api.AskedRetry, r, api.Done, "the device is asked again now")
 		return d.askedAnew("retry asked by " + r.By)
-	}
-	if c := d.CallEnd; c != nil && c.Wrong {
-		return d.stillAwaited("the device answers for machine " + c.Identity + ", bound is " + d.Bound())
 	}
 	return goOn
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -80,6 +79,7 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			fencetest.Powered(&f.Status.Decision, specs.Levels().Decision.Devices...)
 			f.Status.Power.Cut, f.Status.Power.Level = []int32{0, 1}, 1
 			read(f, s, now, "On")
+			f.Status.Claim.Device = "power-2"
 		}, end{api.Fencing, api.MachineReadOn, true, true}, fence.None},
 		"at the gate, where a brake is on": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Phase, f.Status.Awaited = api.Pending, nil
@@ -97,7 +97,11 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			s.Node.Conditions[0].Status, s.Lease.Renewed = "True", "r1"
 		}, end{api.Recovering, api.NodeHealthy, false, false}, fence.None},
 		"a person says that it is off": {func(f *api.NodeFence, _ *observed.Look) {
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
+			confirms(f, now)
+		}, end{api.Fencing, api.ReadingDevices, true, true}, fence.Read},
+		"a person says that it is off, and its device has not answered twice": {func(f *api.NodeFence, _ *observed.Look) {
+			confirms(f, now)
+			silentTwice(f, now)
 		}, end{api.Releasing, api.ConfirmedOff, true, true}, fence.None},
 		"a person ends it": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, end{api.PoweringOn, api.Aborted, false, true}, fence.None},
 		"a person ends it, and the out-of-service taint is on": {func(f *api.NodeFence, s *observed.Look) {

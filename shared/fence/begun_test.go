@@ -57,7 +57,8 @@ func TestAWordIsForNow(t *testing.T) {
 		f, s := under(now, func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Phase = phase
 			f.Status.Release = begunAt(now, true)
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
+			confirms(f, fencetest.Start)
+			silentTwice(f, now)
 			f.Spec.Requests.Retry = &api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 		})
 		st, _ := fence.Decide(f, s, now)

@@ -20,6 +20,16 @@ func (d *decision) againstOff() outcome {
 	return goOn
 }
 
+// unapproved goes back for the approval that the policy asks for. A person's word that the machine is
+// off has led the fence here, and is no approval of an Off (S17).
+func (d *decision) unapproved() outcome {
+	if d.Begun() || d.Decision.Settings.Mode != api.ModeRequireApproval || facts.Approved(d.Requests, d.Record) {
+		return goOn
+	}
+	d.dropYes()
+	return d.enter(api.Pending, api.WaitingForApproval, "the machine is on, and nobody has approved that its power is cut")
+}
+
 // againstFurtherOff holds an Off after the first, for which there is no reason any more, or
 // against which a brake is on.
 func (d *decision) againstFurtherOff() outcome {

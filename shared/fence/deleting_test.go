@@ -29,14 +29,15 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 		word     bool
 		want     string
 	}{
-		"at the gate":                              {api.Pending, nil, true, false, "Pending NodeBeingDeleted,  gives back false"},
-		"at the gate, with a person's word":        {api.Pending, nil, true, true, "Isolating Admitted,  gives back false"},
-		"admitted":                                 {api.Isolating, nil, true, false, "Pending NodeBeingDeleted,  gives back true"},
-		"admitted, with a person's word":           {api.Isolating, nil, true, true, "Isolating , Isolate gives back false"},
-		"before the first Off":                     {api.Fencing, on, true, false, "Pending NodeBeingDeleted,  gives back true"},
-		"before the first Off, and nobody deletes": {api.Fencing, on, false, false, "Fencing PowerOffSent, Off gives back false"},
-		"before the first Off, with a word":        {api.Fencing, on, true, true, "Releasing ConfirmedOff,  gives back false"},
-		"after the first Off":                      {api.Fencing, begun, true, false, "Fencing PowerOffSent, Off gives back false"},
+		"at the gate":                                            {api.Pending, nil, true, false, "Pending NodeBeingDeleted,  gives back false"},
+		"at the gate, with a person's word":                      {api.Pending, nil, true, true, "Isolating Admitted,  gives back false"},
+		"admitted":                                               {api.Isolating, nil, true, false, "Pending NodeBeingDeleted,  gives back true"},
+		"admitted, with a person's word":                         {api.Isolating, nil, true, true, "Isolating , Isolate gives back false"},
+		"before the first Off":                                   {api.Fencing, on, true, false, "Pending NodeBeingDeleted,  gives back true"},
+		"before the first Off, and nobody deletes":               {api.Fencing, on, false, false, "Fencing PowerOffSent, Off gives back false"},
+		"before the first Off, with a word":                      {api.Fencing, nil, true, true, "Fencing ReadingDevices, Read gives back false"},
+		"before the first Off, with a word against a read of on": {api.Fencing, on, true, true, "Pending MachineReadOn,  gives back true"},
+		"after the first Off":                                    {api.Fencing, begun, true, false, "Fencing PowerOffSent, Off gives back false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _, _ := fencetest.World(fencetest.Start)

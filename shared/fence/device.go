@@ -100,10 +100,14 @@ func (dev device) noteEnd(claim *api.Claim, c *observed.CallResult) {
 		dev.rec.LastRead = nil // S9: it is read before anything else
 		return
 	}
-	if c.Power != "Off" {
+	state := api.StateOf(c.Power)
+	if c.Wrong {
+		state = api.PowerUnknown // S11: the answer is about another machine
+	}
+	if state != api.PoweredOff {
 		*dev.firstOff = nil // two reads with a doubt between them are not two in a row (S2)
 	}
-	dev.rec.LastRead = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *dev.Stamp(c.At)}
+	dev.rec.LastRead = &api.Read{State: state, Identity: c.Identity, MissingSupply: c.MissingSupply, At: *dev.Stamp(c.At)}
 }
 
 // noteNotMade records that nothing was sent, so that there is nothing to wait for.

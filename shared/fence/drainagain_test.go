@@ -76,8 +76,8 @@ func TestAWordThatIsNotBelievedEndsNoDrain(t *testing.T) {
 	}{
 		"it was not drained yet":    {func(f *api.NodeFence, _ *observed.Look) { f.Status.Drain = nil }, api.Pending},
 		"its drain had begun":       {func(*api.NodeFence, *observed.Look) {}, api.Pending},
-		"it has drained":            {ended(api.DrainEmpty), api.Fencing},
-		"it is not to be drained":   {skips, api.Fencing},
+		"it has drained":            {ended(api.DrainEmpty), api.Pending},
+		"it is not to be drained":   {skips, api.Pending},
 		"its power was cut already": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.SwitchedByUs = true }, api.Fencing},
 	} {
 		st, act := alive(api.Fencing, func(f *api.NodeFence, s *observed.Look) {

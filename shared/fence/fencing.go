@@ -34,14 +34,6 @@ func (d *decision) machineFirst() outcome {
 	return goOn
 }
 
-// believed takes a person's word, where there is one.
-func (d *decision) believed() outcome {
-	if d.ConfirmAsked() {
-		return d.confirmed()
-	}
-	return goOn
-}
-
 // livesAgain releases nothing more of a machine that lives.
 func (d *decision) livesAgain() outcome {
 	alive := d.AliveAgain()
@@ -152,35 +144,6 @@ func (d *decision) seenOff(r *api.Read) outcome {
 	return d.enter(api.Releasing, api.SeenOff, "the machine was seen off twice, "+r.At.Sub(first.At.Time).Round(time.Millisecond).String()+" apart")
 }
 
-// confirmed takes a named person's word for the machine being off (S1).
-func (d *decision) confirmed() outcome {
-	c := d.Requests.ConfirmOff
-	switch {
-	case d.LeaseFresh():
-		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moves: the machine is not off")
-		return d.notBelieved(c.By + " confirmed that the machine is off, but its Lease moves: not believed")
-	case d.LeaseGone():
-		d.answer(api.AskedConfirmOff, &c.Request, api.Refused, "the node's Lease moved a moment ago, and is gone now: nobody can tell that the machine is off")
-		return d.notBelieved(c.By + " confirmed that the machine is off, but its Lease moved a moment ago, and is gone now: not believed")
-	}
-	if d.DrainGoesOn() {
-		d.drainEnds(api.DrainSkipped)
-	}
-	d.answer(api.AskedConfirmOff, &c.Request, api.Done, "taken for the proof that the machine is off")
-	d.proveByWord(c.By)
-	return d.enter(api.Releasing, api.ConfirmedOff, c.By+" confirmed that the machine is off")
-}
-
-// notBelieved goes back to the gate where the node is drained first, but for that word, or may have
-// to be.
-func (d *decision) notBelieved(msg string) outcome {
-	if d.Undrained() || d.ToDrain() && d.Record.Drain == nil {
-		d.dropYes()
-		return d.enter(api.Pending, api.SignOfLife, msg)
-	}
-	return d.stay(api.SignOfLife, msg, facts.Handover)
-}
-
 // readOrOff chooses the next call to the device.
 func (d *decision) readOrOff() outcome {
 	if d.Lost && d.Record.Awaited == nil && d.Record.Retries >= d.Attempts() {
@@ -188,6 +151,6 @@ func (d *decision) readOrOff() outcome {
 	}
 	toSwitch := d.FreshlyRead(api.PoweredOn) && d.Record.Awaited == nil && !d.MustNotSwitch() && d.Record.Release.StartedAt == nil
 	return d.power().next(toSwitch, d.Record.Power.OffAt, func() outcome {
-		return first(d.againstOff, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.powerLater, d.cutPower)
+		return first(d.againstOff, d.unapproved, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.powerLater, d.cutPower)
 	})
 }

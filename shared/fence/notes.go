@@ -21,7 +21,7 @@ func (d *decision) noteWords() {
 		d.answer(api.AskedConfirmOff, &c.Request, api.NotNeeded, "nothing waits for it now, and it counts for nothing later")
 		d.aside(api.ConfirmedOff, c.By+" confirmed that the machine is off, which nothing waits for now: it counts for nothing later")
 	case !d.IsolatedOnly() && !facts.FreedByDump(st): // with it those go back to the gate first
-		d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease when the fence comes to it, within the limits")
+		d.answer(api.AskedConfirmOff, &c.Request, api.Accepted, "it is weighed against the node's Lease and what the machine's devices read when the fence comes to it, within the limits")
 	}
 	if r := d.Requests.Retry; d.RetryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		d.answer(api.AskedRetry, r, api.NotNeeded, "the fence is under way, and it counts for nothing later")
@@ -73,8 +73,12 @@ func (d *decision) noteCall() {
 	switch b := d.Decision.Device(claim.Device); {
 	case b == nil:
 		return // nor does that of a device which is bound no more; what it did may take effect as long as was saved (S8)
+	case b.Role == api.RolePower && !d.SpokenWith(b):
+		d.noteDenied(b, c)
+		d.noteWordRead(b, c)
 	case b.Role == api.RolePower:
 		d.CallEnd = c
+		d.noteWordRead(b, c)
 		if c.Call == api.CallOff {
 			d.Record.Power.OffError, d.Refused = c.Err, c.Refused
 		}
@@ -117,6 +121,8 @@ func (d *decision) lostCall() {
 	d.Record.Claim = nil
 	switch b := d.Decision.Device(c.Device); {
 	case b == nil: // what there is now was not told anything
+	case b.Role == api.RolePower && !d.SpokenWith(b):
+		d.aside(api.CallLost, "nobody reported the end of a "+string(c.Call)+" to "+b.Words()+"; reading it again")
 	case b.Role == api.RolePower:
 		d.Lost = true
 		d.power().noteLost(c.Call)

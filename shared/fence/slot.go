@@ -65,9 +65,11 @@ func (d *decision) backUndrained() outcome {
 }
 
 // askGate asks for a slot, or whether a node may be drained, once the devices were resolved anew:
-// as long as there is no slot, nothing of their configuration is frozen either.
+// as long as there is no slot, nothing of their configuration is frozen either. A person's word waits
+// for reads of the devices that are bound now, also where the policy's action needs none.
 func (d *decision) askGate(a Action) outcome {
-	if !d.Seen.Resolved && d.Decision.Settings.Action.Reads() && !d.MachineWithoutNode() && !d.ConfirmAsked() {
+	reads := d.Decision.Settings.Action.Reads() || d.ConfirmAsked()
+	if !d.Seen.Resolved && reads && !d.MachineWithoutNode() {
 		return d.carryOut(Resolve)
 	}
 	return d.carryOut(a)

@@ -18,11 +18,12 @@ import (
 // A word that the machine is off is not believed for that (S3).
 func TestALeaseThatIsGoneSpeaksForLife(t *testing.T) {
 	now := fencetest.Start.Add(time.Hour)
-	for still, want := range map[time.Duration]api.Phase{0: api.Fencing, 49 * time.Second: api.Fencing, 50 * time.Second: api.Releasing} {
+	for still, want := range map[time.Duration]api.Phase{0: api.Pending, 49 * time.Second: api.Pending, 50 * time.Second: api.Releasing} {
 		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			moved := observed.StampOf(now.Add(-still))
 			f.Status.Lease.StillSince, s.Lease = &moved, observed.Lease{}
-			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(now)}}
+			confirms(f, now)
+			silentTwice(f, now)
 		})
 		if st, _ := fence.Decide(f, s, now); st.Phase != want {
 			t.Errorf("gone, and it moved %s ago: %s (%s)", still, st.Phase, st.Message)

@@ -172,6 +172,9 @@ type NodeFenceStatus struct {
 	// power is what was read of the machine's power, and what was done to it.
 	// +optional
 	Power PowerRecord `json:"power,omitzero"`
+	// confirmReads are the reads of the machine's devices before a person's confirmation counts.
+	// +optional
+	ConfirmReads *ConfirmReads `json:"confirmReads,omitempty"`
 	// proof is why the machine counts as off.
 	// +optional
 	Proof *Proof `json:"proof,omitempty"`

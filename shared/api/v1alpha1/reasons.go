@@ -77,6 +77,7 @@ const (
 	Excluded               Reason = "Excluded"
 	NodeBeingDeleted       Reason = "NodeBeingDeleted"
 	WaitingForApproval     Reason = "WaitingForApproval"
+	ReadingDevices         Reason = "ReadingDevices"
 	WaitingForConfirmation Reason = "WaitingForConfirmation"
 	EtcdQuorum             Reason = "EtcdQuorum"
 	CheckingActivity       Reason = "CheckingActivity"

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // Claim is the right to make one device call until NotAfter.
 type Claim struct {
 	// holder names the invocation that holds the claim.
@@ -67,6 +69,41 @@ type Read struct {
 	// at is taken before the device was asked, so that its age is never understated.
 	// +required
 	At Time `json:"at"`
+}
+
+// ConfirmReads are the reads of the machine's power devices that come before a person's
+// confirmation counts (spec.requests.confirmOff). A device without an entry was not read.
+type ConfirmReads struct {
+	// at is the second of the confirmation for which the devices are read. For another
+	// confirmation they are read again.
+	// +required
+	At metav1.Time `json:"at"`
+	// devices has an entry for each device that was read.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=device
+	// +optional
+	Devices []ConfirmRead `json:"devices,omitempty"`
+}
+
+// ConfirmRead is what one device has said since the confirmation. Two reads, a settle time
+// apart, of which none says on, let the confirmation count.
+type ConfirmRead struct {
+	// device is the driver and the address of the device that was read.
+	// +kubebuilder:validation:MaxLength=4608
+	// +required
+	Device string `json:"device"`
+	// first is the first read of the latest row of reads of which none says on. Not set, no
+	// read counts yet. Its state is Unknown where the device gave no answer about this machine.
+	// +optional
+	First *Read `json:"first,omitempty"`
+	// last is the last read.
+	// +optional
+	Last *Read `json:"last,omitempty"`
+	// error says why the last read gave no answer, without secrets.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Error string `json:"error,omitempty"`
 }
 
 // DeviceRecord is what was asked of one device and what it said: of one that switches the

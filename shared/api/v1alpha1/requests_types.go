@@ -23,8 +23,9 @@ type Requests struct {
 	// for no later one.
 	// +optional
 	Uncordon *Request `json:"uncordon,omitempty"`
-	// confirmOff is a person's confirmation that the machine is off. nodefence can't check it: if
-	// the machine is not off, data is lost.
+	// confirmOff is a person's confirmation that the machine is off. Each power device of the
+	// machine is read first, and a device that reads on refuses it. Where no device can be read
+	// the confirmation is all that nodefence has: if the machine is not off, data is lost.
 	// +optional
 	ConfirmOff *Confirmation `json:"confirmOff,omitempty"`
 }

@@ -15,6 +15,13 @@ import (
 // Binding is the machine's own device that is spoken with now; nil if none is bound.
 func (d *Facts) Binding() *api.Binding { return d.Decision.Power(d.Record.Power.Level) }
 
+// SpokenWith: this device is that of the level that is spoken with now. Another power device is
+// only read, before a person's word counts.
+func (d *Facts) SpokenWith(b *api.Binding) bool {
+	now := d.Binding()
+	return now != nil && now.Name == b.Name
+}
+
 // Levels is how many the policy allows and the node has.
 func (d *Facts) Levels() int {
 	return min(max(1, int(d.Decision.Settings.Power.MaxLevels)), max(1, len(d.Decision.PowerLevels())))

@@ -15,13 +15,16 @@ const longestUnseen = DecisionValidity / 3
 // power went, a whole renewal and a margin, in which it must not move; and the device's lead,
 // whoever switched the machine off: when that was, nobody of us saw (S5). Where it was not we, the
 // gate's yes has to last until the second read, so that a long lead is waited for in part.
-func (d *Facts) SettleTime() time.Duration {
+func (d *Facts) SettleTime() time.Duration { return d.SettleOf(d.Binding()) }
+
+// SettleOf is that time for one of the machine's devices.
+func (d *Facts) SettleOf(b *api.Binding) time.Duration {
 	settle := Settle
 	if d.Record.Power.LeaseFresh {
 		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
 	}
 	if d.Record.Release.StartedAt == nil { // from there it was proven off once
-		lead := d.Lead(d.Binding())
+		lead := d.Lead(b)
 		if !d.Record.Power.SwitchedByUs {
 			lead = min(lead, longestUnseen)
 		}
