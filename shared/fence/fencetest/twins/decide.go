@@ -86,11 +86,6 @@ var broken = map[string]walk.Decider{
 	"does not look at the node's UID": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		s.Node.Exists, s.Node.UID = true, f.Status.Decision.NodeUID
 	}),
-	"believes a person against a moving Lease": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
-		if f.Spec.Requests.ConfirmOff != nil && f.Status.Phase == api.Fencing {
-			s.Lease.Exists = false
-		}
-	}),
 	"confirms without a person": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		at := f.Status.Decision.Trigger.Since.Time
 		if f.Status.Phase == api.Fencing && f.Status.Answer(api.AskedConfirmOff) == nil {

@@ -44,6 +44,7 @@ func Decides() []Twin {
 	add(true, of(specs.Held()), brokenHeld)
 	add(false, of(specs.Manual()), brokenManual)
 	add(true, of(specs.Delayed()), brokenDelayed)
+	add(true, of(specs.Word()), brokenWord)
 	add(true, of(specs.Draining(), specs.GivesUp(), specs.Skips()), brokenDraining)
 	return all
 }

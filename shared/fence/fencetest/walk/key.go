@@ -96,6 +96,7 @@ func key(s *State) string {
 	k = append(k, s.awaitedKey()...)
 	k = append(k, s.countedKey()...)
 	k = append(k, s.joinedKey(age)...)
+	k = append(k, s.wordKey(age)...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

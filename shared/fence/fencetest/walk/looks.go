@@ -91,7 +91,7 @@ func bases(s *State, now time.Time) []observed.Look {
 	boots := []string{"a", "b"}
 	if climbed(s) || s.isHeld() && !s.isRestored() {
 		boots = boots[:1] // varied elsewhere, where the same lines decide
-	} else if s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Draining || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
+	} else if s.isWord() || s.st.Phase == "" || s.st.Phase == api.Pending || s.st.Phase == api.Draining || s.st.Phase == api.Isolating && !s.cutOnly() || s.st.Phase == api.Recovering || s.isEarly() {
 		boots = boots[:1] // the boot is not read here, or like in any other fence
 	}
 	for _, ready := range []string{"True", "Unknown"} {

@@ -62,8 +62,10 @@ type aside struct {
 }
 
 // asides are these walks. Those of drains have more states than a test has time for: they end early, once in
-// the order of the states' finding, and once with few looks, which is soon deep in a fence.
+// the order of the states' finding, and once with few looks, which is soon deep in a fence. So do those of
+// a person's word, which tell apart what each of two devices has answered, and when.
 func asides() []aside {
+	words := []fencetest.Given{specs.Word(), specs.WordRead(), specs.WordIsolate()}
 	drains := []fencetest.Given{specs.Draining(), specs.GivesUp(), specs.Skips()}
 	return []aside{
 		{[]fencetest.Given{specs.Device(), specs.DeviceAlone()}, Options{}},
@@ -76,6 +78,8 @@ func asides() []aside {
 		{[]fencetest.Given{specs.Held()}, Options{Live: true}},
 		{[]fencetest.Given{specs.Manual()}, Options{}},
 		{[]fencetest.Given{specs.Delayed()}, Options{Live: true}},
+		{words, Options{Live: true, Most: 2000}},
+		{words, Options{Live: true, Few: 5, Most: 2000}},
 		{drains, Options{Live: true, Most: 20000}},
 		{drains, Options{Live: true, Few: 5, Most: 20000}},
 	}

@@ -89,6 +89,7 @@ func (w *walker) checkRelease(s *State, sh *shadow, f *api.NodeFence, seen *obse
 	if a.Proof != nil && a.Proof.Type == api.ProofConfirmed && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		say(f.Spec.Requests.ConfirmOff != nil, "S1: a confirmation comes from a person")
 		say(!seen.Lease.Exists || now.Sub(sh.moved) >= 2*fencetest.Renewal, "S3: a confirmation against a moving Lease is not believed")
+		checkWord(s, sh, say)
 	}
 	if a.Proof != nil && a.Proof.Type == api.ProofSeenOff && b.Phase == api.Fencing && a.Phase == api.Releasing {
 		r := a.Proof.Reads
@@ -141,7 +142,7 @@ func (w *walker) checkPower(s *State, sh *shadow, f *api.NodeFence, seen *observ
 	if !act.Device() {
 		return
 	}
-	say(f.Status.Decision.Settings.Action.Device() || act == fence.Read && f.Status.Decision.Settings.Action == api.ActionWaitForOff, "no device is touched where the policy only isolates, and none is switched where it does nothing")
+	say(f.Status.Decision.Settings.Action.Device() || act == fence.Read && (f.Status.Decision.Settings.Action == api.ActionWaitForOff || f.Spec.Requests.ConfirmOff != nil), "no device is touched where the policy only isolates, and none is switched where it does nothing")
 	say(a.Claim != nil && a.Claim.Holder == seen.Me && a.Claim.Call == api.Call(act) && a.Claim.NotAfter.After(now), "S7: a call is claimed before it is made")
 	say(seen.Call == nil || seen.HandsOver || seen.Call.NotMade, "S7: one call an invocation")
 	last := api.Read{}

@@ -28,6 +28,9 @@ func (sh shadow) saw(spec fencetest.Given, seen observed.Look, st api.NodeFenceS
 	if c == nil || st.Claim == nil || st.Claim.Holder != seen.Me {
 		return sh
 	}
+	if spoken := c.Call != api.CallRead || sh.hears(&spec.Decision, &st, c); !spoken {
+		return sh
+	}
 	if c.Call == api.CallRead {
 		sh.readFrom(&spec.Decision, st.Claim.Device, c)
 		r := api.Read{State: api.StateOf(c.Power), MissingSupply: c.MissingSupply, At: metav1.NewMicroTime(c.At)}

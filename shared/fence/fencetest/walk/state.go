@@ -51,6 +51,7 @@ type shadow struct {
 	drained
 	counted
 	joins
+	deviceAnswers
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time

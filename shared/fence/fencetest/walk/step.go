@@ -73,7 +73,7 @@ func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
 	w.policyTurns(next, act)
 	switch {
 	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
-	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain():
+	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain(), next.pastWord():
 	case next.pastAwaited():
 		if w.live && next.sh.cut {
 			w.answersAgain(next)
