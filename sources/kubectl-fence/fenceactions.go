@@ -57,9 +57,10 @@ func (p *program) confirmOffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "confirm-off NODE",
 		Short: "Give your word that a node's machine is off",
-		Long: `Give your word that a node's machine is off. Its pods and volumes are then released to start
-elsewhere. nodefence can't check it: if the machine is on, data is lost. So the node's name must
-be typed, or given with --confirm.`,
+		Long: `Give your word that a node's machine is off. nodefence reads each power device of the machine
+first, and a device that reads on refuses your word. Your word counts where no device is bound, or
+where none answered in two reads: the node's pods and volumes are then released to start elsewhere.
+If the machine is on, data is lost. So the node's name must be typed, or given with --confirm.`,
 		Example: `  kubectl fence confirm-off worker-7 --reason "unplugged, seen dark"`,
 	}
 	broken := false

@@ -129,7 +129,7 @@ func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, e
 	c := request(f, p, api.AskedConfirmOff, extra)
 	c.Says = []string{
 		stands(f),
-		"You say that the machine of this node is off. nodefence can't check that: it only refuses while the node's Lease moves.",
+		"You say that the machine of this node is off. nodefence reads each power device of the machine first: a device that reads on refuses your word, and so does a Lease that moves. " + lastRead(f),
 		"Its pods and volumes are then released, and start elsewhere. IF THE MACHINE IS ON, DATA IS LOST.",
 	}
 	if !HearsConfirm(f) {
@@ -139,6 +139,22 @@ func ConfirmOff(f *api.NodeFence, p Person, as api.OutOfServiceValue) (Change, e
 	c.rests = []any{st.Phase, st.PhaseSince, pw.Cuts, pw.CutAt, pw.OffAt, pw.OnAt}
 	c.Done = fmt.Sprintf("%s confirmed that the machine of node %s is off (fence %d)", p.Name, f.Name, st.FenceNumber)
 	return c, nil
+}
+
+// lastRead is what nodefence read last of the machine's power, in a sentence.
+func lastRead(f *api.NodeFence) string {
+	d := facts.Facts{Decision: &f.Status.Decision, Record: &f.Status}
+	b, r := d.Binding(), f.Status.Power.LastRead
+	switch {
+	case b == nil && f.Status.Decision.Settings.Action.Reads():
+		return "No device is bound to it for power."
+	case b == nil:
+		return "Its policy has no device read: nodefence looks for a binding now."
+	case r == nil || r.State == api.PowerUnknown:
+		return "Nothing of its power is known from " + b.Words() + " now."
+	}
+	says := map[api.PowerState]string{api.PoweredOn: "on", api.PoweredOff: "off"}[r.State]
+	return "The last read of " + b.Words() + ", at " + r.At.UTC().Format(time.RFC3339) + ", says " + says + "."
 }
 
 // HearsConfirm tells whether the fence waits for a person's word that the machine is off, or will.

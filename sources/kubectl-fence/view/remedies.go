@@ -34,7 +34,7 @@ var remedies = map[api.Reason]Remedy{
 	api.NodeDraining:       {"wait until its pods have left, or its time is over; or ask for the fence without a drain", `kubectl fence ask NODE --drain Skip --reason "…"`},
 	api.Drained:            goesOn, api.DrainCutShort: goesOn,
 	api.DrainTimedOut: {"mend the workloads that the message names; or ask for the fence without a drain", `kubectl fence ask NODE --drain Skip --reason "…"`},
-	api.MachineReadOn: goesOn, api.MachineReadOff: goesOn, api.PowerOffSent: goesOn, api.SeenOff: goesOn, api.ConfirmedOff: goesOn,
+	api.MachineReadOn: goesOn, api.MachineReadOff: goesOn, api.PowerOffSent: goesOn, api.SeenOff: goesOn, api.ConfirmedOff: goesOn, api.ReadingDevices: goesOn,
 	api.ReleaseStarted: goesOn, api.PodsPerMinute: goesOn, api.Released: goesOn, api.PowerOnSent: goesOn, api.SeenOn: goesOn,
 	api.WaitingForRelease:   {"wait, or look at what the message names: finalizers or a volume driver may hold it", "kubectl get volumeattachments"},
 	api.DisruptionBudget:    {"mend the workloads whose disruption budgets allow nothing, or wait for the deadline", "kubectl get poddisruptionbudgets -A"},

@@ -53,7 +53,6 @@ var broken = map[string]walk.Decider{
 		f.Status.Power.LeaseFresh = false
 		noLead(f) // which is as long here
 	}),
-	"does not look at the Lease": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Lease.Exists = false }),
 	"lets a proof live for ever": Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
 		if p := f.Status.Proof; p != nil {
 			q := *p

@@ -15,6 +15,7 @@ var brokenWord = map[string]walk.Decider{
 			s.Lease.Exists = false
 		}
 	}),
+	"does not look at the Lease": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Lease.Exists = false }),
 	"believes a person against a device that reads on": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if c := s.Call; f.Status.Phase == api.Fencing && c != nil && c.Power == "On" {
 			c.Power = ""
