@@ -3,6 +3,7 @@ package act
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
