@@ -85,8 +85,10 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 		r.Number++
 		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.At(0)
 		switch {
-		case r.Since == nil:
+		case r.Since == nil && d.Record.OpenedAt != nil:
 			r.Since = d.Record.OpenedAt.DeepCopy()
+		case r.Since == nil:
+			r.Since = d.At(0)
 		case observed.Ahead(r.Since.Time, d.Now):
 			r.Since = d.At(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
@@ -138,6 +140,11 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
 func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outcome {
+	for _, at := range []**api.Time{&a.DegradedSince, &a.EndedAt} {
+		if *at == nil {
+			*at = d.At(0) // a record that does not say since when: the time runs from now
+		}
+	}
 	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
 	since := d.AliveSince()
 	switch {

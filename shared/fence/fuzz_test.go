@@ -2,6 +2,7 @@ package fence_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
@@ -25,27 +26,45 @@ import (
 // of the look: a byte for each field, most of which keep it. So the fuzzer gets to records of the right
 // form with wrong contents, and not only to broken JSON.
 func FuzzDecide(f *testing.F) {
-	for _, record := range fuzzed(f) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i, record := range fuzzed(f) {
 		f.Add(record, []byte{}, []byte{}, int64(0))
-		f.Add(record, []byte("\xff\x10\xfe\x22\x00\x00\xfd"), []byte("\x00\xff\x33"), int64(time.Minute))
+		f.Add(record, sparse(rng, 100+i%900), sparse(rng, i%100), rng.Int64N(int64(2*time.Hour)))
 	}
 	f.Fuzz(func(t *testing.T, record, changes, look []byte, after int64) {
 		var r api.NodeFence
 		if len(record) > 1<<16 || json.Unmarshal(record, &r) != nil {
 			return
 		}
-		now := fencetest.Start.Add(time.Duration(after % int64(48*time.Hour)))
-		alter(reflect.ValueOf(&r).Elem(), &stream{bytes: changes, now: now}, 0)
-		seen := fencetest.LookOf(&r.Status, "r0", now, "Unknown", false, "a")
-		alter(reflect.ValueOf(&seen).Elem(), &stream{bytes: look, now: now}, 0)
-		before := r.DeepCopy()
-		st, act := fence.Decide(&r, seen, now)
-		if !equality.Semantic.DeepEqual(before, &r) {
-			t.Error("the record that was given is changed")
-		}
-		judge(t, before, &st, act, now)
-		fence.Needs(&r, &seen)
+		fuzzOnce(t, &r, changes, look, after)
 	})
+}
+
+// fuzzOnce alters a record and a look, decides, and judges what was decided.
+func fuzzOnce(t *testing.T, r *api.NodeFence, changes, look []byte, after int64) {
+	t.Helper()
+	now := fencetest.Start.Add(time.Duration(after % int64(48*time.Hour)))
+	alter(reflect.ValueOf(r).Elem(), &stream{bytes: changes, now: now}, 0)
+	seen := fencetest.LookOf(&r.Status, "r0", now, "Unknown", false, "a")
+	alter(reflect.ValueOf(&seen).Elem(), &stream{bytes: look, now: now}, 0)
+	before := r.DeepCopy()
+	st, act := fence.Decide(r, seen, now)
+	if !equality.Semantic.DeepEqual(before, r) {
+		t.Error("the record that was given is changed")
+	}
+	judge(t, before, &st, act, now)
+	fence.Needs(r, &seen)
+}
+
+// sparse is a stream that changes one field of about twenty.
+func sparse(rng *rand.Rand, n int) []byte {
+	s := make([]byte, n)
+	for i := range s {
+		if s[i] = byte(rng.IntN(keeps)); rng.IntN(20) == 0 {
+			s[i] = byte(keeps + rng.IntN(keeps))
+		}
+	}
+	return s
 }
 
 // releases are the actions that free work of a machine.
@@ -75,7 +94,7 @@ func judge(t *testing.T, f *api.NodeFence, st *api.NodeFenceStatus, act fence.Ac
 }
 
 // fuzzed are records of all phases, as other tests have them, and as a short walk comes to them.
-func fuzzed(f *testing.F) (all [][]byte) {
+func fuzzed(f testing.TB) (all [][]byte) {
 	f.Helper()
 	seen := map[string]int{}
 	keep := func(r *api.NodeFence) {
@@ -215,5 +234,21 @@ func alterSlice(v reflect.Value, s *stream, depth int) {
 	}
 	for i := range v.Len() {
 		alter(v.Index(i), s, depth+1)
+	}
+}
+
+// TestDecideOnRecordsThatNobodyWrote is FuzzDecide on a bounded number of altered records, with a seed of
+// its own for each: what a fuzzer may take hours to come to.
+func TestDecideOnRecordsThatNobodyWrote(t *testing.T) {
+	rounds := 40
+	for i, raw := range fuzzed(t) {
+		var was api.NodeFence
+		if err := json.Unmarshal(raw, &was); err != nil {
+			t.Fatal(err)
+		}
+		for round := range rounds {
+			rng := rand.New(rand.NewPCG(uint64(i), uint64(round)))
+			fuzzOnce(t, was.DeepCopy(), sparse(rng, 1500), sparse(rng, 200), rng.Int64N(int64(2*time.Hour)))
+		}
 	}
 }

@@ -69,6 +69,9 @@ func (d *decision) release() outcome {
 // stretch of waiting with the out-of-service taint on, rests on a fresh proof (S3).
 func (d *decision) nextBatch(left *observed.Left) outcome {
 	r := &d.Record.Release
+	if r.StartedAt != nil && r.Deadline == nil {
+		r.Deadline = d.At(d.Decision.Settings.Release.Timeout.Duration) // a record that does not say until when
+	}
 	if r.Deadline != nil && !d.Now.Before(r.Deadline.Time) {
 		return d.timedOut(d.Unreleased(left))
 	}

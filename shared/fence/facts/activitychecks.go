@@ -39,6 +39,9 @@ func Dead(p *api.ActivitySettings, a *api.ActivityRecord) bool {
 // RoundSaid is what a round says: alive by one witness, dead only by the Lease
 // standing still and every check, and neither otherwise.
 func (d *Facts) RoundSaid(r *api.CheckRound) (api.Answer, string) {
+	if r.Since == nil {
+		return api.AnswerError, "the record does not say since when the Lease is watched for this round"
+	}
 	if d.LeaseMovedSince(*r.Since) {
 		return api.AnswerActivity, "its Lease moved"
 	}
@@ -107,6 +110,9 @@ func (d *Facts) Pace() time.Duration {
 // AliveSince says since when the node is unhealthy and alive.
 func (d *Facts) AliveSince() string {
 	a := d.Record.ActivityChecks
+	if a.DegradedSince == nil {
+		return "unhealthy and alive since an unknown time (" + a.Saw + ")"
+	}
 	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
 }
 
@@ -128,5 +134,8 @@ func (d *Facts) Though() string {
 // RoundWords say how far the rounds have come.
 func (d *Facts) RoundWords() string {
 	p, a := d.Decision.Settings.ActivityChecks, d.Record.ActivityChecks
+	if p == nil || a == nil {
+		return "the policy has no activity checks"
+	}
 	return fmt.Sprintf("%d of %d rounds done, %d failed, %d went wrong", a.Done, p.Rounds, a.Failed, a.Errored)
 }

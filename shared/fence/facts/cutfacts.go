@@ -162,12 +162,12 @@ func (d *Facts) NotCut() string {
 func (d *Facts) CutDone(i int) bool {
 	r := d.CutRecord(i)
 	switch {
+	case CutOnly(d.Decision) && Proves(d.Decision.Isolation()[i]):
+		return d.SeenCutTwice(r)
 	case r.GaveUp:
 		return true
-	case !CutOnly(d.Decision) || !Proves(d.Decision.Isolation()[i]):
-		return r.SeenCutAt != nil
 	}
-	return d.SeenCutTwice(r)
+	return r.SeenCutAt != nil
 }
 
 // Uncut: a device of the isolation has still to be spoken with. Each has a record.

@@ -249,7 +249,7 @@ func (d *Facts) StaysOff() string {
 // AnotherLevel: there is one that was not tried in this pass. The word of a
 // person who ended the fence stops the climb: another level is another Off (S25).
 func (d *Facts) AnotherLevel() bool {
-	return int(d.Record.Power.Level)+1 < d.Levels() && !d.Seen.Deleting && d.Requests.Abort == nil
+	return int(d.Record.Power.Level)+1 < d.Levels() && d.Decision.Power(0) != nil && !d.Seen.Deleting && d.Requests.Abort == nil
 }
 
 // RefusedOften says why such a device is left alone.

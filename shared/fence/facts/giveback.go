@@ -42,7 +42,7 @@ func (d *Facts) mayHaveAccess(i int) bool {
 	case r.By == "":
 		return mine || d.wasOff()
 	case r.By != api.ProofStorageCut: // seen off, or said to be: unless anything speaks against that
-		return !mine || !d.LeaseMovedSince(*r.StartedAt)
+		return !mine || r.StartedAt != nil && !d.LeaseMovedSince(*r.StartedAt)
 	case d.Decision.Isolation()[i].Role == api.RoleNetwork:
 		return true // its storage stays cut, and without network nobody hears that it rebooted
 	}
