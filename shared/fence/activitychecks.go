@@ -22,6 +22,13 @@ import (
 // than it came. An answer of a round that has ended counts for nothing.
 func (d *decision) noteChecks() {
 	c := d.Seen.Checked
+	if a := d.Record.ActivityChecks; a != nil && a.Degraded {
+		for _, at := range []**api.Time{&a.DegradedSince, &a.EndedAt} {
+			if *at == nil {
+				*at = d.At(0) // a record that does not say since when: the time runs from now (S17)
+			}
+		}
+	}
 	hear := func(r *api.CheckRound, storage bool, timeout time.Duration) (ended bool) {
 		if r.StartedAt == nil {
 			return false
@@ -140,11 +147,6 @@ func (d *decision) degrade(a *api.ActivityRecord) {
 // degraded leaves a living node alone until it is checked again, or was degraded
 // for too long and the policy says how it goes on.
 func (d *decision) degraded(p *api.ActivitySettings, a *api.ActivityRecord) outcome {
-	for _, at := range []**api.Time{&a.DegradedSince, &a.EndedAt} {
-		if *at == nil {
-			*at = d.At(0) // a record that does not say since when: the time runs from now
-		}
-	}
 	over, again := a.DegradedSince.Add(p.AliveTimeout.Duration), a.EndedAt.Add(p.RecheckInterval.Duration)
 	since := d.AliveSince()
 	switch {

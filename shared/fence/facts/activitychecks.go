@@ -110,9 +110,6 @@ func (d *Facts) Pace() time.Duration {
 // AliveSince says since when the node is unhealthy and alive.
 func (d *Facts) AliveSince() string {
 	a := d.Record.ActivityChecks
-	if a.DegradedSince == nil {
-		return "unhealthy and alive since an unknown time (" + a.Saw + ")"
-	}
 	return "unhealthy and alive since " + a.DegradedSince.UTC().Format(time.RFC3339) + " (" + a.Saw + ")"
 }
 
