@@ -76,7 +76,8 @@ func (d *decision) probe() outcome {
 // only once its machine was read off: it is read again, and marked again, before anything is
 // proven (S22).
 func (d *decision) probedAnew() outcome {
-	probes := facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads()
+	waits := d.Decision.Settings.Action == api.ActionWaitForOff && d.Readable() // also while a word waits
+	probes := facts.Early(d.Decision.ResolvedPolicy) != nil || waits
 	if !probes || d.Begun() || d.Seen.Node.Taint || d.Decision.Trigger.Missing() {
 		return goOn
 	}

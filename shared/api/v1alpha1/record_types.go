@@ -97,7 +97,7 @@ type ConfirmRead struct {
 	// read counts yet. Its state is Unknown where the device gave no answer about this machine.
 	// +optional
 	First *Read `json:"first,omitempty"`
-	// last is the last read.
+	// last is what the device said when it was read most recently, On included.
 	// +optional
 	Last *Read `json:"last,omitempty"`
 	// error says why the last read gave no answer, without secrets.
