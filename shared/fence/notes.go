@@ -53,6 +53,47 @@ func (d *decision) noteUncordon() {
 	d.aside(api.UncordonAsked, r.By+" asked to uncordon what is not kept isolated now: it counts for nothing later")
 }
 
+// noteWord keeps the reads of the word that waits for an answer, and forgets those of another word.
+func (d *decision) noteWord() {
+	r := d.Record.ConfirmReads
+	if !d.ConfirmAsked() {
+		d.Record.ConfirmReads = nil
+		return
+	}
+	at := api.AnswerAt(d.Requests.ConfirmOff.At)
+	if r == nil || !r.At.Equal(&at) {
+		d.Record.ConfirmReads = &api.ConfirmReads{At: at}
+	}
+}
+
+// noteWordRead keeps what a power device has just said, while a word waits. An answer about another
+// machine is no answer about this machine (S11). A machine on its way off begins the row anew.
+func (d *decision) noteWordRead(b *api.Binding, c *observed.CallResult) {
+	all := d.Record.ConfirmReads
+	if all == nil || c.Call != api.CallRead {
+		return
+	}
+	r := d.WordRead(b)
+	if r == nil {
+		if len(all.Devices) >= facts.MaxDenied {
+			all.Devices = nil // of devices that are bound no more
+		}
+		all.Devices = append(all.Devices, api.ConfirmRead{Device: b.Words()})
+		r = &all.Devices[len(all.Devices)-1]
+	}
+	r.Last = &api.Read{State: api.StateOf(c.Power), Identity: c.Identity, MissingSupply: c.MissingSupply, At: *d.Stamp(c.At)}
+	r.Error = c.Err
+	if c.Wrong {
+		r.Last.State, r.Error = api.PowerUnknown, clip.Message(cmp.Or(c.Err, "it answers for machine "+c.Machine()+", bound is "+b.Identity))
+	}
+	switch {
+	case c.Stopping || r.Last.State == api.PoweredOn:
+		r.First = nil
+	case r.First == nil || !d.Within(&r.First.At, d.WordReadsHold()):
+		r.First = r.Last.DeepCopy()
+	}
+}
+
 // How a call to a device ended is recorded here: that of this invocation, and that of one
 // which never reported.
 
