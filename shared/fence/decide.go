@@ -18,7 +18,7 @@ import (
 //  2. hear: what people ask of this fence; a request about another one counts for nothing.
 //     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn, and once
 //     the fence was begun it asks for nothing more. noteWord: reads are of one word, and are
-//     forgotten with it
+//     forgotten with it. WithoutReports: reports that no person has approved ask for nothing
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
 //  5. noteIsolated: since when the node has our taint, where its policy counts from there; and
@@ -51,6 +51,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.hear(f.Spec.Requests)
 	d.noteWithdrawn(f.AskersWithdrawn())
 	d.noteWord()
+	d.Decision = d.WithoutReports()
 	d.noteLease()
 	d.noteConditions()
 	d.noteIsolated()

@@ -49,7 +49,8 @@ func (d *decision) calledOff() outcome {
 		}
 		return d.undoNow(api.Aborted, who)
 	}
-	if !d.Unhealthy() && !d.AskedFor() && !d.StillSinceOpened() {
+	asks := d.Record.Phase == api.Pending && d.AsksPerson()
+	if !d.Unhealthy() && !d.AskedFor() && !d.StillSinceOpened() && !asks {
 		if d.RequestOld() && !d.Record.CutOrReleased {
 			return d.undoNow(d.RequestEnds())
 		}

@@ -12,7 +12,7 @@ import (
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
 	return first(d.ended, d.backUndrained, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
-		d.heldByPolicy, d.heldByNode, d.tooEarly, d.nothingToFenceBy, d.powerLater, d.checkActivity, d.heldByMode,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.checkActivity, d.heldByMode,
 		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
@@ -116,6 +116,28 @@ func (d *decision) tooEarly() outcome {
 	d.wakeAt(due)
 	if due.Sub(d.Now) > facts.Resync {
 		d.lookAfter(facts.Resync) // another condition may be due sooner
+	}
+	return settled
+}
+
+// askPerson holds a fence that only reports ask for, until a person approves it: a Kubernetes Event cuts
+// nothing by itself (S18, S20). No drain, check or read of a device comes before. Without an approval in
+// time the fence ends, and is not given up: a later failure of the node opens another fence. If the process
+// dies on the next line, the same is decided again by the record alone.
+func (d *decision) askPerson() outcome {
+	until := d.ReportsUntil()
+	switch {
+	case !d.AsksPerson():
+		return goOn
+	case d.Decision.Settings.Mode == api.ModeDryRun:
+		return d.heldByMode()
+	case !until.After(d.Now):
+		return d.undoNow(api.RequestExpired, "reported problems asked for it, and nobody approved it in time"+d.UncutSoFar())
+	}
+	d.stay(api.WaitingForApproval, "reported problems ask for this fence, and Kubernetes Events cut nothing by themselves: a person must approve it (spec.requests.approve), until "+until.UTC().Format(time.RFC3339), 0)
+	d.wakeAt(until)
+	if until.Sub(d.Now) > facts.Resync {
+		d.lookAfter(facts.Resync) // a condition of the policy may be due sooner
 	}
 	return settled
 }

@@ -75,7 +75,7 @@ func (d *Facts) GoesOn(r api.AskedBy) string {
 		return "which drains its node once more"
 	case gaveUp:
 		return "as its node could not be drained in time, and waits on"
-	case d.Record.Decision.Asker() == nil:
+	case !r.OfProblem() && !slices.ContainsFunc(d.Record.Decision.AskedBy, asksByItself):
 		return "which goes on as asked for"
 	}
 	return ""

@@ -52,8 +52,11 @@ func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) b
 // joined. What was drained before that leaves it no more time.
 func askedWithin(dec *api.Decision, st *api.NodeFenceStatus, joined, now time.Time) (from, to time.Time) {
 	limit := api.RequestValidity + drainTookSince(st, joined, now)
-	if dec.Settings.Mode == api.ModeRequireApproval {
+	switch {
+	case dec.Settings.Mode == api.ModeRequireApproval:
 		limit += dec.Settings.ApprovalTimeout.Duration
+	case slices.ContainsFunc(dec.AskedBy, isReport):
+		limit += ReportsWait // a person has approved since
 	}
 	return now.Add(-limit), now.Add(DecisionValidity)
 }

@@ -115,3 +115,13 @@ func Levels() fencetest.Given {
 	fencetest.Powered(&s.Decision, *s.Decision.Power(0), api.Binding{Driver: "mem", Address: "m", EffectDelay: metav1.Duration{Duration: time.Second}, Lead: &metav1.Duration{Duration: fencetest.Lead}})
 	return s
 }
+
+// Reported is of a fence that reports of problems opened, under a policy whose condition must hold for
+// a while.
+func Reported() fencetest.Given {
+	s := fencetest.Spec()
+	s.Decision.Trigger = api.Trigger{Type: api.TriggerProblem, Since: metav1.NewMicroTime(fencetest.Start)}
+	s.Decision.AskedBy = []api.AskedBy{{ID: "1", Source: "/me", Type: api.ProblemEventType, User: "node problem TaskHung", JoinedAt: observed.StampOf(fencetest.Start)}}
+	s.Decision.Settings.UnhealthyConditions = []api.ConditionSetting{{Type: "Ready", Status: "Unknown", Duration: metav1.Duration{Duration: EarlyFor}}}
+	return s
+}
