@@ -3,6 +3,10 @@ package twins
 // breaks names the promise that each broken Decide breaks. Another promise that it
 // breaks too does not count: that may be the walk's own fault.
 var breaks = map[string]string{
+	"begins for a report that nobody has approved":                     "S18, S20: no node is marked for reports without a person's approval",
+	"takes every report for approved":                                  "S18, S20: no Off for reports without a person's approval",
+	"cuts for a report once the fence has a slot":                      "S18, S20: no Off for reports without a person's approval",
+	"asks for a slot for a report":                                     "S14, S18: reports take no slot without a person's approval",
 	"drains before it has asked the limits":                            "S14, S15: no drain begins before all limits were asked",
 	"cuts a node that lives without a drain":                           "drain: a node that lives is drained before it is isolated for its cut",
 	"drains twice":                                                     "drain: a fence drains its node once",

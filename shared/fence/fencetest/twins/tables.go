@@ -46,6 +46,7 @@ func Decides() []Twin {
 	add(true, of(specs.Delayed()), brokenDelayed)
 	add(true, of(specs.Word()), brokenWord)
 	add(true, of(specs.Draining(), specs.GivesUp(), specs.Skips()), brokenDraining)
+	add(false, of(specs.Reported()), brokenReported)
 	return all
 }
 

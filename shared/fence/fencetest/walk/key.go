@@ -97,6 +97,7 @@ func key(s *State) string {
 	k = append(k, s.countedKey()...)
 	k = append(k, s.joinedKey(age)...)
 	k = append(k, s.wordKey(age)...)
+	k = append(k, s.reportedKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

@@ -31,7 +31,8 @@ const uncovered = `what the walk does not come to:
 - clocks that go back or lie apart (clockback_test.go, waits_test.go)
 - whether each state comes to an end: one of sixteen is followed, and each whose power we have
   cut; none in the worlds of specs.Device and specs.Manual
-- the approval that a policy may ask for (TestNeverBegins, TestBeginsOnAPersonsWord)
+- an approval that is given, and one that a policy asks for (TestNeverBegins, TestBeginsOnAPersonsWord,
+  TestReportsAloneWaitForAPerson)
 - drains beyond the states that asides bounds
 - parts of a look that are the same in every look, as Unvaried lists them`
 

@@ -16,7 +16,7 @@ func looks(s *State) []look {
 	if s.isCounted() {
 		return countedLooks(s)
 	}
-	if s.isJoined() {
+	if s.isJoined() || s.isReported() {
 		return joinedLooks(s)
 	}
 	var all []look

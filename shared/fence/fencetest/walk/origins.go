@@ -80,6 +80,7 @@ func asides() []aside {
 		{[]fencetest.Given{specs.Delayed()}, Options{Live: true}},
 		{words, Options{Live: true, Most: 2000}},
 		{words, Options{Live: true, Few: 5, Most: 2000}},
+		{[]fencetest.Given{specs.Reported()}, Options{}},
 		{drains, Options{Live: true, Most: 20000}},
 		{drains, Options{Live: true, Few: 5, Most: 20000}},
 	}
