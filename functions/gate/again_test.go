@@ -29,20 +29,21 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 		fence  string
 		want   string
 	}{
-		"of a node that never had a fence":          {api.ProblemFence, "", "1 fences, 0 told, 0 handed on"},
-		"while one is open for another reason":      {api.ProblemFence, record(`"phase":"Pending","phaseSince":"` + ago(time.Hour) + `"`), "1 fences, 0 told, 0 handed on"}, // it joins that one
-		"after one that healed by itself meanwhile": {api.ProblemFence, record(`"phase":"Finished","outcome":"` + string(api.HealedBeforeFence) + `","phaseSince":"` + ago(time.Second) + `"`), "1 fences, 0 told, 0 handed on"},
-		"after one that cut its power meanwhile":    {api.ProblemFence, record(`"phase":"Finished","outcome":"Recovered","power":{"cuts":1},"phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
-		"after one that a person ended meanwhile":   {api.ProblemFence, record(`"phase":"Finished","outcome":"` + string(api.Aborted) + `","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
+		"of a node that never had a fence":          {api.ProblemAsk, "", "1 fences, 0 told, 0 handed on"},
+		"while one is open for another reason":      {api.ProblemAsk, record(`"phase":"Pending","phaseSince":"` + ago(time.Hour) + `"`), "0 fences, 0 told, 0 handed on"}, // nobody has approved that reports speak for it
+		"of a stored rule that says Fence":          {api.ProblemFence, "", "1 fences, 0 told, 0 handed on"},
+		"after one that healed by itself meanwhile": {api.ProblemAsk, record(`"phase":"Finished","outcome":"` + string(api.HealedBeforeFence) + `","phaseSince":"` + ago(time.Second) + `"`), "1 fences, 0 told, 0 handed on"},
+		"after one that cut its power meanwhile":    {api.ProblemAsk, record(`"phase":"Finished","outcome":"Recovered","power":{"cuts":1},"phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
+		"after one that a person ended meanwhile":   {api.ProblemAsk, record(`"phase":"Finished","outcome":"` + string(api.Aborted) + `","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
 		"what the rule only tells":                  {api.ProblemAlert, "", "0 fences, 0 told, 0 handed on"},
 		"what the rule moves Pods for":              {api.ProblemEvict, "", "0 fences, 0 told, 0 handed on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
+			list, err := json.Marshal(corev1.EventList{Items: toldEach([]corev1.Event{{
 				ObjectMeta:     metav1.ObjectMeta{Name: "e", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
 				InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
 				Type:           corev1.EventTypeWarning, Reason: "TaskHung", Count: 3, Source: corev1.EventSource{Component: "kernel-monitor"},
-			}}})
+			}})})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,8 +20,8 @@ import (
 // The rows of a NodeProblemPolicy's fields, and what they ask.
 
 const (
-	ofNode   = `{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Fence"}]}`
-	ofPods   = `{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"about":"Pod","reason":"Hung"},"threshold":{"count":3},"action":"Fence"}]}`
+	ofNode   = `{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Ask"}]}`
+	ofPods   = `{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"about":"Pod","reason":"Hung"},"threshold":{"count":3},"action":"Ask"}]}`
 	evicting = `{"selector":{},"rules":[{"name":"r","kubernetesEvent":{"about":"Pod","reason":"Hung"},"threshold":{"count":3},"action":"Evict","evict":{"what":"Volume","deleteAfter":"4m"}}]}`
 	ofEvents = `{"selector":{},"rules":[{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"threshold":{"count":2},"action":"Fence"}]}`
 )
@@ -226,11 +226,11 @@ const held = "held"
 func moves() question {
 	return func(t *testing.T, spec []byte) string {
 		now := time.Now()
-		list, err := json.Marshal(corev1.EventList{Items: []corev1.Event{{
+		list, err := json.Marshal(corev1.EventList{Items: toldEach([]corev1.Event{{
 			ObjectMeta:     metav1.ObjectMeta{Name: "e", Namespace: "shop", CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "web-0"},
 			Type:           corev1.EventTypeWarning, Reason: "Hung", Count: 3, Source: corev1.EventSource{Component: "kubelet"},
-		}}})
+		}})})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 	now := time.Now()
 	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z") }
 	const waits = `"trigger":{"type":"NodeCondition","nodeCondition":{"type":"Ready","status":"Unknown","duration":"0s"}}`
+	const reported = `"trigger":{"type":"Problem"}`
 	const asked = `"trigger":{"type":"Request"},"askedBy":[{"id":"0","source":"/racks/west","type":"io.nodefence.request.fence.v1","joinedAt":"2026-01-01T00:00:00.000000Z"}]`
 	record := func(trigger, status string) string {
 		return `{"metadata":{"name":"a","uid":"f","resourceVersion":"7","finalizers":["nodefence.io/fence"]},"spec":{"nodeName":"a"},` +
@@ -32,9 +33,10 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"}, Reason: "TaskHung", Count: 1, Source: corev1.EventSource{Component: "kernel-monitor"},
 	}}}
 	// drained is who asked for a fence whose drain was given up.
-	drained := func(ago time.Duration) string {
-		return `,"askedBy":[{"id":"0","source":"s","type":"` + events.NodeProblem + `","user":"node problem TaskHung","joinedAt":"` + at(ago) + `"}]`
+	drainedOf := func(problem string, ago time.Duration) string {
+		return `,"askedBy":[{"id":"0","source":"s","type":"` + events.NodeProblem + `","user":"node problem ` + problem + `","joinedAt":"` + at(ago) + `"}]`
 	}
+	drained := func(ago time.Duration) string { return drainedOf("TaskHung", ago) }
 	gaveUp := `"drain":{"beganAt":"` + at(10*time.Minute) + `","endedAt":"` + at(5*time.Minute) + `","ended":"GivenUp"}`
 	reports, err := json.Marshal(hung)
 	if err != nil {
@@ -71,18 +73,21 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 		"made an hour ago":                                           {record(waits, `"phase":"Pending"`), ask("/racks/west", time.Hour), ""},
 		"made before the last fence ended":                           {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), ask("/racks/west", 2*time.Minute), ""},
 		"made since the last fence ended":                            {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Hour)+`"}]`), ask("/racks/west", 2*time.Minute), "Ready=Unknown, 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
-		"a problem that the policy fences for":                       {record(waits, `"phase":"Pending"`), problem, "Ready=Unknown, r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
+		"a problem, where a condition opened it":                     {record(waits, `"phase":"Pending"`), problem, ""},
+		"a problem, where another request opened it":                 {record(asked, `"phase":"Pending"`), problem, ""},
+		"a problem, where other reports opened it":                   {record(reported+drainedOf("OOMKilling", time.Second), `"phase":"Pending"`), problem, "r/1 of source (), then r/1 of source (TaskHung, reported 1 times by kernel-monitor; rule hung of NodeProblemPolicy q takes 1 within 10m0s)"},
+		"a request, where reports opened it":                         {record(reported+drained(time.Second), `"phase":"Pending"`), west, "0 of s (), then 1 of /racks/west (rule west of NodeProblemPolicy q: smoke)"},
 		"that problem over again":                                    {record(waits+`,"askedBy":[{"id":"0","source":"s","type":"io.nodefence.node.problem.v1","user":"node problem TaskHung","joinedAt":"`+at(time.Minute)+`"}]`, `"phase":"Pending"`), problem, ""},
-		"that problem over again, where its drain was given up":      {record(waits+drained(12*time.Minute), `"phase":"Pending",`+gaveUp), problem, "Ready=Unknown, r/1 of source ()"},
-		"that problem, where its drain was given up, at once":        {record(waits+drained(time.Second), `"phase":"Pending",`+gaveUp), problem, ""},
-		"that problem over again, of a drain that was given up, cut": {record(waits+drained(12*time.Minute), `"phase":"Fencing","power":{"switchedByUs":true},"cutOrReleased":true,`+gaveUp), problem, ""},
+		"that problem over again, where its drain was given up":      {record(reported+drained(12*time.Minute), `"phase":"Pending",`+gaveUp), problem, "r/1 of source ()"},
+		"that problem, where its drain was given up, at once":        {record(reported+drained(time.Second), `"phase":"Pending",`+gaveUp), problem, ""},
+		"that problem over again, of a drain that was given up, cut": {record(reported+drained(12*time.Minute), `"phase":"Fencing","power":{"switchedByUs":true},"cutOrReleased":true,`+gaveUp), problem, ""},
 		"a problem from before the last fence ended":                 {record(waits, `"phase":"Pending","past":[{"fenceNumber":2,"closedAt":"`+at(time.Minute)+`"}]`), problem, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := cluster(now)
 			answers[fencePath], answers["/api/v1/namespaces/default/events"] = c.fence, string(reports)
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
-			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Fence"}`)
+			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Ask"}`)
 			g, written := server(t, answers)
 			if _, _, _, err := g.open(t.Context(), "a", c.event); err != nil {
 				t.Fatal(err)

@@ -23,7 +23,8 @@ import (
 
 // problem weighs a passing problem that was reported of a node. The event is a
 // hint only: what counts is what stands in the API server, by its own times, and
-// only what came after the node's last fence (S18, S30).
+// only what came after the node's last fence (S18, S30). The most that comes of
+// reports is a fence that waits for a person's approval (S20).
 func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (o *opened, reply *event.Event, err error) {
 	n, err := g.Client.Node(ctx, node)
 	if err != nil {
@@ -52,34 +53,41 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, unnamed)
 		return nil, nil, nil
 	}
+	r.Type = api.ProblemEventType // by which package fence knows a report
 	r.User, r.Reason = clip.To(longestWords, "node problem "+reason), clip.To(longestWords, due.ask)
 	if f != nil && (f.Served(r) || f.Open()) {
-		return nil, nil, g.problemOfOpen(ctx, e, n, f, r)
+		return nil, nil, g.problemOfOpen(ctx, e, n, f, r, due.uids)
 	}
-	o, err = g.begin(ctx, f, node, forRequest(api.TriggerProblem, n, r, resolved))
+	dec := forRequest(api.TriggerProblem, n, r, resolved)
+	dec.UseReports(due.uids)
+	o, err = g.begin(ctx, f, node, dec)
 	return o, nil, err
 }
 
-// problemOfOpen has the open fence of a node answer to a problem. One that answers to it already, and
-// drains its node or has, keeps that it stays (drain.onTimeout: GiveUp).
-func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
+// problemOfOpen has the open fence of a node answer to a problem, if reports opened it. Reports speak for no
+// other fence: they would keep it going when its own reason has gone, and no person approved that. A fence
+// that answers to the problem already, and drains its node or has, keeps that it stays (drain.onTimeout:
+// GiveUp).
+func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy, uids []string) error {
 	switch {
-	case f.Served(r) || fence.Ends(f, n.UID) != "":
+	case f.Served(r) || fence.Ends(f, n.UID) != "" || f.Status.Decision.Trigger.Type != api.TriggerProblem:
 	case f.ReportedAgain(*r):
 		made, err := g.Client.SaveFenceStatus(ctx, f)
 		g.Loop.Keep(made)
 		return err
 	case !g.known(f, r):
+		f.Status.Decision.UseReports(uids)
 		return g.join(ctx, e, n, f, r)
 	}
 	g.ignored(e, n.Name, string(api.RequestMerged))
 	return nil
 }
 
-// due is what a report leads to: ask says in words why a fence is asked for, and is empty
-// if none is; move, that Pods are to be moved.
+// due is what a report leads to: ask says in words why a person is asked for a fence, and is empty
+// if none is; uids are the Events that ask; move, that Pods are to be moved.
 type due struct {
 	ask  string
+	uids []string
 	move bool
 }
 
@@ -91,7 +99,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		return is, err
 	}
 	for _, want := range named {
-		asks := selected && want.Action == api.ProblemFence
+		asks := selected && want.Action == api.ProblemAsk
 		if again && !asks {
 			// A resync brings again what a fence may have been lost of. What is only told,
 			// or moves Pods, was told when it was news.
@@ -107,7 +115,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		case why != "":
 			g.ignored(e, n.Name, why)
 		case asks && is.ask == "":
-			is.ask = words
+			is.ask, is.uids = words, got.UIDs
 		case asks: // one rule is enough to ask
 		case selected && want.Action == api.ProblemEvict:
 			is.move = true

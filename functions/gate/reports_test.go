@@ -83,7 +83,7 @@ func TestReportsOfPods(t *testing.T) {
 		"when another node's fence is long over":                         {enough, "", other("Finished", `,"phaseSince":"`+at(time.Hour)+`"`), fence},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, err := json.Marshal(corev1.EventList{Items: c.events})
+			list, err := json.Marshal(corev1.EventList{Items: toldEach(c.events)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestReportsOfPods(t *testing.T) {
 			}
 			answers[podsPath] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot"}}]}`
-			answers[problemsPath] = rulesOf(fmt.Sprintf(`{"kubernetesEvent":{"about":"Pod",%s"reason":"FailedMount"},"threshold":{"count":5,"pods":2},"action":"Fence"}`, c.problem))
+			answers[problemsPath] = rulesOf(fmt.Sprintf(`{"kubernetesEvent":{"about":"Pod",%s"reason":"FailedMount"},"threshold":{"count":5,"pods":2},"action":"Ask"}`, c.problem))
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Problem(events.ProblemReport{
@@ -113,4 +113,18 @@ func TestReportsOfPods(t *testing.T) {
 			}
 		})
 	}
+}
+
+// toldEach writes an Event of its own, with its own words, for each time that one of these says it happened:
+// the count in an Event counts for nothing.
+func toldEach(all []corev1.Event) (each []corev1.Event) {
+	for _, ev := range all {
+		for i := range ev.Count {
+			one := ev
+			one.Name, one.UID = fmt.Sprint(ev.Name, ".", i), types.UID(fmt.Sprint(ev.Name, ".", i))
+			one.Message, one.Count = fmt.Sprint(ev.Message, " (", i, ")"), 1
+			each = append(each, one)
+		}
+	}
+	return each
 }

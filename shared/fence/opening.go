@@ -18,6 +18,9 @@ func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceSta
 	d := &decision{facts.Facts{Decision: &dec, UID: string(f.UID), Record: copied(&f.Status), Now: now}}
 	d.Record.FenceNumber++
 	d.begin()
+	asked := dec.Reports
+	dec.Reports = f.Status.Decision.Reports // used up by the fence before: they ask for no further fence
+	dec.UseReports(asked)
 	d.Record.Decision, d.Record.ObservedGeneration = dec, f.Generation
 	return *d.Record
 }

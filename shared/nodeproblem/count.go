@@ -1,11 +1,14 @@
 package nodeproblem
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // lookback is how far back node-problem-detector's own monitors read a log when they start.
@@ -22,42 +25,54 @@ type window struct {
 	// known is the start of the time before the window. A monitor that was restarted may
 	// repeat reports from that time.
 	known time.Time
+	now   time.Time
+	// used are the Events that asked for a fence of the node before.
+	used []string
 }
 
-// count returns how often a problem was reported in a window, and for which objects. A
-// monitor that is restarted reads its log again, and reports old lines as new Events with
-// new counts. So of the Events with the same words the largest count is used, and never the
-// sum: the result is never more than was reported.
+// begins reports whether the API server created an Event in the window. An Event from a time that is
+// still to come is of unknown age, because a clock was set back, and counts for nothing.
+func (w window) begins(ev *corev1.Event) bool { return ToldAt(ev).After(w.since) && w.counts(ev) }
+
+// counts reports whether an Event may count in this window, or may be what a later Event repeats.
+func (w window) counts(ev *corev1.Event) bool {
+	return ToldAt(ev).After(w.known) && !observed.Ahead(ToldAt(ev), w.now)
+}
+
+// count returns how often a problem was reported in a window, and for which objects. Each Event
+// counts once, by its UID: everybody who may write Events writes their counts, series and times. A
+// monitor that is restarted reads its log again, and reports old lines as new Events. So Events with
+// the same words count once together, and not at all if such an Event is used up or from before the
+// window: the result is never more than was reported.
 func count(all []corev1.Event, want Rule, w window, counts func(*corev1.Event) bool) (r Reports, of map[types.UID]bool) {
 	of = map[types.UID]bool{}
 	told := map[speaker]*tally{}
 	var lately []*corev1.Event
 	for i := range all {
 		ev := &all[i]
-		if ev.Reason != want.Reason || want.Component != "" && reporter(ev) != want.Component || !counts(ev) || !ToldAt(ev).After(w.known) {
+		if ev.Reason != want.Reason || want.Component != "" && reporter(ev) != want.Component || !counts(ev) || !w.counts(ev) {
 			continue
 		}
 		t := told[speakerOf(ev)]
 		if t == nil {
-			t = &tally{lines: map[string]*line{}}
+			t = &tally{known: map[string]bool{}, lines: map[string]bool{}}
 			told[speakerOf(ev)] = t
 		}
-		t.know(ev, w.since)
-		if ToldAt(ev).After(w.since) {
+		if isCombined(ev) && (t.begun.IsZero() || ToldAt(ev).Before(t.begun)) {
+			t.begun = ToldAt(ev)
+		}
+		if slices.Contains(w.used, string(ev.UID)) || !w.begins(ev) {
+			t.know(ev)
+		} else {
 			lately = append(lately, ev)
 		}
 	}
+	slices.SortStableFunc(lately, func(a, b *corev1.Event) int { return ToldAt(a).Compare(ToldAt(b)) })
 	for _, ev := range lately {
-		if !told[speakerOf(ev)].add(ev, w.since) {
-			continue
-		}
-		of[ev.InvolvedObject.UID] = true
-		first := ToldAt(ev)
-		if ev.CreationTimestamp.After(w.since) {
-			first = ev.CreationTimestamp.Time
-		}
-		if r.First.IsZero() || first.Before(r.First) {
-			r.First = first
+		r.UIDs = append(r.UIDs, string(ev.UID))
+		if told[speakerOf(ev)].add(ev) {
+			of[ev.InvolvedObject.UID] = true
+			r.note(ev)
 		}
 	}
 	for _, t := range told {
@@ -90,79 +105,66 @@ func reporter(ev *corev1.Event) string {
 
 // tally is what one speaker reported of one problem.
 type tally struct {
-	lines map[string]*line
-	// mixed counts the Events that stand for several messages; begun is when the first of
-	// them was created.
-	mixed line
+	// known are the words of used-up Events, and of Events from before the window.
+	known map[string]bool
+	// lines are the words of the Events that count.
+	lines map[string]bool
+	// begun is when the first Event was created that stands for several messages.
 	begun time.Time
+	// mixed reports whether such an Event counts; early and late count the other Events, of before
+	// begun and since.
+	mixed       bool
+	early, late int64
 }
 
-// line counts the Events with the same words.
-type line struct {
-	// known is how often it was reported before the window.
-	known int64
-	// early is the count in Events that were created before the mixed ones; all is the
-	// count in any Event.
-	early, all int64
+// know notes an Event whose repetitions count for nothing.
+func (t *tally) know(ev *corev1.Event) {
+	t.known[wordsOf(ev)] = true
 }
 
-// know notes what was reported before the window, and since when Events mix messages.
-func (t *tally) know(ev *corev1.Event, since time.Time) {
-	l := t.line(ev)
-	if l == &t.mixed && (t.begun.IsZero() || ev.CreationTimestamp.Time.Before(t.begun)) {
-		t.begun = ev.CreationTimestamp.Time
-	}
-	switch {
-	case ev.CreationTimestamp.After(since):
-	case ToldAt(ev).After(since): // at least once since then
-		l.known = max(l.known, Times(ev)-1)
-	default:
-		l.known = max(l.known, Times(ev))
-	}
-}
-
-// add counts an Event, and reports whether it adds anything new. For an Event that began
-// before the window, the times of its reports are unknown: it counts once.
-func (t *tally) add(ev *corev1.Event, since time.Time) bool {
-	l := t.line(ev)
-	n := int64(1)
-	if ev.CreationTimestamp.After(since) {
-		n = Times(ev) - l.known
-	}
-	if n <= 0 {
+// add counts an Event, and reports whether it adds anything new.
+func (t *tally) add(ev *corev1.Event) bool {
+	words := wordsOf(ev)
+	if t.known[words] || t.lines[words] {
 		return false
 	}
-	l.all = max(l.all, n)
-	if !ev.CreationTimestamp.After(t.begun) {
-		l.early = max(l.early, n)
+	t.lines[words] = true
+	if isCombined(ev) {
+		t.mixed = true
+		return true
+	}
+	if t.begun.IsZero() || !ToldAt(ev).After(t.begun) {
+		t.early++
+	} else {
+		t.late++
 	}
 	return true
 }
 
-func (t *tally) line(ev *corev1.Event) *line {
-	if ev.Series != nil || strings.HasPrefix(ev.Message, combined) {
-		return &t.mixed
+// wordsOf returns the words that tell the Events of a speaker apart: the same for all combined Events.
+func wordsOf(ev *corev1.Event) string {
+	if isCombined(ev) {
+		return combined
 	}
-	l := t.lines[ev.Message]
-	if l == nil {
-		l = &line{}
-		t.lines[ev.Message] = l
-	}
-	return l
+	return ev.Message
 }
 
-// times is the least number of reports. After a restart, a report that a mixed Event
-// counted may be repeated by an Event of its own: the larger of the two counts.
+// times is the least number of reports. After a restart, a report that stood in a combined
+// Event may be repeated by an Event of its own: the larger of the two counts.
 func (t *tally) times() int64 {
-	var early, late int64
-	for _, l := range t.lines {
-		early += l.early
-		late += l.all - l.early
+	if t.mixed {
+		return t.early + max(t.late, 1)
 	}
-	return early + max(late-t.mixed.known, t.mixed.all)
+	return t.early + t.late
 }
 
-// Times is how often an Event says that it happened: at least once.
+// isCombined reports whether an Event stands for several messages.
+func isCombined(ev *corev1.Event) bool {
+	return ev.Series != nil || strings.HasPrefix(ev.Message, combined)
+}
+
+// Times is how often an Event says that it happened: at least once. It is the sender's word, for
+// people and metrics, and no threshold counts it.
 func Times(ev *corev1.Event) int64 {
 	n := max(1, ev.Count)
 	if ev.Series != nil {
@@ -171,14 +173,7 @@ func Times(ev *corev1.Event) int64 {
 	return int64(n)
 }
 
-// ToldAt is when the API server last received the Event, by its own clock: the reporter's
-// clock may be wrong (S30: one clock, the API server's).
-func ToldAt(ev *corev1.Event) time.Time {
-	at := ev.CreationTimestamp.Time
-	for _, m := range ev.ManagedFields {
-		if m.Time != nil && m.Time.After(at) {
-			at = m.Time.Time
-		}
-	}
-	return at
-}
+// ToldAt is when the API server created the Event, by its own clock (S30: one clock, the API
+// server's). No client can choose that time. Managed fields also have times, and a client may write
+// them (S18: no event is believed).
+func ToldAt(ev *corev1.Event) time.Time { return ev.CreationTimestamp.Time }

@@ -84,12 +84,12 @@ func TestAMonitorsRestartReportsNothingNew(t *testing.T) {
 		now    time.Time
 		want   map[string]int64
 	}{
-		"before it":                                    {r.First, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
-		"after it":                                     {twice, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
-		"after it and one line more":                   {more, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 15}},
+		"before it":                                    {r.First, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 1, "KernelOops": 10}},
+		"after it":                                     {twice, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 1, "KernelOops": 10}},
+		"after it and one line more":                   {more, begun.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 1, "KernelOops": 10}},
 		"after it, by a time that began between":       {twice, again.Add(-time.Second), again, map[string]int64{"TaskHung": 0, "UnregisterNetDevice": 0, "KernelOops": 0}},
-		"one line more, by a time that began between":  {more, again.Add(-time.Second), again, map[string]int64{"TaskHung": 0, "UnregisterNetDevice": 0, "KernelOops": 1}},
-		"after it, of Events from before that is lost": {r.Restarted, again.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 3, "KernelOops": 14}},
+		"one line more, by a time that began between":  {more, again.Add(-time.Second), again, map[string]int64{"TaskHung": 0, "UnregisterNetDevice": 0, "KernelOops": 0}},
+		"after it, of Events from before that is lost": {r.Restarted, again.Add(-time.Second), again, map[string]int64{"TaskHung": 2, "UnregisterNetDevice": 1, "KernelOops": 10}},
 	} {
 		now := c.now.Add(10 * time.Second)
 		if d := cmp.Diff(c.want, timesOfEach(t, now.Sub(c.since), now, c.events)); d != "" {
@@ -98,8 +98,9 @@ func TestAMonitorsRestartReportsNothingNew(t *testing.T) {
 	}
 }
 
-// TestReportsCountByMessage: of Events with the same words the largest counts, different
-// words add, and an Event that stands for several is not counted beside them twice.
+// TestReportsCountByMessage: each Event counts once, Events with the same words count once together, and an
+// Event that stands for several is not counted beside them twice. What its sender wrote of counts and times
+// counts for nothing (S18).
 func TestReportsCountByMessage(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	told := func(ago time.Duration, message string, count int32, change ...func(*corev1.Event)) corev1.Event {
@@ -133,29 +134,35 @@ func TestReportsCountByMessage(t *testing.T) {
 	by := func(component string) func(*corev1.Event) {
 		return func(ev *corev1.Event) { ev.Source.Component = component }
 	}
+	used := func(ev *corev1.Event) { ev.UID = "used" }
 	const minute = time.Minute
 	for name, c := range map[string]struct {
 		events []corev1.Event
 		want   int64
 	}{
-		"one Event, its count":                         {[]corev1.Event{told(minute, "x", 4)}, 4},
-		"the same words in two Events":                 {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5)}, 5},
-		"other words":                                  {[]corev1.Event{told(minute, "x", 4), told(0, "y", 5)}, 9},
-		"the same words of two Pods":                   {[]corev1.Event{told(minute, "x", 4, of("1")), told(0, "x", 5, of("2"))}, 9},
-		"the same words of two components":             {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5, by("n"))}, 9},
-		"one that began before the time":               {[]corev1.Event{told(11*minute, "x", 4, again(minute))}, 1},
-		"one that began before, and its repetition":    {[]corev1.Event{told(11*minute, "x", 4, again(minute)), told(0, "x", 4)}, 1},
-		"one that was told before, and its repetition": {[]corev1.Event{told(11*minute, "x", 4), told(0, "x", 5)}, 1},
-		"one that was told too long before for that":   {[]corev1.Event{told(16*minute, "x", 4), told(0, "x", 5)}, 5},
-		"a series": {[]corev1.Event{told(minute, "x", 0, series(7))}, 7},
-		"a series, and a shorter one with other words":      {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(3))}, 7},
-		"a series, and the last of it by itself":            {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(0))}, 7},
-		"combined ones, whose words are of the last":        {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"y", 5), told(0, combined+"z", 6)}, 7},
+		"one Event that says that it came four times":    {[]corev1.Event{told(minute, "x", 4)}, 1},
+		"the same words in two Events":                   {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5)}, 1},
+		"other words":                                    {[]corev1.Event{told(minute, "x", 4), told(0, "y", 5)}, 2},
+		"the same words of two Pods":                     {[]corev1.Event{told(minute, "x", 4, of("1")), told(0, "x", 5, of("2"))}, 2},
+		"the same words of two components":               {[]corev1.Event{told(minute, "x", 4), told(0, "x", 5, by("n"))}, 2},
+		"one that began before the time":                 {[]corev1.Event{told(11*minute, "x", 4, again(minute))}, 0},
+		"one that began before, and its repetition":      {[]corev1.Event{told(11*minute, "x", 4, again(minute)), told(0, "x", 4)}, 0},
+		"one that was told before, and its repetition":   {[]corev1.Event{told(11*minute, "x", 4), told(0, "x", 5)}, 0},
+		"one that was told too long before for that":     {[]corev1.Event{told(16*minute, "x", 4), told(0, "x", 5)}, 1},
+		"one whose managed fields are of a time to come": {[]corev1.Event{told(11*minute, "x", 1, again(-30*24*time.Hour))}, 0},
+		"one of a time to come":                          {[]corev1.Event{told(-minute, "x", 1)}, 0},
+		"one that is used up":                            {[]corev1.Event{told(minute, "x", 1, used)}, 0},
+		"one that is used up, and its repetition":        {[]corev1.Event{told(minute, "x", 1, used), told(0, "x", 1)}, 0},
+		"one that is used up, and one with other words":  {[]corev1.Event{told(minute, "x", 1, used), told(0, "y", 1)}, 1},
+		"a series": {[]corev1.Event{told(minute, "x", 0, series(7))}, 1},
+		"a series, and a shorter one with other words":      {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(3))}, 1},
+		"a series, and the last of it by itself":            {[]corev1.Event{told(minute, "x", 0, series(7)), told(0, "y", 0, series(0))}, 1},
+		"combined ones, whose words are of the last":        {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"y", 5), told(0, combined+"z", 6)}, 2},
 		"combined ones, and all of them by themselves":      {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 3},
 		"combined ones, and one more than they by itself":   {[]corev1.Event{told(2*minute, "x", 1), told(minute, combined+"z", 1), told(0, "y", 1), told(0, "z", 1)}, 3},
-		"combined ones before the time, then by themselves": {[]corev1.Event{told(12*minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 0},
+		"combined ones before the time, then by themselves": {[]corev1.Event{told(12*minute, combined+"z", 2), told(0, "y", 1), told(0, "z", 1)}, 2},
 	} {
-		r, _ := count(c.events, Rule{Reason: "R"}, window{since: now.Add(-10 * minute), known: now.Add(-15 * minute)}, func(*corev1.Event) bool { return true })
+		r, _ := count(c.events, Rule{Reason: "R"}, window{since: now.Add(-10 * minute), known: now.Add(-15 * minute), now: now, used: []string{"used"}}, func(*corev1.Event) bool { return true })
 		if r.Times != c.want {
 			t.Errorf("%s: %d, want %d", name, r.Times, c.want)
 		}
@@ -180,12 +187,12 @@ func TestReportsFromBeforeTheNodeCountForNone(t *testing.T) {
 		events []corev1.Event
 		want   int64
 	}{
-		"before it, of no UID":               {[]corev1.Event{told(2*time.Minute, "", "x")}, 0},
-		"before it, of the name":             {[]corev1.Event{told(2*time.Minute, "a", "x")}, 0},
-		"since":                              {[]corev1.Event{told(time.Second, "a", "x")}, 2},
-		"before it, and at least once since": {[]corev1.Event{again}, 1},
-		"since, and before in other words":   {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "y")}, 2},
-		"since, and before in the same":      {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "x")}, 2},
+		"before it, of no UID":             {[]corev1.Event{told(2*time.Minute, "", "x")}, 0},
+		"before it, of the name":           {[]corev1.Event{told(2*time.Minute, "a", "x")}, 0},
+		"since":                            {[]corev1.Event{told(time.Second, "a", "x")}, 1},
+		"before it, and changed since":     {[]corev1.Event{again}, 0},
+		"since, and before in other words": {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "y")}, 1},
+		"since, and before in the same":    {[]corev1.Event{told(2*time.Minute, "a", "x"), told(time.Second, "a", "x")}, 1},
 	} {
 		r, err := Reported(t.Context(), reported{events: c.events}, n, Rule{About: api.AboutNode, Reason: "R", Count: 1, Within: 10 * time.Minute}, nil, now)
 		if err != nil || r.Times != c.want {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -40,6 +41,23 @@ type Reports struct {
 	On []corev1.Pod
 	// Held is why no report counts now.
 	Held string
+	// UIDs are those of the Events in the time that counts, oldest first: a fence uses them up.
+	UIDs []string
+	// Said are the words of the first of them that count.
+	Said []string
+}
+
+// mostSaid is how many messages a fence tells of.
+const mostSaid = 3
+
+// note adds an Event that counts. Events come in the order of their creation.
+func (r *Reports) note(ev *corev1.Event) {
+	if r.First.IsZero() {
+		r.First = ToldAt(ev)
+	}
+	if said := strings.TrimSpace(events.Printable(ev.Message)); said != "" && len(r.Said) < mostSaid {
+		r.Said = append(r.Said, said)
+	}
 }
 
 // Short says what is missing until the problem counts; empty if it counts.
@@ -61,7 +79,14 @@ func (r Reports) Words(want Rule, component string) string {
 	if want.About == api.AboutPod {
 		of = fmt.Sprintf(" of %d Pods", len(r.Pods))
 	}
-	return fmt.Sprintf("%s, reported %d times%s by %s; %s takes %d within %s", want.Reason, r.Times, of, component, want, want.Count, want.Within)
+	words := fmt.Sprintf("%s, reported %d times%s by %s; %s takes %d within %s", want.Reason, r.Times, of, component, want, want.Count, want.Within)
+	if want.Note != "" {
+		words += "; " + want.Note
+	}
+	if len(r.Said) > 0 {
+		words += "; reports: " + strings.Join(r.Said, " | ")
+	}
+	return words
 }
 
 // Lately is the time since which reports count: for the length of the rule's time, and only
@@ -101,17 +126,27 @@ func idle(outcome api.Reason, asked bool, cuts int32) bool {
 func Reported(ctx context.Context, c Reader, n *corev1.Node, want Rule, f *api.NodeFence, now time.Time) (Reports, error) {
 	since := later(Lately(f, want.Within, now), n.CreationTimestamp.Time)
 	if want.About == api.AboutPod {
-		return ofPods(ctx, c, n, want, since)
+		return ofPods(ctx, c, n, want, window{since: since, now: now, used: usedBy(f)})
 	}
 	all, err := c.NodeEvents(ctx, n.Name)
 	if err != nil {
 		return Reports{}, err
 	}
-	lately := window{since: since, known: later(Lately(f, want.Within+lookback, now), n.CreationTimestamp.Time)}
+	known := later(now.Add(-want.Within-lookback), n.CreationTimestamp.Time) // also from before a fence: a monitor repeats that too
+	lately := window{since: since, known: known, now: now, used: usedBy(f)}
 	r, _ := count(all, want, lately, func(ev *corev1.Event) bool {
 		return OfNode(ev) && slices.Contains([]string{"", n.Name, string(n.UID)}, string(ev.InvolvedObject.UID))
 	})
 	return r, nil
+}
+
+// usedBy returns the Events that asked for fences of the node that are over. As long as a fence is open,
+// the Events that asked for it speak for it.
+func usedBy(f *api.NodeFence) []string {
+	if f == nil || f.Open() {
+		return nil
+	}
+	return f.Status.Decision.Reports
 }
 
 func later(a, b time.Time) time.Time {
@@ -123,8 +158,8 @@ func later(a, b time.Time) time.Time {
 
 // ofPods counts the reports about the Pods that are bound to the node. The node that a
 // reporter names does not count: anybody can write an Event.
-func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time.Time) (Reports, error) {
-	since, held, err := othersEnded(ctx, c, n.Name, since)
+func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, lately window) (Reports, error) {
+	since, held, err := othersEnded(ctx, c, n.Name, lately.since)
 	if err != nil || held != "" {
 		return Reports{Held: held}, err
 	}
@@ -142,7 +177,8 @@ func ofPods(ctx context.Context, c Reader, n *corev1.Node, want Rule, since time
 			here[on[i].UID] = &on[i]
 		}
 	}
-	r, of := count(all, want, window{since: since, known: since}, func(ev *corev1.Event) bool {
+	lately.since, lately.known = since, since
+	r, of := count(all, want, lately, func(ev *corev1.Event) bool {
 		p := here[ev.InvolvedObject.UID] // only in the Pod's own namespace; others who may write Events elsewhere could report it
 		return p != nil && p.Namespace == ev.Namespace && ev.Type != corev1.EventTypeNormal && !attachedElsewhere(ev) && !ofAnother(ev, n.Name)
 	})

@@ -60,7 +60,7 @@ func TestAllPartsAreAskedAtOnce(t *testing.T) {
 		func(i int) { s.leaseHandler().OnAdd(leaseIn(name(), float64(i), 40), false); s.leases.Gone(name()) },
 		func(int) { s.targetHandler().OnAdd(targetIn(name(), string(api.DeviceAnswers), 0), false) },
 		func(i int) {
-			s.policy(t.Context(), nil, "p", []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}})
+			s.policy(t.Context(), nil, "p", []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAsk}})
 			s.nodes.excludes("p", &api.ExcludedNodes{Selector: &api.LabelSelector{MatchLabels: map[string]string{"pet": fmt.Sprint(i % 2)}}})
 			s.targets.manages("p", &api.FencePolicy{})
 		},
@@ -167,7 +167,7 @@ func TestTwoPartsAtOnce(t *testing.T) {
 			s := asleepWith(t, &taker{}, sec(0), "a")
 			s.enrol.begin()
 			s.nodes.exclude()
-			s.problems.named["p"] = []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
+			s.problems.named["p"] = []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAsk}}
 			for i := range 5000 {
 				c.before(s, i)
 				var wg sync.WaitGroup

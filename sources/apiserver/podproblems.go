@@ -26,7 +26,13 @@ const (
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.NodeProblemPolicy)
-		s.policy(ctx, scheme, p.Name, nodeproblem.RulesOf(p))
+		rules := nodeproblem.RulesOf(p)
+		for _, r := range rules {
+			if r.Note != "" {
+				s.o.Logger.Warn("a rule acts otherwise than it is written", "policy", p.Name, "rule", r.Name, "why", r.Note)
+			}
+		}
+		s.policy(ctx, scheme, p.Name, rules)
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},
@@ -112,12 +118,12 @@ func (r problemRules) names(about api.ProblemAbout, reason, component string) bo
 	return false
 }
 
-// fences reports whether any policy asks for a fence because of a problem. Whether the
+// asks reports whether any policy asks for a fence because of a problem. Whether the
 // policy applies to the node is the gate's decision.
-func (r problemRules) fences(of problemOf) bool {
+func (r problemRules) asks(of problemOf) bool {
 	for _, all := range r {
 		for _, p := range all {
-			if p.Action == api.ProblemFence && p.Is(of.about, of.reason, of.component) {
+			if p.Action == api.ProblemAsk && p.Is(of.about, of.reason, of.component) {
 				return true
 			}
 		}

@@ -153,7 +153,7 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 		p.outdatedLocked(ev, r, v)
 		return false
 	}
-	p.recall.keep(about, r, nodeproblem.ToldAt(ev), now, p.named.fences)
+	p.recall.keep(about, r, nodeproblem.ToldAt(ev), now, p.named.asks)
 	return true
 }
 

@@ -14,9 +14,9 @@ import (
 // after the report.
 //
 // Whoever may write Events invents as many problems of a node as he likes. So each node has room for
-// mostRecalled problems. A problem for which a policy fences gives way last, and of the others the one
-// that was heard first: a flood about one node displaces nothing of another node, and nothing that is
-// fenced for while its own kind does not fill the room.
+// mostRecalled problems. A problem for which a policy asks for a fence gives way last, and of the others the one
+// that was heard first: a flood about one node displaces nothing of another node, and nothing that asks
+// for a fence while its own kind does not fill the room.
 type recall map[string]map[problemOf]lastReport
 
 // mostRecalled is how many problems of one node are kept.
@@ -37,7 +37,7 @@ type lastReport struct {
 }
 
 // keep keeps a report, if it is the newest of its problem.
-func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now time.Time, fences func(problemOf) bool) {
+func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now time.Time, asks func(problemOf) bool) {
 	of := problemOf{p.Node, about, p.Reason, p.Component}
 	all := r[p.Node]
 	if was, ok := all[of]; ok && was.NodeUID == p.NodeUID && told.Before(was.told) {
@@ -48,17 +48,17 @@ func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now t
 		r[p.Node] = all
 	}
 	if all[of] = (lastReport{p, told, now}); len(all) > mostRecalled {
-		delete(all, firstHeard(all, fences))
+		delete(all, firstHeard(all, asks))
 	}
 }
 
-// firstHeard is the problem that gives way: one for which no policy fences, if there is any, and of
+// firstHeard is the problem that gives way: one for which no policy asks for a fence, if there is any, and of
 // those the one that was heard first.
-func firstHeard(all map[problemOf]lastReport, fences func(problemOf) bool) (first problemOf) {
+func firstHeard(all map[problemOf]lastReport, asks func(problemOf) bool) (first problemOf) {
 	var at time.Time
 	found, kept := false, false
 	for of, r := range all {
-		holds := fences(of)
+		holds := asks(of)
 		if !found || kept && !holds || kept == holds && r.heard.Before(at) {
 			first, at, kept, found = of, r.heard, holds, true
 		}
@@ -81,7 +81,7 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 			switch {
 			case now.Sub(r.told) > problemValidity:
 				delete(reports, of)
-			case ok && uid == r.NodeUID && p.named.fences(of):
+			case ok && uid == r.NodeUID && p.named.asks(of):
 				all[of] = r
 			}
 		}
@@ -92,7 +92,7 @@ func (p *problemStore) again(here map[string]string, now time.Time) map[problemO
 	return all
 }
 
-// tellAgain sends again the reports for which a policy may fence, of nodes without an open
+// tellAgain sends again the reports for which a policy may ask for a fence, of nodes without an open
 // fence. The gate counts the reports itself in the API server, and only those after the
 // node's last fence. The caller read the open fences before: when a record is deleted, its
 // reports are forgotten first, so that none of them is sent again.

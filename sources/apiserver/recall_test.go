@@ -23,7 +23,7 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 	again := func(count, at int) []string {
 		return []string{fmt.Sprintf("report.%d.r%d", count, sec(float64(at)).Truncate(30*time.Second).UnixMicro())}
 	}
-	fencing := []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemFence}}
+	fencing := []nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAsk}}
 	open := func(s *Source) { s.fence(fenceOf("")) }
 	for name, c := range map[string]struct {
 		problems []nodeproblem.Rule
@@ -36,8 +36,8 @@ func TestAProblemThatFencesIsToldAgain(t *testing.T) {
 		"not once it is history":        {fencing, nil, 660, nil},
 		"not what is only told":         {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemAlert}}, nil, 30, nil},
 		"not what moves Pods":           {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Action: api.ProblemEvict}}, nil, 30, nil},
-		"not what another one reports":  {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "x", Action: api.ProblemFence}}, nil, 30, nil},
-		"not of another kind":           {[]nodeproblem.Rule{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemFence}}, nil, 30, nil},
+		"not what another one reports":  {[]nodeproblem.Rule{{About: api.AboutNode, Reason: "TaskHung", Component: "x", Action: api.ProblemAsk}}, nil, 30, nil},
+		"not of another kind":           {[]nodeproblem.Rule{{Reason: "TaskHung", About: api.AboutPod, Action: api.ProblemAsk}}, nil, 30, nil},
 		"not what no policy names":      {nil, nil, 30, nil},
 		"as it was said last":           {fencing, func(s *Source) { s.problemHandler().OnUpdate(hung(1), hung(4)) }, 30, again(4, 30)},
 		"not while a fence is open":     {fencing, open, 30, nil},
@@ -73,7 +73,7 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set(nodesURL, nodeIn("a", "True", 0))
 	p := naming(api.AboutNode, "TaskHung")
-	asks := api.ProblemFence
+	asks := api.ProblemAsk
 	p.Spec.Rules[0].Action = &asks
 	f.set(rulesURL, p)
 	f.set(eventsURL, hung(2, func(ev *corev1.Event) { ev.CreationTimestamp = metav1.NewTime(time.Now()) }))
@@ -96,21 +96,21 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 	}
 }
 
-// TestInventedProblemsDisplaceNoneThatFences: the room for one node's problems is bounded, and what a
-// policy fences for gives way last, whenever its author says that it was (S19).
-func TestInventedProblemsDisplaceNoneThatFences(t *testing.T) {
-	r, fences := recall{}, func(of problemOf) bool { return of.reason == "TaskHung" }
+// TestInventedProblemsDisplaceNoneThatAsks: the room for one node's problems is bounded, and what
+// asks for a fence gives way last, whenever its author says that it was (S19).
+func TestInventedProblemsDisplaceNoneThatAsks(t *testing.T) {
+	r, asks := recall{}, func(of problemOf) bool { return of.reason == "TaskHung" }
 	report := func(node, reason string) events.ProblemReport {
 		return events.ProblemReport{Node: node, NodeUID: "u", Reason: reason}
 	}
-	r.keep(api.AboutNode, report("a", "TaskHung"), sec(0), sec(0), fences)
-	r.keep(api.AboutNode, report("b", "Other"), sec(0), sec(0), fences)
+	r.keep(api.AboutNode, report("a", "TaskHung"), sec(0), sec(0), asks)
+	r.keep(api.AboutNode, report("b", "Other"), sec(0), sec(0), asks)
 	for i := range 3 * mostRecalled {
-		r.keep(api.AboutNode, report("a", fmt.Sprint("invented-", i)), sec(9e6), sec(float64(i+1)), fences)
+		r.keep(api.AboutNode, report("a", fmt.Sprint("invented-", i)), sec(9e6), sec(float64(i+1)), asks)
 	}
-	_, fencing := r["a"][problemOf{"a", api.AboutNode, "TaskHung", ""}]
+	_, asking := r["a"][problemOf{"a", api.AboutNode, "TaskHung", ""}]
 	_, newest := r["a"][problemOf{"a", api.AboutNode, fmt.Sprint("invented-", 3*mostRecalled-1), ""}]
-	if len(r["a"]) != mostRecalled || len(r["b"]) != 1 || !fencing || !newest {
-		t.Errorf("%d of a, %d of b, the one that fences %t, the newest %t", len(r["a"]), len(r["b"]), fencing, newest)
+	if len(r["a"]) != mostRecalled || len(r["b"]) != 1 || !asking || !newest {
+		t.Errorf("%d of a, %d of b, the one that asks %t, the newest %t", len(r["a"]), len(r["b"]), asking, newest)
 	}
 }

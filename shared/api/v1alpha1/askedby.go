@@ -58,6 +58,23 @@ func (a *AskedBy) Words() string {
 	return "asked for by " + who + ", event " + a.ID
 }
 
+// maxReports bounds the used-up reports that a record names.
+const maxReports = 200
+
+// UseReports notes these Kubernetes Events as used up. The last ones are kept.
+func (d *Decision) UseReports(uids []string) {
+	all := slices.Clone(d.Reports)
+	for _, uid := range uids {
+		if len(uid) <= longestUID && !slices.Contains(all, uid) {
+			all = append(all, uid)
+		}
+	}
+	d.Reports = all[max(0, len(all)-maxReports):]
+}
+
+// longestUID bounds a UID in a record. A UID of an API server has 36 letters.
+const longestUID = 64
+
 // PastAskedBy is an event that asked for a fence that is over.
 type PastAskedBy struct {
 	// id is the id attribute of the event.

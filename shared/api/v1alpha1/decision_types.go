@@ -23,6 +23,13 @@ type Decision struct {
 	// +listMapKey=source
 	// +optional
 	AskedBy []AskedBy `json:"askedBy,omitempty"`
+	// reports are the UIDs of the Kubernetes Events that asked for this fence, or for earlier
+	// fences of the node, at most the last 200. They are used up: none of them asks again.
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=atomic
+	// +optional
+	Reports []string `json:"reports,omitempty"`
 	// The policy as resolved last. It is resolved again until a slot is reserved. After that an
 	// edit does not change the fence, but a policy that has become stricter sends it back to the
 	// gate, or stops its further Offs.

@@ -33,8 +33,8 @@ type NodeProblemPolicySpec struct {
 	// +required
 	Selector *LabelSelector `json:"selector,omitempty"`
 	// rules are 1 to 32, each by a name of its own. Several may be about the same report: each
-	// counts for itself, and the strongest action that is due is taken, Fence before Evict. Alert
-	// is carried out in addition.
+	// counts for itself, and the strongest action that is due is taken, Fence before Ask before Evict.
+	// Alert is carried out in addition.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
@@ -49,7 +49,9 @@ type NodeProblemPolicySpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod' || self.threshold.pods == 1",message="threshold.pods is for kubernetesEvent.about Pod: set about to Pod, or leave threshold.pods out"
 // +kubebuilder:validation:XValidation:rule="self.threshold.pods <= self.threshold.count",message="threshold.pods must not be more than threshold.count, as each Pod is one report: lower threshold.pods, or raise threshold.count"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudEvent) || self.threshold.count <= 100",message="threshold.count of a cloudEvent must not be more than 100: each of them is written down as a Kubernetes Event"
-// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod'",message="action Evict moves Pods, and is for kubernetesEvent.about Pod: set about to Pod, or action Alert or Fence"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Evict' || has(self.kubernetesEvent) && self.kubernetesEvent.about == 'Pod'",message="action Evict moves Pods, and is for kubernetesEvent.about Pod: set about to Pod, or action Alert or Ask"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Fence' || has(self.cloudEvent)",message="action Fence is for cloudEvent, as a Kubernetes Event cuts nothing by itself: everybody who may create Events can write it. Set action Ask, a fence that waits for a person's approval, or have the monitor set a condition of the Node and name that in a FencePolicy (unhealthyConditions)"
+// +kubebuilder:validation:XValidation:rule="self.action != 'Ask' || has(self.kubernetesEvent)",message="action Ask is for kubernetesEvent: set action Fence or Alert for a cloudEvent"
 // +kubebuilder:validation:XValidation:rule="!has(self.evict) || self.action == 'Evict'",message="evict is for action Evict: set that action, or leave evict out"
 // +kubebuilder:validation:XValidation:rule="!has(self.evict) || !has(self.evict.deleteAfter) || !self.evict.deleteAfter.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || !self.threshold.within.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self.evict.deleteAfter) <= duration(self.threshold.within)",message="evict.deleteAfter must not be longer than threshold.within (10m unless set), as older reports are not counted: shorten deleteAfter, or lengthen within"
 type ProblemRule struct {
@@ -71,11 +73,14 @@ type ProblemRule struct {
 	// +kubebuilder:default={}
 	// +optional
 	Threshold ProblemThreshold `json:"threshold,omitzero"`
-	// action is Alert, Fence or Evict. Alert only reports, by log, metric, and an Event on the
-	// Node. Fence asks for a fence, under the node's FencePolicy and all limits. With Fence the
-	// monitor must not look back (lookback: 0s in node-problem-detector's configuration). Evict
-	// moves Pods off the node, whose machine is well and runs on: nothing is forced, and no
-	// device is touched. Default: Alert.
+	// action is Alert, Ask, Fence or Evict. Alert only reports, by log, metric, and an Event on the
+	// Node. Ask is for a kubernetesEvent: it opens a fence that waits for a person's approval
+	// (spec.requests.approve of the NodeFence) in every mode of the FencePolicy, and then goes by
+	// that policy and all limits. Nothing is touched before the approval. Without an approval
+	// within an hour (approvalTimeout in mode RequireApproval) the fence ends. Fence is for a
+	// cloudEvent: it asks for a fence, under the node's FencePolicy and all limits. A rule on a
+	// kubernetesEvent that was stored with Fence acts as Ask. Evict moves Pods off the node, whose
+	// machine is well and runs on: nothing is forced, and no device is touched. Default: Alert.
 	// +kubebuilder:default=Alert
 	// +optional
 	Action *ProblemAction `json:"action,omitempty"`
@@ -87,8 +92,9 @@ type ProblemRule struct {
 // KubernetesEventRule chooses Kubernetes Events. Everybody who may create Events in namespace
 // default, or in that of the Pod, can report one, as far as infra/crd/events.yaml does not refuse
 // it: that file keeps a node's credentials to that node, and the names of monitors to the
-// accounts that ConfigMap nodefence-monitors lists. List there every component of a rule with
-// action Fence.
+// accounts that ConfigMap nodefence-monitors lists. So no Kubernetes Event cuts anything by
+// itself. List there every component of a rule with action Ask or Evict, so that nobody else can
+// have people asked, or Pods moved.
 //
 // +kubebuilder:validation:XValidation:rule="self.about == 'Pod' || !has(self.namespaceNames)",message="kubernetesEvent.namespaceNames is for kubernetesEvent.about Pod: set about to Pod, or leave namespaceNames out"
 type KubernetesEventRule struct {
@@ -148,12 +154,12 @@ type CloudEventRule struct {
 
 // ProblemThreshold is how often a problem must be reported of one node.
 type ProblemThreshold struct {
-	// count of reports in the time that within says, 1 to 10000. Of Kubernetes Events with the
-	// same message from the same component (and of the same Pod) the largest count is taken, and
-	// not the sum: a monitor that is restarted reads its log again and reports old lines as new
-	// Events. Different messages add up. An Event that began before that time counts once,
-	// because how often it came since is not known. A CloudEvent that comes twice counts once.
-	// Default: 1.
+	// count of reports in the time that within says, 1 to 10000. Each Kubernetes Event counts
+	// once, by its UID, if the API server created it in that time: a count, a series and all other
+	// times in an Event are written by its sender and count for nothing. Events with the same
+	// message from the same component (and of the same Pod) count once together: a monitor that
+	// is restarted reads its log again and reports old lines as new Events. An Event that asked
+	// for a fence of the node is used up. A CloudEvent that comes twice counts once. Default: 1.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
@@ -161,7 +167,7 @@ type ProblemThreshold struct {
 	Count *int32 `json:"count,omitempty"`
 	// pods is on how many different Pods of the node the problem must have been reported, 1 to
 	// 100. One Pod that asks for a volume or a Secret that does not exist does not make a failed
-	// node: with action Fence, set this to two or more. Default: 1.
+	// node: with action Ask, set this to two or more. Default: 1.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -220,12 +226,13 @@ const (
 )
 
 // ProblemAction is what a problem leads to.
-// +kubebuilder:validation:Enum=Alert;Fence;Evict
+// +kubebuilder:validation:Enum=Alert;Ask;Fence;Evict
 type ProblemAction string
 
 // The actions on problems.
 const (
 	ProblemAlert ProblemAction = "Alert"
+	ProblemAsk   ProblemAction = "Ask"
 	ProblemFence ProblemAction = "Fence"
 	ProblemEvict ProblemAction = "Evict"
 )

@@ -22,7 +22,7 @@ var known = map[reflect.Type][]string{
 	reflect.TypeFor[StorageCheckType]():   words(StorageTCP, StorageJob),
 	reflect.TypeFor[AfterAlive]():         words(AliveFence, AliveRequireApproval),
 	reflect.TypeFor[ProblemAbout]():       words(AboutNode, AboutPod),
-	reflect.TypeFor[ProblemAction]():      words(ProblemAlert, ProblemFence, ProblemEvict),
+	reflect.TypeFor[ProblemAction]():      words(ProblemAlert, ProblemAsk, ProblemFence, ProblemEvict),
 	reflect.TypeFor[EvictWhat]():          words(EvictPod, EvictVolume),
 	reflect.TypeFor[metav1.LabelSelectorOperator](): words(metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn,
 		metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist),

@@ -756,6 +756,11 @@ func (in *Decision) DeepCopyInto(out *Decision) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Reports != nil {
+		in, out := &in.Reports, &out.Reports
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.ResolvedPolicy.DeepCopyInto(&out.ResolvedPolicy)
 	out.DeviceCallTimeout = in.DeviceCallTimeout
 	if in.Devices != nil {

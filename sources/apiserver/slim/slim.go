@@ -3,13 +3,11 @@ package slim
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
-	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
 // GoneSince is an annotation on the enrolment of a node that is gone: when the source first
@@ -119,14 +117,12 @@ func shortened(s string) string {
 	return s
 }
 
-// Report keeps what is sent of a Kubernetes Event about a problem. Of the managed fields it
-// keeps one, with the time at which the Event reached the API server.
+// Report keeps what is sent of a Kubernetes Event about a problem.
 func Report(obj any) (any, error) {
 	ev, ok := obj.(*corev1.Event)
 	if !ok {
 		return obj, nil
 	}
-	told := metav1.NewTime(nodeproblem.ToldAt(ev))
 	slim := &corev1.Event{
 		InvolvedObject: ev.InvolvedObject, Source: corev1.EventSource{Component: ev.Source.Component},
 		ReportingController: ev.ReportingController, Reason: ev.Reason, Message: ev.Message, Type: ev.Type,
@@ -134,7 +130,7 @@ func Report(obj any) (any, error) {
 		Count: ev.Count, Series: ev.Series,
 	}
 	slim.Name, slim.Namespace, slim.UID, slim.ResourceVersion = ev.Name, ev.Namespace, ev.UID, ev.ResourceVersion
-	slim.CreationTimestamp, slim.ManagedFields = ev.CreationTimestamp, []metav1.ManagedFieldsEntry{{Time: &told}}
+	slim.CreationTimestamp = ev.CreationTimestamp
 	return slim, nil
 }
 

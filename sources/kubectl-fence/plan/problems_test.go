@@ -18,7 +18,7 @@ func TestProblems(t *testing.T) {
 	policies := `{"items": [{"metadata": {"name": "all"}, "spec": {"selector": {}, "rules": [
 		{"name": "hung", "kubernetesEvent": {"reason": "TaskHung", "component": "kernel-monitor"}, "threshold": {"count": 3}, "action": "Fence"},
 		{"name": "oom", "kubernetesEvent": {"reason": "OOMKilling"}, "threshold": {"within": "1h"}},
-		{"name": "mount", "kubernetesEvent": {"about": "Pod", "reason": "FailedMount", "namespaceNames": ["shop", "web"]}, "threshold": {"count": 9, "pods": 3}, "action": "Fence"},
+		{"name": "mount", "kubernetesEvent": {"about": "Pod", "reason": "FailedMount", "namespaceNames": ["shop", "web"]}, "threshold": {"count": 9, "pods": 3}, "action": "Ask"},
 		{"name": "attach", "kubernetesEvent": {"about": "Pod", "reason": "FailedAttachVolume"}, "action": "Evict", "evict": {"what": "Volume", "deleteAfter": "5m"}},
 		{"name": "west", "cloudEvent": {` + west + `, "brokerIsClosed": true}, "action": "Fence"},
 		{"name": "smart", "cloudEvent": {` + smart + `, "brokerIsClosed": true}, "threshold": {"count": 2}, "action": "Alert"},
@@ -40,13 +40,13 @@ NodeProblemPolicy newer: no effect: it has spec.rules[0].kubernetesEvent.hosts, 
 		code    int
 		want    string
 	}{
-		"under a policy": {running(own(bmc)), 0, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Fence: a fence is asked for, under policy workers
-rule mount of NodeProblemPolicy all: FailedMount of 3 Pods in shop, web, 9 within 10m0s: Fence: a fence is asked for, under policy workers
+		"under a policy": {running(own(bmc)), 0, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Ask: a fence opens under policy workers, and waits for a person's approval; its action Fence acts as Ask, as a Kubernetes Event cuts nothing by itself: a person must approve the fence; set action Ask
+rule mount of NodeProblemPolicy all: FailedMount of 3 Pods in shop, web, 9 within 10m0s: Ask: a fence opens under policy workers, and waits for a person's approval
 rule attach of NodeProblemPolicy all: FailedAttachVolume of a Pod, 1 within 10m0s: Evict: at most 3 Pods are evicted, those with a claim of theirs too, and deleted after 5m0s
 rule west of NodeProblemPolicy all: event io.nodefence.request.fence.v1 from /racks/west: Fence: a fence is asked for, under policy workers
 `},
-		"under none": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), refused, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Fence: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
-rule mount of NodeProblemPolicy all: FailedMount of 3 Pods in shop, web, 9 within 10m0s: Fence: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
+		"under none": {running(own(bmc)).with("/apis/nodefence.io/v1alpha1/fencepolicies", `{"items": []}`), refused, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Ask: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
+rule mount of NodeProblemPolicy all: FailedMount of 3 Pods in shop, web, 9 within 10m0s: Ask: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
 rule attach of NodeProblemPolicy all: FailedAttachVolume of a Pod, 1 within 10m0s: Evict: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
 rule west of NodeProblemPolicy all: event io.nodefence.request.fence.v1 from /racks/west: Fence: it is told, as an Event on the Node, and no more: no FencePolicy selects this node
 `},
