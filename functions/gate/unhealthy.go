@@ -76,7 +76,7 @@ func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, ea
 		}
 	}
 	if !start.starting {
-		all = append(all, observed.TriggersOf(resolved, look.NodeFrom(n, ""))...)
+		all = append(all, observed.TriggersOf(resolved, look.WithoutSaidBefore(look.NodeFrom(n, ""), last))...)
 	}
 	for i := range all {
 		if !aborted(last, n.UID, all[i], early.mark) {

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"slices"
 	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -21,6 +22,7 @@ import (
 //     forgotten with it. WithoutReports: reports that no person has approved ask for nothing
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
+//     noteSaid: how conditions stand while the machine is off, which say nothing of its next boot
 //  5. noteIsolated: since when the node has our taint, where its policy counts from there; and
 //     since when one that would be drained does not live
 //  6. what was begun is written down, before anything that is noted next may undo it
@@ -54,6 +56,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.Decision = d.WithoutReports()
 	d.noteLease()
 	d.noteConditions()
+	d.noteSaid()
 	d.noteIsolated()
 	d.Record.SilentSince = d.SilentNow()
 	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()
@@ -146,6 +149,33 @@ func (d *decision) noteConditions() {
 		now = append(now, d.Spell(d.Decision.Trigger.Spell()))
 	}
 	d.Record.Evidence = append(now, d.MachineTrouble()...)
+}
+
+// saidOver are the proofs of a machine that runs no monitor any more.
+var saidOver = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: true, api.ProofKdump: true}
+
+// kubeletsOwn are the conditions that a kubelet writes each time that it says how its node is.
+var kubeletsOwn = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
+
+// noteSaid keeps how the node's conditions stand while the machine is proven off. What its monitors said of
+// the boot before counts for nothing until they say it anew: else a condition that nobody has cleared yet
+// would have the machine cut a second time, after its boot (S3, S26). The kubelet's own conditions are left
+// out: it writes them together with Ready, for which recovery waits. If the process dies on the next line,
+// the next look at the machine notes the same.
+func (d *decision) noteSaid() {
+	p, n := d.Record.Proof, d.Seen.Node
+	if p == nil || !saidOver[p.Type] || !n.Exists || n.UID != d.Decision.NodeUID {
+		return
+	}
+	var all []api.SaidCondition
+	for _, c := range n.Conditions {
+		if !slices.Contains(kubeletsOwn, c.Type) && c.Mark != "" && len(all) < api.MaxSaidBefore {
+			all = append(all, c.Said())
+		}
+	}
+	if len(all) > 0 {
+		d.Record.KeepSaid(all)
+	}
 }
 
 // noteIsolated keeps since when the node is isolated, if its policy counts from there. If somebody

@@ -66,7 +66,7 @@ func (d *decision) begin() {
 	*d.Record = api.NodeFenceStatus{
 		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
 		OpenedAt: d.At(0),
-		Claim:    old.Claim, Lease: old.Lease, Past: old.Past,
+		Claim:    old.Claim, Lease: old.Lease, Past: old.Past, SaidBefore: old.SaidBefore,
 		Power:       api.PowerRecord{DeviceRecord: api.DeviceRecord{EffectUntil: old.Power.EffectUntil}, Denied: old.Power.Denied},
 		Transitions: old.Transitions,
 	}

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -30,6 +31,7 @@ func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.L
 	if n != nil {
 		seen.Node = NodeFrom(n, string(f.UID))
 		withoutAborted(f, seen)
+		seen.Node = WithoutSaidBefore(seen.Node, f)
 		seen.Node.OutOfService, seen.Node.OutOfServiceForeign = outOfService(n, f.OutOfServiceAs())
 	}
 	return nil
@@ -45,6 +47,18 @@ func withoutAborted(f *api.NodeFence, seen *observed.Look) {
 	seen.Node.Conditions = slices.DeleteFunc(seen.Node.Conditions, func(c observed.Condition) bool {
 		return f.AbortedBefore(seen.Node.UID, evidence(c), lease)
 	})
+}
+
+// WithoutSaidBefore takes away the conditions that speak of the boot before the node's last cut: nobody has
+// written them since the machine was proven off (S3, S26). A monitor that starts with the new boot writes
+// them anew.
+func WithoutSaidBefore(n observed.Node, f *api.NodeFence) observed.Node {
+	if f != nil && f.Status.Decision.NodeUID == n.UID {
+		n.Conditions = slices.DeleteFunc(slices.Clone(n.Conditions), func(c observed.Condition) bool {
+			return f.Status.SaidBeforeBoot(c.Said())
+		})
+	}
+	return n
 }
 
 // evidence is a condition as a fence's record has it.
@@ -97,6 +111,7 @@ func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
 	for _, c := range n.Status.Conditions {
 		s.Conditions = append(s.Conditions, observed.Condition{
 			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.Time,
+			Mark: c.LastTransitionTime.UTC().Format(time.RFC3339) + " " + c.LastHeartbeatTime.UTC().Format(time.RFC3339),
 		})
 	}
 	return s

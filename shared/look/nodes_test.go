@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -34,9 +35,9 @@ func TestNodeFrom(t *testing.T) {
 		"UID, boot ID, conditions": {
 			&corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.NodeStatus{
 				NodeInfo:   corev1.NodeSystemInfo{BootID: "b"},
-				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon)}},
+				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon), LastHeartbeatTime: metav1.NewTime(noon.Add(time.Minute))}},
 			}},
-			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon}}},
+			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon, Mark: "2026-05-01T12:00:00Z 2026-05-01T12:01:00Z"}}},
 		},
 		"a boot ID that no record takes": {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
 		"our taint of this fence":        {taint(api.IsolationTaint, "f1"), observed.Node{Taint: true}},
@@ -110,5 +111,46 @@ func TestOutOfServiceSeen(t *testing.T) {
 				t.Errorf("ours, foreign: %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestWhatWasSaidOfTheBootBeforeIsNotSeen: a condition that stands as it stood while the machine was off speaks of the
+// boot before, until its monitor writes it anew, with whatever times (S3, S26, S30).
+func TestWhatWasSaidOfTheBootBeforeIsNotSeen(t *testing.T) {
+	deadlock := func(status string, changed, heard time.Time) corev1.NodeCondition {
+		return corev1.NodeCondition{Type: "KernelDeadlock", Status: corev1.ConditionStatus(status), LastTransitionTime: metav1.NewTime(changed), LastHeartbeatTime: metav1.NewTime(heard)}
+	}
+	before := deadlock("True", noon, noon.Add(time.Minute))
+	of := func(c corev1.NodeCondition) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{c, {Type: "Ready", Status: "True"}}}}
+	}
+	f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
+	f.Status.Decision.NodeUID = "u"
+	f.Status.KeepSaid([]api.SaidCondition{look.NodeFrom(of(before), "").Conditions[0].Said()})
+	for name, c := range map[string]struct {
+		is   corev1.NodeCondition
+		uid  string
+		want int
+	}{
+		"as it stood":                         {before, "u", 1},
+		"as it stood, of another Node":        {before, "v", 2},
+		"said again":                          {deadlock("True", noon, noon.Add(2*time.Minute)), "u", 2},
+		"said again, by a clock that is back": {deadlock("True", noon.Add(-time.Hour), noon.Add(-time.Hour)), "u", 2},
+		"cleared":                             {deadlock("False", noon.Add(2*time.Minute), noon.Add(2*time.Minute)), "u", 2},
+	} {
+		n := of(c.is)
+		n.UID = types.UID(c.uid)
+		text, err := json.Marshal(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &served{objects: map[string]string{nodePath: string(text)}}
+		var seen observed.Look
+		if err := look.Node(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen.Node.Conditions) != c.want {
+			t.Errorf("%s: %+v", name, seen.Node.Conditions)
+		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 )
 
 var problems = rig.Problems("problems",
-	"{name: hung, kubernetesEvent: {reason: TaskHung, component: kernel-monitor}, threshold: {count: 3}, action: Fence}",
+	"{name: hung, kubernetesEvent: {reason: TaskHung, component: kernel-monitor}, threshold: {count: 3}, action: Ask}",
 	"{name: oom, kubernetesEvent: {reason: OOMKilling}, threshold: {count: 2}}",
-	"{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, threshold: {count: 3, pods: 2}, action: Fence}",
+	"{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, threshold: {count: 3, pods: 2}, action: Ask}",
 	"{name: attach, kubernetesEvent: {reason: FailedAttachVolume, about: Pod}, action: Evict, evict: {deleteAfter: 2s, maxPods: 2}}")
 
-// TestProblems: a problem that a rule is about leads to a fence once it was reported often
-// enough, or is only reported on; reports from before a fence do not lead to the next.
+// TestProblems: a problem that a rule is about opens a fence once it was reported often enough, which waits
+// for a person's approval, or is only reported on; reports from before a fence do not lead to the next (S18, S20).
 func TestProblems(t *testing.T) {
 	w := newWorld(t, 4, quick)
 	must(t, w.Apply(w.ctx, problems))
@@ -50,11 +50,13 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	w.report("node-1", "TaskHung", "a2")
+	w.asksPerson("node-1")
+	must(t, w.patchWords("node-1", approval(1)))
 	f := w.phase("node-1", api.Finished)
 	if by := f.Status.Decision.AskedBy[0].User; by != "node problem TaskHung" {
 		t.Errorf("asked for by %q", by)
 	}
-	if why := f.Status.Decision.AskedBy[0].Reason; !strings.HasSuffix(why, "rule hung of NodeProblemPolicy problems takes 3 within 10m0s") {
+	if why := f.Status.Decision.AskedBy[0].Reason; !strings.HasSuffix(why, "rule hung of NodeProblemPolicy problems takes 3 within 10m0s; reports: as seen in the kernel's log: a0 | as seen in the kernel's log: a1 | as seen in the kernel's log: a2") {
 		t.Errorf("fenced because %q", why)
 	}
 	w.words("node-1", "off on")
@@ -83,6 +85,8 @@ func TestProblemsOfPods(t *testing.T) {
 	})
 	w.pinned("other", node)
 	w.reportPod("other", "FailedMount", "d")
+	w.asksPerson(node)
+	must(t, w.patchWords(node, approval(1)))
 	f := w.phase(node, api.Finished)
 	if why := f.Status.Decision.AskedBy[0].Reason; !strings.HasPrefix(why, "FailedMount, reported 4 times of 2 Pods by attachdetach-controller") {
 		t.Errorf("fenced because %q", why)
@@ -149,6 +153,52 @@ func TestPodsAreMovedOffALiveNode(t *testing.T) {
 		}
 	}
 	w.oneWriter()
+}
+
+// TestOneForgedEventCutsNothing: whoever may write Events in namespace default, and no ConfigMap names the monitors, has
+// a person asked at most, also by a rule that was stored with action Fence, and whatever times and counts the Events
+// say (S18, S20).
+func TestOneForgedEventCutsNothing(t *testing.T) {
+	w := newWorld(t, 2, quick)
+	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: hung, kubernetesEvent: {reason: TaskHung, component: kernel-monitor}, threshold: {count: 3}, action: Ask}")))
+	p := w.start(nil)
+	must(t, p.Watching(w.ctx))
+	future := metav1.NewTime(time.Now().AddDate(72, 0, 0))
+	forge := func(name string, count int32) {
+		t.Helper()
+		_, err := w.Kube.CoreV1().Events(metav1.NamespaceDefault).Create(w.ctx, &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, CreationTimestamp: future, UID: "chosen",
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &future, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:reason":{}}`)}}}},
+			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "node-1", APIVersion: "v1"},
+			Type:           corev1.EventTypeWarning, Reason: "TaskHung", Message: name, Count: count, FirstTimestamp: future, LastTimestamp: future,
+			Source: corev1.EventSource{Component: "kernel-monitor", Host: "node-1"},
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	forge("one", 3)
+	w.until("one Event to be too few, whatever it counts", func() (bool, error) {
+		return bytes.Contains(w.log.Bytes(), []byte("reported 1 times of 3")), nil
+	})
+	forge("two", 1)
+	forge("three", 1)
+	w.asksPerson("node-1")
+	w.words("node-1", "")
+	w.unmarked("node-1")
+	must(t, w.patchWords("node-1", `{"abort":{"fenceNumber":1,"by":"lab-admin","at":"2026-01-01T00:00:01Z"}}`))
+	w.ended("node-1", api.Aborted)
+	forge("four", 9)
+	w.until("what is used up to ask no more", func() (bool, error) {
+		return bytes.Count(w.log.Bytes(), []byte("reported 1 times of 3")) > 1, nil
+	})
+	w.words("node-1", "")
+}
+
+// asksPerson waits for the fence of a node to wait for a person's approval.
+func (w *world) asksPerson(node string) {
+	w.t.Helper()
+	w.untilFence(node, "the fence of "+node+" to wait for a person", func(f *api.NodeFence) bool {
+		return f.Status.Phase == api.Pending && f.Status.Reason == api.WaitingForApproval
+	})
 }
 
 // reportPod is one Event about the Pod that has this name now.

@@ -185,6 +185,14 @@ type NodeFenceStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	BootIDBefore string `json:"bootIDBefore,omitempty"`
+	// saidBefore are the conditions of the Node, the kubelet's own left out, as they stood when the
+	// machine was last proven off, at most 32. As long as a condition stands so, it was said of the boot before, and
+	// counts neither for this fence nor for a later one.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	SaidBefore []SaidCondition `json:"saidBefore,omitempty"`
 	// placed is what nodefence put on the node and must take away (S22).
 	// +optional
 	Placed Placed `json:"placed,omitzero"`

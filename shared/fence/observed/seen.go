@@ -100,6 +100,14 @@ type Node struct {
 type Condition struct {
 	Type, Status, Reason string
 	Since                time.Time
+	// Mark changes each time that somebody writes the condition anew: it is made of the condition's own
+	// times, and compared only with itself (S30).
+	Mark string
+}
+
+// Said returns the condition as a record keeps it.
+func (c Condition) Said() api.SaidCondition {
+	return api.SaidCondition{Type: c.Type, Status: c.Status, Mark: c.Mark}
 }
 
 // Ready tells whether the node's Ready condition is True.
