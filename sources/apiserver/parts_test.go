@@ -137,7 +137,7 @@ func TestTwoPartsAtOnce(t *testing.T) {
 			before: func(s *Source, _ int) { s.nodes.known["a"] = nodeView{uid: "node-a"} },
 			one:    func(s *Source, _ int) { s.nodeGone("a") },
 			other: func(s *Source, _ int) {
-				s.problem(hung(1), events.ProblemReport{Node: "a", Reason: "TaskHung"}, api.AboutNode, 1)
+				s.problem(hung(1), events.ProblemReport{Node: "a", Reason: "TaskHung"}, api.AboutNode, 1, s.now())
 			},
 			wrong: func(s *Source) string {
 				if len(s.counts(t)) > 0 {

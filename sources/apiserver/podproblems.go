@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -134,14 +135,14 @@ func (r problemRules) asks(of problemOf) bool {
 func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {
 	return watched{
 		gv: corev1.SchemeGroupVersion, path: "/api", resource: problems, name: podProblems + reason, of: &corev1.Event{}, slim: slim.PodReport,
-		handler: eachReport(func(ev *corev1.Event, more int64) {
+		handler: s.eachReport(func(ev *corev1.Event, more int64, told time.Time) {
 			r, said := wordsOf(ev)
 			if !said || ev.InvolvedObject.Kind != "Pod" || ev.InvolvedObject.Namespace != ev.Namespace {
 				return
 			}
 			r.Pod = ev.Namespace + "/" + ev.InvolvedObject.Name
 			if r.Node = s.nodeOf(ctx, ev); r.Node != "" {
-				s.problem(ev, r, api.AboutPod, more)
+				s.problem(ev, r, api.AboutPod, more, told)
 			}
 		}),
 		selector: fields.AndSelectors(

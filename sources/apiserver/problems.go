@@ -64,36 +64,43 @@ func (s *Source) watchProblems(ctx context.Context) error {
 }
 
 func (s *Source) problemHandler() cache.ResourceEventHandler {
-	return eachReport(func(ev *corev1.Event, more int64) {
+	return s.eachReport(func(ev *corev1.Event, more int64, told time.Time) {
 		if r, ok := reportOf(ev); ok {
-			s.problem(ev, r, api.AboutNode, more)
+			s.problem(ev, r, api.AboutNode, more, told)
 		}
 	})
 }
 
-// eachReport calls heard each time that an Event's count grows, with the increase. For an
-// Event that existed before the watch, the times of earlier reports are unknown, so it
-// counts as one.
-func eachReport(heard func(ev *corev1.Event, more int64)) cache.ResourceEventHandler {
+// eachReport calls heard each time that an Event's count grows, with the increase, and when that was
+// told: when the API server created the Event, or when the source sees its count grow. No time in the
+// Event that its sender wrote counts (S18). For an Event that existed before the watch, the times of
+// earlier reports are unknown, so it counts as one.
+func (s *Source) eachReport(heard func(ev *corev1.Event, more int64, told time.Time)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { heard(obj.(*corev1.Event), 1) },
+		AddFunc: func(obj any) {
+			ev, told := obj.(*corev1.Event), s.now()
+			if created := nodeproblem.ToldAt(ev); created.Before(told) {
+				told = created
+			}
+			heard(ev, 1, told)
+		},
 		UpdateFunc: func(old, obj any) {
 			if was, is := old.(*corev1.Event), obj.(*corev1.Event); nodeproblem.Times(was) != nodeproblem.Times(is) || was.UID != is.UID {
-				heard(is, max(1, nodeproblem.Times(is)-nodeproblem.Times(was)))
+				heard(is, max(1, nodeproblem.Times(is)-nodeproblem.Times(was)), s.now())
 			}
 		},
 	}
 }
 
 // problem sends a report of a node that exists.
-func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64) {
-	now, told := s.now(), nodeproblem.ToldAt(ev)
+func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, told time.Time) {
+	now := s.now()
 	v, ok := s.nodes.get(r.Node)
 	if !ok || now.Sub(told) > problemValidity {
 		return
 	}
 	r.NodeUID = v.uid
-	is := s.problems.heard(ev, r, about, more, v, now)
+	is := s.problems.heard(ev, r, about, more, v, told)
 	if _, here := s.nodes.get(r.Node); !here {
 		s.problems.left(r.Node) // the node was deleted before the report was counted
 	}
@@ -139,11 +146,11 @@ func (p *problemStore) begin() {
 
 // heard counts a report that a policy names, and keeps the report if it is about this Node
 // object. It returns whether to send the report.
-func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView, now time.Time) bool {
+func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView, told time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := string(about)
-	if told := nodeproblem.ToldAt(ev); about == api.AboutNode && (!isOf(ev.InvolvedObject, v) || told.Before(v.created)) {
+	if about == api.AboutNode && (!isOf(ev.InvolvedObject, v) || nodeproblem.ToldAt(ev).Before(v.created)) {
 		of = earlierNode
 	}
 	if p.named.names(about, r.Reason, r.Component) {
@@ -153,7 +160,7 @@ func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api
 		p.outdatedLocked(ev, r, v)
 		return false
 	}
-	p.recall.keep(about, r, nodeproblem.ToldAt(ev), now, p.named.asks)
+	p.recall.keep(about, r, told, p.named.asks)
 	return true
 }
 

@@ -15,7 +15,7 @@ import (
 //
 // Whoever may write Events invents as many problems of a node as he likes. So each node has room for
 // mostRecalled problems. A problem for which a policy asks for a fence gives way last, and of the others the one
-// that was heard first: a flood about one node displaces nothing of another node, and nothing that asks
+// that was told first: a flood about one node displaces nothing of another node, and nothing that asks
 // for a fence while its own kind does not fill the room.
 type recall map[string]map[problemOf]lastReport
 
@@ -31,13 +31,13 @@ type problemOf struct {
 
 type lastReport struct {
 	events.ProblemReport
+	// told is when the API server created its Event, or the source saw its count grow: no time that its
+	// author wrote.
 	told time.Time
-	// heard is when it was heard, by this source's clock: its author may write any other time.
-	heard time.Time
 }
 
 // keep keeps a report, if it is the newest of its problem.
-func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now time.Time, asks func(problemOf) bool) {
+func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told time.Time, asks func(problemOf) bool) {
 	of := problemOf{p.Node, about, p.Reason, p.Component}
 	all := r[p.Node]
 	if was, ok := all[of]; ok && was.NodeUID == p.NodeUID && told.Before(was.told) {
@@ -47,20 +47,20 @@ func (r recall) keep(about api.ProblemAbout, p events.ProblemReport, told, now t
 		all = map[problemOf]lastReport{}
 		r[p.Node] = all
 	}
-	if all[of] = (lastReport{p, told, now}); len(all) > mostRecalled {
-		delete(all, firstHeard(all, asks))
+	if all[of] = (lastReport{p, told}); len(all) > mostRecalled {
+		delete(all, firstTold(all, asks))
 	}
 }
 
-// firstHeard is the problem that gives way: one for which no policy asks for a fence, if there is any, and of
-// those the one that was heard first.
-func firstHeard(all map[problemOf]lastReport, asks func(problemOf) bool) (first problemOf) {
+// firstTold is the problem that gives way: one for which no policy asks for a fence, if there is any, and of
+// those the one that was told first.
+func firstTold(all map[problemOf]lastReport, asks func(problemOf) bool) (first problemOf) {
 	var at time.Time
 	found, kept := false, false
 	for of, r := range all {
 		holds := asks(of)
-		if !found || kept && !holds || kept == holds && r.heard.Before(at) {
-			first, at, kept, found = of, r.heard, holds, true
+		if !found || kept && !holds || kept == holds && r.told.Before(at) {
+			first, at, kept, found = of, r.told, holds, true
 		}
 	}
 	return first

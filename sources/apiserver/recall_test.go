@@ -97,16 +97,16 @@ func TestAReportWhoseEventWasLostComesAgain(t *testing.T) {
 }
 
 // TestInventedProblemsDisplaceNoneThatAsks: the room for one node's problems is bounded, and what
-// asks for a fence gives way last, whenever its author says that it was (S19).
+// asks for a fence gives way last (S19).
 func TestInventedProblemsDisplaceNoneThatAsks(t *testing.T) {
 	r, asks := recall{}, func(of problemOf) bool { return of.reason == "TaskHung" }
 	report := func(node, reason string) events.ProblemReport {
 		return events.ProblemReport{Node: node, NodeUID: "u", Reason: reason}
 	}
-	r.keep(api.AboutNode, report("a", "TaskHung"), sec(0), sec(0), asks)
-	r.keep(api.AboutNode, report("b", "Other"), sec(0), sec(0), asks)
+	r.keep(api.AboutNode, report("a", "TaskHung"), sec(0), asks)
+	r.keep(api.AboutNode, report("b", "Other"), sec(0), asks)
 	for i := range 3 * mostRecalled {
-		r.keep(api.AboutNode, report("a", fmt.Sprint("invented-", i)), sec(9e6), sec(float64(i+1)), asks)
+		r.keep(api.AboutNode, report("a", fmt.Sprint("invented-", i)), sec(float64(i+1)), asks)
 	}
 	_, asking := r["a"][problemOf{"a", api.AboutNode, "TaskHung", ""}]
 	_, newest := r["a"][problemOf{"a", api.AboutNode, fmt.Sprint("invented-", 3*mostRecalled-1), ""}]
