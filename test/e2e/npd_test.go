@@ -121,6 +121,39 @@ func TestNodeProblemDetectorsEventsAskAPerson(t *testing.T) {
 	w.words(node, "")
 }
 
+// TestTheCustomPluginOfThePageHasItsNodeFenced: the configuration of a custom plugin that POLICY.md shows sets a condition
+// of the Node, for which the FencePolicy fences.
+func TestTheCustomPluginOfThePageHasItsNodeFenced(t *testing.T) {
+	program := detectorProgram(t)
+	w := newWorld(t, 2, strings.Replace(detectorPolicy, "KernelDeadlock", "RaidBroken", 1))
+	p := w.start(nil)
+	must(t, p.Watching(w.ctx))
+	page, err := os.ReadFile("../../infra/crd/POLICY.md")
+	must(t, err)
+	_, text, ok := strings.Cut(string(page), "```json\n")
+	if !ok {
+		t.Fatal("POLICY.md shows no configuration")
+	}
+	text, _, _ = strings.Cut(text, "```")
+	dir := t.TempDir()
+	script, broken, as := filepath.Join(dir, "check-raid.sh"), filepath.Join(dir, "broken"), filepath.Join(dir, "raid-monitor.json")
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\n[ ! -e "+broken+" ]\n"), 0o700))
+	text = strings.Replace(strings.Replace(text, "/config/plugin/check-raid.sh", script, 1), `"invoke_interval": "30s"`, `"invoke_interval": "1s"`, 1)
+	must(t, os.WriteFile(as, []byte(text), 0o600))
+	m := w.monitor(program, "node-1")
+	m.flag = "--config.custom-plugin-monitor=" + as
+	m.start()
+	w.conditionIs("node-1", "RaidBroken", corev1.ConditionFalse)
+	must(t, os.WriteFile(broken, nil, 0o600))
+	w.untilFence("node-1", "the node to be cut", func(f *api.NodeFence) bool { return f.Status.Power.SwitchedByUs })
+	m.stop()
+	f := w.fenceOver("node-1", 1)
+	if c := f.Status.Decision.Trigger.NodeCondition; c == nil || c.Type != "RaidBroken" {
+		t.Errorf("fenced for %+v", f.Status.Decision.Trigger)
+	}
+	w.words("node-1", "off on")
+}
+
 // detectorProgram builds node-problem-detector into Go's own cache, and returns the program.
 func detectorProgram(t *testing.T) string {
 	t.Helper()
@@ -136,17 +169,19 @@ func detectorProgram(t *testing.T) string {
 
 // monitor is node-problem-detector on one node, with a log of the node's kernel.
 type monitor struct {
-	w                      *world
-	program, node, log, as string
-	running                *exec.Cmd
-	said                   bytes.Buffer
+	w                        *world
+	program, node, log, flag string
+	running                  *exec.Cmd
+	said                     bytes.Buffer
 }
 
 // monitor prepares the program's configuration, as its own kernel-monitor-filelog.json has it.
 func (w *world) monitor(program, node string) *monitor {
 	w.t.Helper()
 	dir := w.t.TempDir()
-	m := &monitor{w: w, program: program, node: node, log: filepath.Join(dir, "kern.log"), as: filepath.Join(dir, "kernel-monitor.json")}
+	m := &monitor{w: w, program: program, node: node, log: filepath.Join(dir, "kern.log")}
+	as := filepath.Join(dir, "kernel-monitor.json")
+	m.flag = "--config.system-log-monitor=" + as
 	m.forgets()
 	text, err := json.Marshal(map[string]any{
 		"plugin": "filelog", "logPath": m.log, "lookback": "5m", "bufferSize": 10, "source": "kernel-monitor",
@@ -158,7 +193,7 @@ func (w *world) monitor(program, node string) *monitor {
 		},
 	})
 	must(w.t, err)
-	must(w.t, os.WriteFile(m.as, text, 0o600))
+	must(w.t, os.WriteFile(as, text, 0o600))
 	w.t.Cleanup(func() {
 		m.stop()
 		if w.t.Failed() {
@@ -170,7 +205,7 @@ func (w *world) monitor(program, node string) *monitor {
 
 func (m *monitor) start() {
 	m.w.t.Helper()
-	m.running = exec.CommandContext(m.w.ctx, m.program, "--hostname-override="+m.node, "--config.system-log-monitor="+m.as, "--logtostderr",
+	m.running = exec.CommandContext(m.w.ctx, m.program, "--hostname-override="+m.node, m.flag, "--logtostderr",
 		"--apiserver-override="+m.w.Config.Host+"?inClusterConfig=false&auth="+m.w.Lab.Kubeconfig, "--port=0", "--prometheus-port=0", "--k8s-exporter-heartbeat-period=5s")
 	m.running.Stdout, m.running.Stderr = &m.said, &m.said
 	must(m.w.t, m.running.Start())
@@ -204,16 +239,22 @@ func (m *monitor) forgets() {
 	must(m.w.t, os.WriteFile(m.log, nil, 0o600))
 }
 
-// condition waits for the condition of node-problem-detector to have this status.
+// condition waits for the condition of the kernel's monitor to have this status.
 func (w *world) condition(node string, want corev1.ConditionStatus) {
 	w.t.Helper()
-	w.until(fmt.Sprintf("condition %s of %s to be %s", deadlock, node, want), func() (bool, error) {
+	w.conditionIs(node, deadlock, want)
+}
+
+// conditionIs waits for a condition of the Node to have this status.
+func (w *world) conditionIs(node string, of corev1.NodeConditionType, want corev1.ConditionStatus) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("condition %s of %s to be %s", of, node, want), func() (bool, error) {
 		n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
 		for _, c := range n.Status.Conditions {
-			if c.Type == deadlock {
+			if c.Type == of {
 				return c.Status == want, nil
 			}
 		}

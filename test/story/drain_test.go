@@ -106,6 +106,8 @@ var drained = map[string]incident{
 		w.drains(30*time.Second, 3*time.Minute, api.DrainThenGiveUp, "")
 		by := &w.record.Status.Decision.AskedBy[0]
 		by.User, by.Reason, by.Type = "node problem TaskHung", "TaskHung, reported 3 times", api.ProblemEventType
+		w.record.Status.Decision.Trigger.Type = api.TriggerProblem
+		at(w, 5*time.Second, func() { w.record.Spec.Requests.Approve = ask(w); w.wake(0, "asked") })
 		at(w, 5*time.Minute, func() { w.wanted("2") })
 	}, []api.Phase{api.Finished}, 1},
 	"a node falls silent while it is drained": {func(w *world) {
