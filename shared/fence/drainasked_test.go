@@ -15,6 +15,18 @@ import (
 
 const problemType = "io.nodefence.node.problem.v1"
 
+// reportsApproved has reports open the fence, which a person approved so long ago.
+func reportsApproved(ago time.Duration) func(*api.NodeFence, *observed.Look) {
+	return func(f *api.NodeFence, _ *observed.Look) {
+		f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerProblem}
+		f.Spec.Requests.Approve = &api.Request{FenceNumber: f.Status.FenceNumber, By: "ann", At: metav1.NewTime(stamp(ago).Time)}
+		f.Status.Answers = []api.RequestAnswer{{
+			Request: api.AskedApprove, FenceNumber: f.Status.FenceNumber, By: "ann", At: api.AnswerAt(f.Spec.Requests.Approve.At), Result: api.Accepted, AnsweredAt: *stamp(ago),
+			Message: "it counts for this pass, within the limits",
+		}}
+	}
+}
+
 // TestADrainThatWasGivenUp: what stays has the fence wait, and not drain its node again and again. It
 // drains once more for a user who asks since.
 func TestADrainThatWasGivenUp(t *testing.T) {
@@ -36,8 +48,8 @@ func TestADrainThatWasGivenUp(t *testing.T) {
 	user, report := asks(time.Minute, "ann", "t", ""), asks(time.Minute, "node problem Hung", problemType, "")
 	checkAlive(t, api.Pending, map[string]drainCase{
 		"a condition holds":                    {given(evidence), "Pending DrainTimedOut, , ended GivenUp"},
-		"a problem is reported":                {given(alone, report), "Pending DrainTimedOut, , ended GivenUp"},
-		"a problem was reported long ago":      {given(alone, asks(25*time.Minute, "node problem Hung", problemType, "")), "Recovering DrainTimedOut, , ended GivenUp"},
+		"a problem is reported":                {given(alone, report, reportsApproved(25*time.Minute)), "Pending DrainTimedOut, , ended GivenUp"},
+		"a problem was reported long ago":      {given(alone, asks(25*time.Minute, "node problem Hung", problemType, ""), reportsApproved(25*time.Minute)), "Recovering DrainTimedOut, , ended GivenUp"},
 		"and a user has asked before":          {given(alone, asks(25*time.Minute, "node problem Hung", problemType, ""), asks(12*time.Minute, "ann", "t", "")), "Recovering DrainTimedOut, , ended GivenUp"},
 		"a problem is reported besides":        {given(evidence, report), "Pending DrainTimedOut, , ended GivenUp"},
 		"a source that is believed asks":       {given(evidence, asks(time.Minute, "", "t", "")), "Pending DrainTimedOut, , ended GivenUp"},
@@ -79,8 +91,8 @@ func TestWhatWaitsOnceItsDrainIsGivenUp(t *testing.T) {
 		"a request alone":           {func(*api.NodeFence, *observed.Look) {}, api.DrainTimedOut},
 		"a condition":               {evidence, api.SentBack},
 		"a condition, and a user":   {both(evidence, asks(time.Minute, "ann", "t", "")), api.SentBack},
-		"a problem":                 {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].Type = problemType }, api.SentBack},
-		"a request, and a problem":  {asks(time.Minute, "node problem Hung", problemType, ""), api.SentBack},
+		"an approved problem":       {both(func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.AskedBy[0].Type = problemType }, reportsApproved(time.Minute)), api.SentBack},
+		"a request, and a problem":  {asks(time.Minute, "node problem Hung", problemType, ""), api.DrainTimedOut},
 		"and a problem of long ago": {asks(25*time.Minute, "node problem Hung", problemType, ""), api.DrainTimedOut},
 	} {
 		st, _ := alive(api.Draining, func(f *api.NodeFence, s *observed.Look) {

@@ -22,7 +22,9 @@ func (d *Facts) SkipsDrain() *api.AskedBy {
 
 // asksStill: what this one asks for is still carried out.
 func (d *Facts) asksStill(a *api.AskedBy) bool {
-	return a.Within(askedWithin(d.Decision, d.Record, a.JoinedAt.Time, d.Now))
+	asks := *a
+	asks.JoinedAt = *d.Stamp(askedAt(a, d.Record))
+	return asks.Within(askedWithin(d.Decision, d.Record, asks.JoinedAt.Time, d.Now))
 }
 
 // ReasonStays: a condition of the policy holds, or a program asks for this fence that has reported

@@ -43,7 +43,7 @@ func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) b
 	if dec.Asker() == nil {
 		return false
 	}
-	last := LastAsked(dec)
+	last := lastAsked(dec, st)
 	from, to := askedWithin(dec, st, last, now)
 	return last.Before(from) || last.After(to)
 }
@@ -52,11 +52,8 @@ func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) b
 // joined. What was drained before that leaves it no more time.
 func askedWithin(dec *api.Decision, st *api.NodeFenceStatus, joined, now time.Time) (from, to time.Time) {
 	limit := api.RequestValidity + drainTookSince(st, joined, now)
-	switch {
-	case dec.Settings.Mode == api.ModeRequireApproval:
+	if dec.Settings.Mode == api.ModeRequireApproval {
 		limit += dec.Settings.ApprovalTimeout.Duration
-	case slices.ContainsFunc(dec.AskedBy, isReport):
-		limit += ReportsWait // a person has approved since
 	}
 	return now.Add(-limit), now.Add(DecisionValidity)
 }

@@ -32,10 +32,29 @@ func isReport(a api.AskedBy) bool { return a.OfProblem() }
 // asksByItself reports whether an event that is no report asks, and nothing was done yet when it came.
 func asksByItself(a api.AskedBy) bool { return !a.OfProblem() && !a.Served }
 
+// askedAt returns when a request came that is carried out. For a report, that is a person's approval of it.
+func askedAt(a *api.AskedBy, st *api.NodeFenceStatus) time.Time {
+	at := a.JoinedAt.Time
+	if approved := st.Answer(api.AskedApprove); a.OfProblem() && approved != nil && approved.Result == api.Accepted && approved.AnsweredAt.After(at) {
+		return approved.AnsweredAt.Time
+	}
+	return at
+}
+
+// lastAsked returns when the last request came that is carried out.
+func lastAsked(dec *api.Decision, st *api.NodeFenceStatus) (last time.Time) {
+	for i := range dec.AskedBy {
+		if at := askedAt(&dec.AskedBy[i], st); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
 // AsksPerson reports whether nothing but reports speaks for this fence, and no person has approved it:
 // no other request, no condition that has held for its time, and no confirmation.
 func (d *Facts) AsksPerson() bool {
-	if d.reportedAt().IsZero() || d.Record.CutOrReleased || d.AskedFor() || d.ConfirmAsked() {
+	if d.reportedAt().IsZero() || Approved(d.Requests, d.Record) || d.Record.CutOrReleased || d.AskedFor() || d.ConfirmAsked() {
 		return false
 	}
 	due := d.DueAt()
