@@ -43,7 +43,7 @@ func requestExpired(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) b
 	if dec.Asker() == nil {
 		return false
 	}
-	last := lastAsked(dec, st)
+	last := newestRequest(dec, st)
 	from, to := askedWithin(dec, st, last, now)
 	return last.Before(from) || last.After(to)
 }

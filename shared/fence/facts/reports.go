@@ -41,8 +41,8 @@ func askedAt(a *api.AskedBy, st *api.NodeFenceStatus) time.Time {
 	return at
 }
 
-// lastAsked returns when the last request came that is carried out.
-func lastAsked(dec *api.Decision, st *api.NodeFenceStatus) (last time.Time) {
+// newestRequest returns when the last request came that is carried out.
+func newestRequest(dec *api.Decision, st *api.NodeFenceStatus) (last time.Time) {
 	for i := range dec.AskedBy {
 		if at := askedAt(&dec.AskedBy[i], st); at.After(last) {
 			last = at
