@@ -66,7 +66,9 @@ func apiServerFlags(dir labdir.Dir, keys keys, options Options, port int) []stri
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=10.96.0.0/16",
-		"--authorization-mode=RBAC",
+		// A kubelet writes its own Node alone, as in every cluster that kubeadm makes.
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",
 		"--client-ca-file=" + keys.file("ca.crt"),
 		"--tls-cert-file=" + keys.file("apiserver.crt"),
