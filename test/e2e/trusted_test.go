@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"os"
 
 	"github.com/nodefence/nodefence/infra/crd/trusted"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -311,8 +310,7 @@ func (w *world) accounts(rights []trusted.Right) {
 		}
 		must(w.t, w.Apply(w.ctx, onePlatform))
 	}
-	_, err = w.Kube.RbacV1().ClusterRoles().Create(w.ctx, unionOf(rights), metav1.CreateOptions{})
-	must(w.t, err)
+	w.grantAll(rights)
 	must(w.t, w.Apply(w.ctx, outsiders))
 	for _, r := range rights {
 		resource, sub, _ := strings.Cut(r.Resource, "/")
@@ -322,17 +320,30 @@ func (w *world) accounts(rights []trusted.Right) {
 	}
 }
 
-// unionOf is one role with all rights of nodefence's accounts.
-func unionOf(rights []trusted.Right) *rbacv1.ClusterRole {
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "several"}}
+// grantAll gives account several the rights of all accounts of nodefence, each in its namespace or everywhere.
+func (w *world) grantAll(rights []trusted.Right) {
+	w.t.Helper()
+	rules := map[string][]rbacv1.PolicyRule{}
 	for _, r := range rights {
 		rule := rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: []string{r.Verb}}
 		if r.Name != "" {
 			rule.ResourceNames = []string{r.Name}
 		}
-		role.Rules = append(role.Rules, rule)
+		rules[r.Namespace] = append(rules[r.Namespace], rule)
 	}
-	return role
+	meta, subjects := metav1.ObjectMeta{Name: "several"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "several", Namespace: "nodefence-system"}}
+	for namespace, of := range rules {
+		var err error
+		if namespace == "" {
+			_, err = w.Kube.RbacV1().ClusterRoles().Create(w.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: of}, metav1.CreateOptions{})
+			must(w.t, err)
+			continue
+		}
+		_, err = w.Kube.RbacV1().Roles(namespace).Create(w.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: of}, metav1.CreateOptions{})
+		must(w.t, err)
+		_, err = w.Kube.RbacV1().RoleBindings(namespace).Create(w.ctx, &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "several"}}, metav1.CreateOptions{})
+		must(w.t, err)
+	}
 }
 
 // trustedObjects makes the objects that the rows write.
