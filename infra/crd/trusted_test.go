@@ -87,7 +87,9 @@ func TestAccountsAreNamedAlike(t *testing.T) {
 		var p struct {
 			Kind     string
 			Metadata struct{ Name string }
-			Spec     struct{ Variables []struct{ Name, Expression string } }
+			Spec     struct {
+				Variables []struct{ Name, Expression string }
+			}
 		}
 		if err := yaml.Unmarshal([]byte(doc), &p); err != nil {
 			t.Fatal(err)
