@@ -28,13 +28,17 @@ func TestNoShippedManifestSetsWhatOthersOwn(t *testing.T) {
 	for _, top := range []string{"../../infra", "../../sources"} {
 		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 			ext := filepath.Ext(path)
-			if err != nil || d.IsDir() || ext != ".yaml" && ext != ".tpl" || strings.HasPrefix(d.Name(), "nodefence.io_") || strings.Contains(path, "testdata") {
+			if err != nil || d.IsDir() || ext != ".yaml" && ext != ".tpl" || strings.HasPrefix(d.Name(), "nodefence.io_") || strings.Contains(path, "testdata") ||
+				strings.HasSuffix(path, "crd/trusted/trusted.yaml") { // is applied by nobody: it lists what a test tries to write
 				return err
 			}
 			n++
 			text, err := os.ReadFile(path)
 			for line := range strings.Lines(string(text)) {
 				set, _, _ := strings.Cut(line, "#")
+				if strings.HasPrefix(strings.TrimSpace(set), "message:") { // says why an admission policy refuses
+					continue
+				}
 				for _, field := range othersOwn {
 					if regexp.MustCompile(`(^|[{,\s"])` + field + `"?\s*:`).MatchString(set) {
 						t.Errorf("%s sets %s, which belongs to others: %s", path, field, line)

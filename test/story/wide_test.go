@@ -216,7 +216,7 @@ var wide = map[string]incident{
 		w.on, w.bmc, w.goes = false, "dead", true
 		w.record.Status.Decision.Settings.Release.Timeout = metav1.Duration{Duration: 10 * time.Minute}
 		at(w, 60*time.Second, func() { w.record.Spec.Requests.ConfirmOff = &api.Confirmation{Request: *ask(w)}; w.wake(0, "asked") })
-		restoredAt(w, 60500*time.Millisecond, 5*time.Minute)
+		restoredAt(w, 65500*time.Millisecond, 5*time.Minute)
 		at(w, 2*time.Minute, func() { w.powerOn(); w.say("           somebody switches it on") })
 		at(w, 4*time.Minute, func() { w.cut = true; w.say("           its network is cut") })
 	}, []api.Phase{api.Pending, api.Fencing, api.Releasing, api.Fenced, api.Failed, api.Finished}, 0},

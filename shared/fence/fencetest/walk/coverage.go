@@ -35,7 +35,8 @@ var elsewhere = []struct {
 	{"of a FencePolicy, a FenceBudget or the FenceLedger (package admission)", []api.Reason{
 		api.AllPresent, api.EtcdListDiffers, api.NothingHoldsAll, api.SufficientNodes, api.Understood, api.WithinLimits}},
 	{"of a FenceTarget (package readiness)", []api.Reason{
-		api.DeviceAnswers, api.DeviceDenied, api.DeviceUnreachable, api.MachineUnknown, api.ManualOnly, api.NoBinding, api.NotCheckedYet}},
+		api.DeviceAnswers, api.DeviceDenied, api.DeviceUnreachable, api.MachineUnknown, api.ManualOnly, api.NoBinding, api.NoIdentity,
+		api.NotCheckedYet}},
 	{"of the report of what was lost, and of what can't be written (package report)", []api.Reason{api.EventLost, api.RecordNotSaved}},
 	{"of a fence whose device refuses the account (TestAWrittenSecretEndsThePause)", []api.Reason{api.CredentialsChanged}},
 }
