@@ -12,7 +12,7 @@ import (
 var brokenWord = map[string]walk.Decider{
 	"believes a person against a moving Lease": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if f.Spec.Requests.ConfirmOff != nil && f.Status.Phase == api.Fencing {
-			s.Lease.Exists = false
+			s.Lease.Exists, f.Status.Lease.StillSince = false, nil
 		}
 	}),
 	"does not look at the Lease": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Lease.Exists = false }),
