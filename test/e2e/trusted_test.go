@@ -24,6 +24,7 @@ import (
 
 	"github.com/nodefence/nodefence/infra/crd/trusted"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -381,7 +382,7 @@ func (w *world) trustedObjects() {
 // trustedFences makes a record in each phase, and those that say more.
 func (w *world) trustedFences() {
 	w.t.Helper()
-	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending}
+	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing}
 	for _, p := range []api.Phase{api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed, api.Finished} {
 		phases["in-"+strings.ToLower(string(p))] = p
 	}
@@ -393,6 +394,9 @@ func (w *world) trustedFences() {
 		made.Status.Phase = phases[name]
 		if name == "in-dumping" {
 			made.Status.Decision.Settings.Kdump = &api.KdumpSettings{ReleasePodsWhileDumping: true}
+		}
+		if name == "in-cut" {
+			made.Status.Power.CutAt = new(observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 		}
 		made, err = w.Fences.SaveFenceStatus(w.ctx, made)
 		must(w.t, err)
