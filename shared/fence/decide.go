@@ -157,14 +157,14 @@ var saidOver = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed
 // kubeletsOwn are the conditions that a kubelet writes each time that it says how its node is.
 var kubeletsOwn = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
 
-// noteSaid keeps how the node's conditions stand while the machine is proven off. What its monitors said of
+// noteSaid keeps how the node's conditions stand while the machine is proven off, and not on again. What its monitors said of
 // the boot before counts for nothing until they say it anew: else a condition that nobody has cleared yet
 // would have the machine cut a second time, after its boot (S3, S26). The kubelet's own conditions are left
 // out: it writes them together with Ready, for which recovery waits. If the process dies on the next line,
 // the next look at the machine notes the same.
 func (d *decision) noteSaid() {
 	p, n := d.Record.Proof, d.Seen.Node
-	if p == nil || !saidOver[p.Type] || !n.Exists || n.UID != d.Decision.NodeUID {
+	if p == nil || !saidOver[p.Type] || !n.Exists || n.UID != d.Decision.NodeUID || !d.staysDown(n) {
 		return
 	}
 	var all []api.SaidCondition
@@ -176,6 +176,15 @@ func (d *decision) noteSaid() {
 	if len(all) > 0 {
 		d.Record.KeepSaid(all)
 	}
+}
+
+// staysDown tells whether the proven machine can't have booted by this look: what its monitors say after
+// a boot is about that boot.
+func (d *decision) staysDown(n observed.Node) bool {
+	if n.BootID != d.Record.Proof.BootIDBefore {
+		return false
+	}
+	return d.Record.Phase == api.Releasing || d.Record.Phase == api.PoweringOn && d.Record.Power.OnAt == nil
 }
 
 // noteIsolated keeps since when the node is isolated, if its policy counts from there. If somebody

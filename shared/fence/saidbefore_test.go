@@ -20,25 +20,30 @@ func TestWhatIsSaidWhileTheMachineIsOffIsKept(t *testing.T) {
 	said := []api.SaidCondition{{Type: "KernelDeadlock", Status: "True", Mark: "m1"}}
 	for name, c := range map[string]struct {
 		proof api.ProofKind
+		phase api.Phase
+		boot  string
 		seen  observed.Condition
 		want  []api.SaidCondition
 	}{
-		"seen off":                          {api.ProofSeenOff, deadlock, said},
-		"confirmed off":                     {api.ProofConfirmed, deadlock, said},
-		"dumping":                           {api.ProofKdump, deadlock, said},
-		"cut off from storage, and running": {api.ProofStorageCut, deadlock, nil},
-		"no proof":                          {"", deadlock, nil},
-		"the kubelet's own":                 {api.ProofSeenOff, observed.Condition{Type: "DiskPressure", Status: "True", Mark: "m1"}, nil},
+		"seen off":                          {api.ProofSeenOff, api.Releasing, "a", deadlock, said},
+		"confirmed off":                     {api.ProofConfirmed, api.Releasing, "a", deadlock, said},
+		"dumping":                           {api.ProofKdump, api.Releasing, "a", deadlock, said},
+		"cut off from storage, and running": {api.ProofStorageCut, api.Releasing, "a", deadlock, nil},
+		"no proof":                          {"", api.Releasing, "a", deadlock, nil},
+		"the kubelet's own":                 {api.ProofSeenOff, api.Releasing, "a", observed.Condition{Type: "DiskPressure", Status: "True", Mark: "m1"}, nil},
+		"it has booted":                     {api.ProofSeenOff, api.Releasing, "b", deadlock, nil},
+		"it comes back":                     {api.ProofSeenOff, api.Recovering, "a", deadlock, nil},
+		"it has come back":                  {api.ProofSeenOff, api.Recovering, "b", deadlock, nil},
 	} {
-		f := reportedAt(api.Releasing)
+		f := reportedAt(c.phase)
 		at := fencetest.Start.Add(time.Second)
 		now := observed.StampOf(at)
 		if c.proof != "" {
-			f.Status.Proof = &api.Proof{Type: c.proof, FenceUID: f.UID, FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, At: now}
+			f.Status.Proof = &api.Proof{Type: c.proof, FenceUID: f.UID, FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, BootIDBefore: "a", At: now}
 		}
 		f.Status.CutOrReleased = true
 		seen := fencetest.Look(f, at, "Unknown", false, "a")
-		seen.Node.Conditions = append(seen.Node.Conditions, c.seen)
+		seen.Node.BootID, seen.Node.Conditions = c.boot, append(seen.Node.Conditions, c.seen)
 		st, _ := fence.Decide(f, seen, at)
 		if d := cmp.Diff(c.want, st.SaidBefore); d != "" {
 			t.Errorf("%s: %s", name, d)
