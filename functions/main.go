@@ -35,7 +35,7 @@ var table = map[string]func(Parts) run.Handler{
 		return g.Handle
 	},
 	isolate.Name: func(p Parts) run.Handler {
-		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Credentials: p.resolver().CredentialsVersion, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(isolate.Name)}
+		i := &isolate.Isolator{Client: p.Client, Open: p.resolver().OpenFor, Credentials: p.resolver().CredentialsVersion, Whose: p.resolver().Whose, Self: p.Self, DeviceCall: p.LongestCall(), Checks: p.checker(isolate.Name), Log: p.Log}
 		i.Loop = p.loop(isolate.Name, isolate.Phases, i)
 		return i.Handle
 	},

@@ -3,6 +3,7 @@ package isolate
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -43,6 +44,7 @@ type Isolator struct {
 	// opened a fence allows.
 	DeviceCall time.Duration
 	Loop       *loop.Loop
+	Log        *slog.Logger
 	// Checks reads the devices of healthy nodes.
 	Checks *readiness.Checker
 }
@@ -66,12 +68,15 @@ func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 }
 
 // tellCordon tells once for each fence how a person keeps the cordon: kubectl cordon sends nothing for a node that
-// is cordoned already, so nodefence can't notice it (S22).
-func (i *Isolator) tellCordon(ctx context.Context, f *api.NodeFence) error {
+// is cordoned already, so nodefence can't notice it (S22). The fence goes on without the Event.
+func (i *Isolator) tellCordon(ctx context.Context, f *api.NodeFence) {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.NodeName, UID: f.Status.Decision.NodeUID}}
 	name := fmt.Sprintf("nodefence-cordon-%s-%d", f.UID, f.Status.FenceNumber)
-	return i.Client.ReportOnce(ctx, n, Name, name, string(api.NodeCordoned), Name,
+	err := i.Client.ReportOnce(ctx, n, Name, name, string(api.NodeCordoned), Name,
 		fmt.Sprintf("nodefence has cordoned node %[1]s, and uncordons it when its fence ends; to keep it cordoned: kubectl fence cordon %[1]s", n.Name))
+	if err != nil {
+		i.Log.Warn("no Event says how to keep the cordon", "function", Name, "node", n.Name, "error", err.Error())
+	}
 }
 
 // Act places the marks, takes off the out-of-service taint, or makes one call. The record already has
@@ -88,7 +93,8 @@ func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, se
 		if err != nil || !f.Status.Placed.Cordon {
 			return err
 		}
-		return i.tellCordon(ctx, f)
+		i.tellCordon(ctx, f)
+		return nil
 	case a == fence.ClearOutOfService:
 		return i.Client.ClearOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, f.OutOfServiceAs())
 	}
