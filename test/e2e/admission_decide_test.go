@@ -108,8 +108,8 @@ func TestOnlyTheGateDecides(t *testing.T) {
 		t.Fatalf("the gate opens a record: %+v", r)
 	}
 	for name, write := range decided {
-		for _, who := range []string{cleanupAccount, "cara"} {
-			if r := w.decide(who, "of-gate", write); r.code != 403 || !strings.Contains(r.says, "verb decide on nodefences") {
+		for who, says := range map[string]string{cleanupAccount: "in the phases of its own function", "cara": "verb decide on nodefences"} {
+			if r := w.decide(who, "of-gate", write); r.code != 403 || !strings.Contains(r.says, says) {
 				t.Errorf("%s, by %s: %+v", name, who, r)
 			}
 		}
