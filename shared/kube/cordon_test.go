@@ -9,7 +9,7 @@ import (
 // TestWhoseACordonIs: a cordon that somebody has applied beside ours is theirs too, and stays (S22).
 func TestWhoseACordonIs(t *testing.T) {
 	by := func(manager, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	const cordon, taints = `{"f:spec":{"f:unschedulable":{}}}`, `{"f:spec":{"f:taints":{}}}`
 	for name, c := range map[string]struct {

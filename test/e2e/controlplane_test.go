@@ -10,7 +10,7 @@ import (
 // TestControlPlaneMarks: a control-plane node of a distribution whose marks differ from kubeadm's is
 // never cut under controlPlane.fence Never, and the plan says by which mark it counts (S13).
 func TestControlPlaneMarks(t *testing.T) {
-	w := newWorld(t, 6, strings.Replace(quick, "50%", "100%", 1)+"controlPlane: {nodeSelector: {matchLabels: {example.com/role: plane}}}\n")
+	w := newWorld(t, 12, strings.Replace(quick, "50%", "100%", 1)+"controlPlane: {nodeSelector: {matchLabels: {example.com/role: plane}}}\n")
 	marks := map[string]struct{ patch, mark string }{
 		"node-1": {`{"metadata":{"labels":{"node-role.kubernetes.io/controlplane":"true"}}}`, "label node-role.kubernetes.io/controlplane"},
 		"node-2": {`{"metadata":{"labels":{"node.kubernetes.io/microk8s-controlplane":"microk8s-controlplane"}}}`, "label node.kubernetes.io/microk8s-controlplane"},

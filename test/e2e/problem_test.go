@@ -168,7 +168,7 @@ func TestOneForgedEventCutsNothing(t *testing.T) {
 		t.Helper()
 		_, err := w.Kube.CoreV1().Events(metav1.NamespaceDefault).Create(w.ctx, &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, CreationTimestamp: future, UID: "chosen",
-				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &future, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:reason":{}}`)}}}},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &future, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:reason":{}}`)}}},
 			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "node-1", APIVersion: "v1"},
 			Type:           corev1.EventTypeWarning, Reason: "TaskHung", Message: name, Count: count, FirstTimestamp: future, LastTimestamp: future,
 			Source: corev1.EventSource{Component: "kernel-monitor", Host: "node-1"},
