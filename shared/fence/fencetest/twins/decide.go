@@ -87,7 +87,8 @@ var broken = map[string]walk.Decider{
 	}),
 	"confirms without a person": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		at := f.Status.Decision.Trigger.Since.Time
-		if f.Status.Phase == api.Fencing && f.Status.Answer(api.AskedConfirmOff) == nil {
+		if f.Status.Phase == api.Fencing && f.Status.Claim == nil && f.Status.Answer(api.AskedConfirmOff) == nil {
+			f.Status.Decision.Devices = nil // so that none is read for it
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: f.Status.FenceNumber, By: "nobody"}}
 			f.Spec.Requests.ConfirmOff.At.Time = at
 		}

@@ -21,6 +21,7 @@ var near = map[string]func() []walk.State{
 	"lets a restore stop what was begun":                               walk.ReleasesHeld,
 	"marks an empty node for its cut that somebody has unmarked":       walk.EmptiedToMark,
 	"overlooks a wish for no drain that is withdrawn":                  walk.ToCutAfterDrains,
+	"releases on a person's word from before a restore":                walk.WordsHeld,
 	"sends a further Off though the state went back":                   walk.ReadOnHeld,
 	"sends a further Off for a request that is withdrawn":              walk.ReadOnAsked,
 	"serves a request again and again":                                 walk.ReadOnServed,

@@ -93,6 +93,11 @@ func ReleasesHeld() []State {
 	return []State{releasedBy(State{now: fencetest.Start, spec: specs.Held(), sh: shadow{renewed: "r0"}}, api.ProofSeenOff)}
 }
 
+// WordsHeld is a machine that a person has confirmed to be off, and whose work is to be released.
+func WordsHeld() []State {
+	return []State{releasedBy(State{now: fencetest.Start, spec: specs.Held(), sh: shadow{renewed: "r0"}}, api.ProofConfirmed)}
+}
+
 // CutOnce is a machine that was cut once, was switched on, and was healthy since.
 func CutOnce() []State {
 	return onItsWayBack(State{now: fencetest.Start, spec: fencetest.Spec(), sh: shadow{renewed: "r0"}})[1:]
