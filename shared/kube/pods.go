@@ -45,6 +45,21 @@ func (c *Client) EtcdPods(ctx context.Context) ([]corev1.Pod, error) {
 	return l.Items, nil
 }
 
+// ControlPlanePods reads the pods of kube-system with the label tier=control-plane, which kubeadm,
+// RKE2 and Talos give to the static pods of the control plane. An empty node means the pods of all
+// nodes.
+func (c *Client) ControlPlanePods(ctx context.Context, node string) ([]corev1.Pod, error) {
+	query := []string{"labelSelector", "tier=control-plane"}
+	if node != "" {
+		query = append(query, "fieldSelector", "spec.nodeName="+node)
+	}
+	l, err := list[corev1.PodList](ctx, c, "/api/v1/namespaces/kube-system/pods", query...)
+	if err != nil {
+		return nil, err
+	}
+	return l.Items, nil
+}
+
 // PodsLabelled reads the pods of a namespace with a label.
 func (c *Client) PodsLabelled(ctx context.Context, namespace, label, value string) ([]corev1.Pod, error) {
 	l, err := list[corev1.PodList](ctx, c, "/api/v1/namespaces/"+namespace+"/pods", "labelSelector", label+"="+value)

@@ -73,6 +73,14 @@ func TestReadsAreOfAQuorum(t *testing.T) {
 			return len(o) == 1, err
 		}},
 		"etcd's pods": {"/api/v1/namespaces/kube-system/pods", all, "labelSelector=component%3Detcd", func(ctx context.Context, c *Client) (bool, error) { o, err := c.EtcdPods(ctx); return len(o) == 1, err }},
+		"the control plane's pods": {"/api/v1/namespaces/kube-system/pods", all, "labelSelector=tier%3Dcontrol-plane", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.ControlPlanePods(ctx, "")
+			return len(o) == 1, err
+		}},
+		"the control plane's pods of a node": {"/api/v1/namespaces/kube-system/pods", all, "fieldSelector=spec.nodeName%3Da&labelSelector=tier%3Dcontrol-plane", func(ctx context.Context, c *Client) (bool, error) {
+			o, err := c.ControlPlanePods(ctx, "a")
+			return len(o) == 1, err
+		}},
 		"attachments": {"/apis/storage.k8s.io/v1/volumeattachments", `{"items":[{"spec":{"nodeName":"a"}},{"spec":{"nodeName":"b"}}]}`, "",
 			func(ctx context.Context, c *Client) (bool, error) {
 				o, err := c.VolumeAttachments(ctx, "a")

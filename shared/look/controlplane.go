@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // easingRoles are the labels of nodes of the control plane, or of etcd, that a kubelet cannot write:
@@ -40,6 +41,43 @@ func markOfControlPlane(n *corev1.Node) string {
 		}
 	}
 	return ""
+}
+
+// StaticPodsDecide tells whether a static pod of the control plane decides if the policy spares the
+// node: the policy spares control-plane nodes, and nothing else marks this node as one.
+func StaticPodsDecide(p api.ResolvedPolicy, n observed.Node) bool {
+	return p.Spares(true) && !p.Spares(n.ControlPlane)
+}
+
+// WithStaticPods returns n, marked as a control-plane node if a static pod of an API server or of etcd
+// is bound to the node of this name. Labels and taints come first. The pods are those of
+// kube.Client.ControlPlanePods.
+func WithStaticPods(n observed.Node, name string, pods []corev1.Pod) observed.Node {
+	if n.ControlPlane {
+		return n
+	}
+	for i := range pods {
+		if p := &pods[i]; p.Spec.NodeName == name && isPlanePod(p) {
+			n.ControlPlane, n.ControlPlaneMark = true, "static pod "+p.Namespace+"/"+p.Name
+			return n
+		}
+	}
+	return n
+}
+
+// isPlanePod tells whether a pod is the mirror of a static pod of an API server or of etcd. kubeadm and
+// RKE2 name the program in the label component, Talos in k8s-app. A kubelet may create such a pod on
+// its own node: the pod only protects the node from a cut (S13).
+func isPlanePod(p *corev1.Pod) bool {
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
+		return false
+	}
+	for _, key := range []string{"component", "k8s-app"} {
+		if program := p.Labels[key]; program == "kube-apiserver" || program == "etcd" {
+			return true
+		}
+	}
+	return false
 }
 
 // mayEase tells whether a pod on this node may count as a healthy member of etcd: the node has a role

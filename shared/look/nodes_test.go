@@ -79,6 +79,50 @@ func ofControlPlane(mark string) observed.Node {
 	return observed.Node{ControlPlane: true, ControlPlaneMark: mark}
 }
 
+// TestAStaticPodMarksItsNode: the mirror of a static pod of an API server or of etcd marks the node that
+// it is bound to, unless a label does. It decides only under a policy that spares control-plane nodes (S13).
+func TestAStaticPodMarksItsNode(t *testing.T) {
+	pod := func(node string, labels map[string]string, annotations ...string) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "p", Labels: labels, Annotations: map[string]string{}}, Spec: corev1.PodSpec{NodeName: node}}
+		for _, a := range annotations {
+			p.Annotations[a] = ""
+		}
+		return p
+	}
+	const mirror = corev1.MirrorPodAnnotationKey
+	for name, c := range map[string]struct {
+		node observed.Node
+		pod  corev1.Pod
+		want string
+	}{
+		"etcd of kubeadm and RKE2":      {observed.Node{}, pod("a", map[string]string{"component": "etcd"}, mirror), "static pod kube-system/p"},
+		"an API server":                 {observed.Node{}, pod("a", map[string]string{"component": "kube-apiserver"}, mirror), "static pod kube-system/p"},
+		"an API server of Talos":        {observed.Node{}, pod("a", map[string]string{"k8s-app": "kube-apiserver"}, mirror), "static pod kube-system/p"},
+		"a scheduler":                   {observed.Node{}, pod("a", map[string]string{"component": "kube-scheduler"}, mirror), ""},
+		"a pod of a DaemonSet":          {observed.Node{}, pod("a", map[string]string{"component": "etcd"}), ""},
+		"a pod of another node":         {observed.Node{}, pod("b", map[string]string{"component": "etcd"}, mirror), ""},
+		"a node that a label has named": {ofControlPlane("label x"), pod("a", map[string]string{"component": "etcd"}, mirror), "label x"},
+	} {
+		got := look.WithStaticPods(c.node, "a", []corev1.Pod{pod("a", nil), c.pod})
+		if d := cmp.Diff(observed.Node{ControlPlane: c.want != "", ControlPlaneMark: c.want}, got); d != "" {
+			t.Error(name, d)
+		}
+	}
+	for rule, want := range map[api.ControlPlaneRule]bool{api.Never: true, api.WithQuorum: false} {
+		p := api.ResolvedPolicy{Settings: api.Settings{ControlPlane: api.ControlPlaneSetting{Fence: rule}}}
+		if got := look.StaticPodsDecide(p, observed.Node{}); got != want {
+			t.Errorf("%s: %v, want %v", rule, got, want)
+		}
+		if look.StaticPodsDecide(p, ofControlPlane("label x")) {
+			t.Errorf("%s: a label decides already", rule)
+		}
+		p.Settings.ControlPlane.SelectedBy = "q"
+		if look.StaticPodsDecide(p, observed.Node{}) {
+			t.Errorf("%s: a policy's nodeSelector decides already", rule)
+		}
+	}
+}
+
 // TestOutOfServiceSeen: the taint of this fence's own value is told from any other (S22).
 func TestOutOfServiceSeen(t *testing.T) {
 	tainted := func(value string) *corev1.Node {

@@ -72,8 +72,9 @@ type Node struct {
 	Version    string
 	BootID     string
 	Conditions []Condition
-	// ControlPlane nodes are fenced only by the rule of quorum (S13). ControlPlaneMark is the label or
-	// taint by which the node counts as one, in words.
+	// ControlPlane nodes are fenced only by the rule of quorum (S13). ControlPlaneMark is the label,
+	// the taint or the static pod by which the node counts as one, in words. Of the static pods only
+	// the gate and the plan know.
 	ControlPlane     bool
 	ControlPlaneMark string
 	// Excluded and Deleting say in words why the node is left alone: somebody
