@@ -29,7 +29,10 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-const budgetsPath = "/apis/nodefence.io/v1alpha1/fencebudgets"
+const (
+	budgetsPath   = "/apis/nodefence.io/v1alpha1/fencebudgets"
+	planePodsPath = "/api/v1/namespaces/kube-system/pods"
+)
 
 // burst is many nodes that failed at once, with a fence each, the gate of one process, and an
 // API server that takes writes of the ledger by compare-and-swap. It needs no network, so
@@ -78,7 +81,7 @@ func newBurst(t *testing.T, failed, maxConcurrent int) *burst {
 	}
 	b.answers = map[string]string{
 		"/api/v1/nodes": textOf(t, nodes), policyPath: textOf(t, api.FencePolicyList{Items: []api.FencePolicy{p}}),
-		fencesPath: textOf(t, api.NodeFenceList{Items: b.fences}), budgetsPath: `{"items":[]}`,
+		fencesPath: textOf(t, api.NodeFenceList{Items: b.fences}), budgetsPath: `{"items":[]}`, planePodsPath: `{"items":[]}`,
 	}
 	client, err := kube.New(&rest.Config{Host: "http://burst", Transport: b})
 	if err != nil {
@@ -179,6 +182,8 @@ func (b *burst) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		kubetest.Answer(w, b.saved)
+	case r.URL.Path == planePodsPath && r.URL.Query().Get("labelSelector") == "component=etcd":
+		kubetest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.Method == http.MethodGet && r.URL.Path == ledgerPath:
 		kubetest.Answer(w, b.ledger)
 	default:

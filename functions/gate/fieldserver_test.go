@@ -31,6 +31,9 @@ import (
 // server answers from a table, and keeps what is written, with its body.
 func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 	t.Helper()
+	if answers != nil && answers[planePodsPath] == "" {
+		answers[planePodsPath] = `{"items":[]}`
+	}
 	var written []string
 	c := kubetest.Client(t, kubetest.Table(answers, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -85,7 +88,7 @@ func worded(t *testing.T, spec []byte) string {
 // members asks whether n0, a control-plane node, may go while etcd's pods can't be seen.
 func members(t *testing.T, spec []byte) string {
 	w := newWorld()
-	g, _ := server(t, map[string]string{"/api/v1/namespaces/kube-system/pods": `{"items":[]}`})
+	g, _ := server(t, map[string]string{planePodsPath: `{"items":[]}`})
 	var nodes []corev1.Node
 	for i := range w.cluster.Nodes {
 		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.cluster.Nodes[i].Name}}

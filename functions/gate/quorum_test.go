@@ -1,16 +1,26 @@
 package gate
 
 import (
+	"context"
 	"encoding/json"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/config"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -115,6 +125,115 @@ func TestAnotherPolicysEtcd(t *testing.T) {
 	}
 }
 
+// staticPod is the mirror of a static pod of the control plane.
+func staticPod(name, node, label, program string) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "kube-system", Name: name, Labels: map[string]string{"tier": "control-plane", label: program},
+		Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
+	}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+// TestAStaticPodProtectsItsNode: a node without a label or taint of the control plane is never fenced,
+// nor drained, under controlPlane.fence Never while a static pod of an API server or of etcd is bound
+// to it. Such a pod does not make the node a member of etcd that counts as healthy (S13).
+func TestAStaticPodProtectsItsNode(t *testing.T) {
+	const spared = "policy p never fences control-plane nodes (controlPlane.fence: Never); the node counts as one by static pod kube-system/"
+	plain := staticPod("etcd-backup", "w-1", "component", "etcd")
+	plain.Annotations = nil
+	nodes := []corev1.Node{planeNode("w-1", corev1.ConditionFalse), planeNode("w-2", corev1.ConditionTrue)}
+	for i := range nodes {
+		nodes[i].Labels = nil
+	}
+	for name, c := range map[string]struct {
+		pod  corev1.Pod
+		want string
+	}{
+		"etcd":                      {staticPod("etcd-w-1", "w-1", "component", "etcd"), spared + "etcd-w-1"},
+		"an API server":             {staticPod("kube-apiserver-w-1", "w-1", "component", "kube-apiserver"), spared + "kube-apiserver-w-1"},
+		"an API server of Talos":    {staticPod("kube-apiserver-w-1", "w-1", "k8s-app", "kube-apiserver"), spared + "kube-apiserver-w-1"},
+		"another program":           {staticPod("kube-vip-w-1", "w-1", "component", "kube-vip"), ""},
+		"no static pod":             {plain, ""},
+		"etcd of another node":      {staticPod("etcd-w-2", "w-2", "component", "etcd"), ""},
+		"a pod that no node has":    {staticPod("etcd-w-1", "", "component", "etcd"), ""},
+		"a pod without its program": {staticPod("etcd-w-1", "w-1", "component", ""), ""},
+	} {
+		if got := refusal(t, "w-1", api.Never, nil, nodes, []corev1.Pod{c.pod}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	healthy := staticPod("etcd-w-2", "w-2", "component", "etcd")
+	healthy.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	got := refusal(t, "w-1", api.WithQuorum, nil, nodes, []corev1.Pod{staticPod("etcd-w-1", "w-1", "component", "etcd"), healthy})
+	if !strings.HasPrefix(got, "etcd has 2 members, 0 of them healthy without this one (not w-2: ") {
+		t.Errorf("by quorum: %q", got)
+	}
+}
+
+// TestAFenceThatAStaticPodHolds: nothing is reserved and nothing is placed, the fence looks again, and
+// another fence of the same batch goes on. If the pods can't be read, no fence goes on (S13).
+func TestAFenceThatAStaticPodHolds(t *testing.T) {
+	pods := textOf(t, corev1.PodList{Items: []corev1.Pod{staticPod("etcd-a", nameOf(0), "component", "etcd")}})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBurst(t, 2, 10)
+		b.answers[planePodsPath] = pods
+		node := observed.Node{Exists: true}
+		all := []*asker{{ctx: t.Context(), fence: &b.fences[0], node: node}, {ctx: t.Context(), fence: &b.fences[1], node: node}}
+		if b.gate.commit(t.Context(), all) || all[0].verdict == nil || all[0].verdict.Reason != api.ControlPlaneNode || refused(all[1]) {
+			t.Errorf("%+v and %+v", all[0].answer, all[1].answer)
+		}
+		if d := cmp.Diff([]string{nameOf(1)}, b.reserved()); d != "" {
+			t.Error(d)
+		}
+	})
+	for name, drain := range map[string]bool{"a slot": false, "a drain": true} {
+		for answer, want := range map[string]string{pods: string(api.ControlPlaneNode), "": "an error"} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBurst(t, 1, 10)
+				b.answers[planePodsPath] = answer
+				var seen observed.Look
+				got := "reserved"
+				if err := b.gate.ask(t.Context(), &b.fences[0], &seen, drain); err != nil {
+					got = "an error"
+				} else if seen.Verdict != nil {
+					got = string(seen.Verdict.Reason)
+				}
+				if got != want || b.writes > 0 {
+					t.Errorf("%s: %s after %d writes, want %s", name, got, b.writes, want)
+				}
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBurst(t, 1, 10)
+		b.answers[planePodsPath] = pods
+		b.answers["/api/v1/nodes/"+nameOf(0)] = textOf(t, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nameOf(0)}})
+		device := api.Binding{Driver: "mem"}
+		b.gate.Bind = func(context.Context, *corev1.Node) (*config.Bound, error) {
+			return &config.Bound{Devices: api.Named(device), Over: func(*api.ResolvedPolicy) {}}, nil
+		}
+		f := waitingWith(t, b, device, api.ActionReboot)
+		w := &waiter{b: b}
+		for range 2 { // the second look finds the fence held
+			start := time.Now()
+			l := &loop.Loop{Function: Name, Owns: Phases, Store: b.gate.Client, Does: w, Reporter: w, Now: time.Now, Conflict: kube.ErrConflict,
+				Elapsed: func() time.Duration { return time.Since(start) }, Me: func() string { return "me" }}
+			if _, err := l.GoOn(t.Context(), f.DeepCopy(), event.New(), 0); err != nil {
+				t.Fatal(err)
+			}
+			st := b.saved.Status
+			if st.Phase != api.Pending || st.Reason != api.ControlPlaneNode || st.DecidedAt != nil || st.NextLook == nil || st.NextLook.Sub(time.Now()) > facts.Resync {
+				t.Errorf("%s %s: %s, next look %v", st.Phase, st.Reason, st.Message, st.NextLook)
+			}
+			*f = *b.saved
+			time.Sleep(facts.Resync)
+		}
+		// The first look asks whether a slot is free before it resolves the devices.
+		if d := cmp.Diff([]fence.Action{fence.Resolve, fence.Resolve, fence.Reserve}, w.acts); d != "" || b.writes > 0 {
+			t.Errorf("%d writes of the ledger: %s", b.writes, d)
+		}
+	})
+}
+
 // refusal is why a fence of this node gets no slot; empty if it does. Its own copy of the
 // policy is from before anybody listed the nodes of etcd.
 func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string, nodes []corev1.Node, pods []corev1.Pod, others ...api.FencePolicy) string {
@@ -145,7 +264,7 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 		"/api/v1/nodes":                          text(corev1.NodeList{Items: nodes}),
 		"/apis/nodefence.io/v1alpha1/nodefences": text(api.NodeFenceList{Items: []api.NodeFence{f}}),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
-		"/api/v1/namespaces/kube-system/pods":      text(corev1.PodList{Items: pods}),
+		planePodsPath: text(corev1.PodList{Items: pods}),
 	})
 	var seen observed.Look
 	if err := g.ask(t.Context(), &f, &seen, false); err != nil {

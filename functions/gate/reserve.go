@@ -117,6 +117,9 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	if len(open) == 0 {
 		return nil
 	}
+	if err := g.markPlanes(ctx, open); err != nil {
+		return err
+	}
 	world, err := look.ReadWorld(ctx, g.looked(), led)
 	if err != nil {
 		return err
@@ -133,6 +136,29 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	return err
 }
 
+// markPlanes marks the nodes on which a static pod of an API server or of etcd runs, for the askers
+// whose policy spares such nodes (S13). One list serves all askers.
+func (g *Gate) markPlanes(ctx context.Context, all []*asker) error {
+	of := slices.DeleteFunc(slices.Clone(all), func(a *asker) bool {
+		return !look.StaticPodsDecide(a.fence.Status.Decision.ResolvedPolicy, a.node)
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	node := ""
+	if len(of) == 1 {
+		node = of[0].fence.Spec.NodeName
+	}
+	pods, err := g.Client.ControlPlanePods(ctx, node)
+	if err != nil {
+		return fmt.Errorf("read the static pods of the control plane: %w", err)
+	}
+	for _, a := range of {
+		a.node = look.WithStaticPods(a.node, a.fence.Spec.NodeName, pods)
+	}
+	return nil
+}
+
 // admit decides on one fence by a ledger that has the reservations of those before it, and
 // gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
 // the ledger as it was.
@@ -143,6 +169,9 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 			return err // it has left while the lists were read
 		}
 		if a.verdict = admission.Outdated(a.fence, world.Policies, a.node, now); a.verdict != nil {
+			return nil
+		}
+		if a.verdict = admission.Spared(a.fence, a.node); a.verdict != nil {
 			return nil
 		}
 		c, err := world.At(after).Picture(ctx, a.fence, a.node, beside)

@@ -92,6 +92,15 @@ func Outdated(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, now
 	return hold(api.PolicyChanged, "the policies have just changed: asking again", facts.Poll)
 }
 
+// Spared holds a fence of a control-plane node that its policy never fences (S13).
+func Spared(f *api.NodeFence, n observed.Node) *observed.Verdict {
+	p := f.Status.Decision.ResolvedPolicy
+	if !p.Spares(n.ControlPlane) {
+		return nil
+	}
+	return hold(api.ControlPlaneNode, facts.SparedWords(p, n), facts.Resync)
+}
+
 // Renew has a fence that is not begun rest on the policies as they stand; what the
 // ConfigMaps laid over them stays until they are laid over anew.
 func Renew(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, now time.Time) {
