@@ -29,8 +29,9 @@ import (
 )
 
 const (
-	own     = "/apis/nodefence.io/v1alpha1/"
-	reviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+	own       = "/apis/nodefence.io/v1alpha1/"
+	reviews   = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+	planePods = "/api/v1/namespaces/kube-system/pods"
 )
 
 // served is what an API server has, by path; an int is a refusal with that code, and a func answers nothing.
@@ -47,6 +48,7 @@ func calm() served {
 		own + "nodefences":    json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"NodeFenceList","items":[` + waiting + `]}`),
 		own + "nodefences/a":  json.RawMessage(waiting),
 		own + "fencetargets":  json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceTargetList","items":[]}`),
+		planePods:             json.RawMessage(`{"items":[]}`),
 		reviews:               json.RawMessage(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview","status":{"userInfo":{"username":"ann"}}}`),
 	}
 }

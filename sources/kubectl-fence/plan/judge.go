@@ -32,6 +32,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	now := w.Client.Clock().Now()
 	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
+	w.markPlane(r, n.Name, &seen)
 	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen, true); err != nil {
 		return err
 	}
@@ -60,6 +61,17 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		}
 	}
 	return nil
+}
+
+// markPlane marks a control-plane node that the gate would know by a static pod.
+func (w *world) markPlane(r *Report, node string, seen *observed.Look) {
+	if !look.StaticPodsDecide(*r.Policy, seen.Node) {
+		return
+	}
+	if w.planePodsUnread != "" {
+		r.Notes = append(r.Notes, w.planePodsUnread)
+	}
+	seen.Node = look.WithStaticPods(seen.Node, node, w.planePods)
 }
 
 // deletion reads whether the node's Machine is being deleted. nodefence has the right to read it: that

@@ -141,6 +141,41 @@ func TestOnePicture(t *testing.T) {
 	}
 }
 
+// TestAStaticPodIsPlanned: the gate and kubectl fence plan spare a node on which a static pod of etcd
+// runs. A user who may not list these pods gets a note where they would decide (S13).
+func TestAStaticPodIsPlanned(t *testing.T) {
+	const notLooked = "the static pods of the control plane were not looked at: "
+	static := func(w *observedWorld, node string) {
+		w.pods = corev1.PodList{Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "kube-system", Name: "etcd-" + node, Labels: map[string]string{"component": "etcd"}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
+		}, Spec: corev1.PodSpec{NodeName: node}}}}
+	}
+	for name, c := range map[string]struct {
+		change     func(*observedWorld)
+		gate, plan api.Reason
+		words      string
+	}{
+		"it runs on the node": {func(w *observedWorld) { static(w, "a") }, api.ControlPlaneNode, api.ControlPlaneNode, "the node counts as one by static pod kube-system/etcd-a"},
+		"it runs on another":  {func(w *observedWorld) { static(w, "n1") }, "", "", "would begin"},
+		"the pods are unread": {func(w *observedWorld) { w.pods = forbidden }, unread, "", notLooked},
+		"a label decides alone": {func(w *observedWorld) { w.pods = forbidden; w.node("a").Labels[api.ControlPlaneLabel] = "" },
+			api.ControlPlaneNode, api.ControlPlaneNode, "the node counts as one by label " + api.ControlPlaneLabel},
+	} {
+		w := seen()
+		c.change(w)
+		if got := w.admitted(t, kubetest.Client(t, w)); got != c.gate {
+			t.Errorf("%s: the gate says %q, want %q", name, got, c.gate)
+		}
+		if got := w.planned(t); got != c.plan {
+			t.Errorf("%s: the plan says %q, want %q", name, got, c.plan)
+		}
+		_, out, _ := w.cluster().plan(t, "a")
+		if !strings.Contains(out, c.words) || strings.Contains(out, notLooked) != (c.words == notLooked) {
+			t.Errorf("%s: %s, want %s", name, out, c.words)
+		}
+	}
+}
+
 // write is a tick of policystatus.
 func (w *observedWorld) write(t *testing.T, client *kube.Client) {
 	t.Helper()

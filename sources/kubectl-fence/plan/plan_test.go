@@ -73,6 +73,7 @@ func running(maps ...corev1.ConfigMap) cluster {
 			"limits": {"maxUnhealthy": "40%", "maxConcurrent": 1}}}]}`),
 		"/apis/nodefence.io/v1alpha1/nodefences":   json.RawMessage(`{"items": []}`),
 		"/apis/nodefence.io/v1alpha1/fencebudgets": json.RawMessage(`{"items": []}`),
+		etcdPath:     json.RawMessage(`{"items": []}`),
 		problemsPath: json.RawMessage(`{"items": []}`),
 	}
 }

@@ -89,6 +89,9 @@ type world struct {
 	planner *binding.Planner
 	ledger  *api.FenceLedger
 	lists   look.Lists
+	// planePods are the pods of the control plane; planePodsUnread says why they could not be read.
+	planePods       []corev1.Pod
+	planePodsUnread string
 	// problems are the NodeProblemPolicies; unread says why they could not be read.
 	problems []api.NodeProblemPolicy
 	unread   string
@@ -106,7 +109,21 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.lists, err = look.ReadLists(ctx, p.Client.Anew()); err != nil {
 		return nil, err
 	}
+	if err = w.readPlanePods(ctx); err != nil {
+		return nil, err
+	}
 	return w, w.readProblems(ctx)
+}
+
+// readPlanePods reads the static pods of the control plane. The gate has the right to read them: a user
+// without it gets a note.
+func (w *world) readPlanePods(ctx context.Context) (err error) {
+	w.planePods, err = w.Client.ControlPlanePods(ctx, "")
+	if apierrors.IsForbidden(err) {
+		w.planePodsUnread = "the static pods of the control plane were not looked at: " + err.Error()
+		return nil
+	}
+	return err
 }
 
 // reports returns the reports of one node, or of all.
