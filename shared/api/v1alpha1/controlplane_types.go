@@ -29,7 +29,8 @@ type ControlPlane struct {
 	EtcdNodeNames []string `json:"etcdNodeNames,omitempty"`
 	// nodeSelector chooses nodes that are of the control plane besides those that nodefence
 	// knows by a label, or by a taint of the same name: node-role.kubernetes.io/control-plane,
-	// master, etcd and controlplane, and node.kubernetes.io/microk8s-controlplane. It is for a
+	// master, etcd and controlplane, and node.kubernetes.io/microk8s-controlplane, or, under Never, by a
+	// static pod of an API server or of etcd in namespace kube-system. It is for a
 	// distribution with marks of its own. A selected node counts as one of the control plane for
 	// every policy. {} selects every node.
 	// +optional
