@@ -32,7 +32,7 @@ func (d *decision) believed() outcome {
 	return first(d.readForWord, d.confirmed)
 }
 
-// refutesWord says what speaks against the word now; empty if nothing does.
+// refutesWord says what speaks against the person's word; empty if nothing does.
 func (d *decision) refutesWord() (why api.Reason, msg string) {
 	switch {
 	case d.LeaseFresh():
@@ -42,7 +42,7 @@ func (d *decision) refutesWord() (why api.Reason, msg string) {
 	}
 	if device, r := d.ReadOnAgainstWord(); r != nil {
 		return api.MachineReadOn, device + " read on at " + r.At.UTC().Format(time.RFC3339) + ": the machine is not off. " +
-			"Have nodefence cut its power (wait, or approve the fence; the policy's action must be Reboot or Off), " +
+			"Have nodefence cut its power (wait, or approve the fence; the policy's action must be Reboot or PowerOff), " +
 			"or mend the binding if this device is not the machine's own; then confirm again"
 	}
 	return "", ""
@@ -91,7 +91,7 @@ func (d *decision) readForWord() outcome {
 }
 
 // confirmed takes the word for the proof (S1). Where the device that is spoken with has read off
-// twice, the reads are the proof: they are made anew for each batch, and a word is not.
+// twice, the reads are the proof: reads are made anew for each batch of a release, and a word is not.
 func (d *decision) confirmed() outcome {
 	c := d.Requests.ConfirmOff
 	if d.DrainGoesOn() {
