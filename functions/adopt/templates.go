@@ -42,9 +42,9 @@ func (a *Adopter) runTemplates(ctx context.Context, every time.Duration) {
 	run.Every(ctx, templateTicks*every, a.Log, Name, "looking at FenceAgentsRemediationTemplates failed; a later tick tries again", a.LookAtTemplates)
 }
 
-// LookAtTemplates has the nodes of new and changed templates checked, and writes of each template with a sample
-// (spec.statusValidationSample) what the checks of healthy nodes have read of the devices that it gives. It reads no
-// device. As long as Fence Agents Remediation runs, or nobody knows whether it does, no status is written.
+// LookAtTemplates asks for checks of the nodes of new and changed templates. Into the status of each template with
+// spec.statusValidationSample it writes what the checks of healthy nodes have read of the template's devices. It reads
+// no device. While Fence Agents Remediation runs, or may run, no status is written.
 func (a *Adopter) LookAtTemplates(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
 	all, failed := a.templates(ctx)

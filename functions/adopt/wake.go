@@ -29,7 +29,7 @@ type wake struct {
 	changed bool
 }
 
-// wakeChecks has the nodes of a new or changed template checked at once: their FenceTargets say NoBinding, or show a
+// wakeChecks asks for a check of the nodes of a new or changed template at once: their FenceTargets say NoBinding, or show a
 // device by the former spec, until a check has read the template. The annotation that people use asks for the check,
 // and the check has a turn in the ledger (S7: one device call at a time). No object of Fence Agents Remediation is
 // written, so the operator may still run.
@@ -70,7 +70,7 @@ func (a *Adopter) wakeThese(ctx context.Context, t *far.Template, nodes []string
 	return nil
 }
 
-// wakeCheck asks for a check of the node, unless somebody waits for a check already. A process that has just started
+// wakeCheck asks for a check of the node, unless a check was already asked for. A process that has just started
 // does not know which templates have changed, and asks only for nodes without a device.
 func (a *Adopter) wakeCheck(ctx context.Context, t *far.Template, node string, changed bool) error {
 	is, err := a.Objects.Target(ctx, node)

@@ -227,6 +227,6 @@ func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec 
 	return o, nil
 }
 
-// anyPolicies takes the policies as the census names them: whoever reads them after that lists
-// them where something is missing.
+// anyPolicies accepts the policies that the census names without a list. The caller's later reads list all policies
+// where one is missing.
 func anyPolicies([]api.FencePolicy) bool { return true }

@@ -53,7 +53,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, unnamed)
 		return nil, nil, nil
 	}
-	r.Type = api.ProblemEventType // by which package fence knows a report
+	r.Type = api.ProblemEventType // package fence knows a report by this type
 	r.User, r.Reason = clip.To(longestWords, "node problem "+reason), clip.To(longestWords, due.ask)
 	if f != nil && (f.Served(r) || f.Open()) {
 		return nil, nil, g.problemOfOpen(ctx, e, n, f, r, due.uids)
@@ -65,9 +65,9 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 }
 
 // problemOfOpen has the open fence of a node answer to a problem, if reports opened it. Reports speak for no
-// other fence: they would keep it going when its own reason has gone, and no person approved that. A fence
-// that answers to the problem already, and drains its node or has, keeps that it stays (drain.onTimeout:
-// GiveUp).
+// other fence: they would keep the fence going when its own reason has gone, and no person approved that. If the fence
+// answers to the problem already, and drains its node or has drained it, its record notes that the problem lasts
+// (drain.onTimeout: GiveUp).
 func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy, uids []string) error {
 	switch {
 	case f.Served(r) || fence.Ends(f, n.UID) != "" || f.Status.Decision.Trigger.Type != api.TriggerProblem:
@@ -83,8 +83,8 @@ func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node,
 	return nil
 }
 
-// due is what a report leads to: ask says in words why a person is asked for a fence, and is empty
-// if none is; uids are the Events that ask; move, that Pods are to be moved.
+// due is what a report leads to. ask says why a person is asked for a fence, and is empty if nobody is
+// asked. uids are the Events that ask. move: Pods are to be moved.
 type due struct {
 	ask  string
 	uids []string

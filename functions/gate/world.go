@@ -141,9 +141,9 @@ func (g *Gate) rebind(ctx context.Context, n *corev1.Node, f *api.NodeFence) err
 	return nil
 }
 
-// trustAsCut keeps the trust in an identity by which something was switched off already, though
-// another node has that identity by now: the fence runs to its end (S25). now are the devices
-// that had are.
+// trustAsCut clears the fault of an identity that had none when a machine was switched off by it, though
+// another node reports the same identity since: the fence runs to its end (S25). now are the devices as
+// they were just resolved, and had the same devices as the record has them.
 func trustAsCut(now, had []api.Binding) {
 	for i := range now[:min(len(now), len(had))] {
 		if had[i].IdentityFault == "" && had[i].Identity == now[i].Identity {

@@ -19,8 +19,8 @@ import (
 type enrolled struct {
 	config.Node
 	uid types.UID
-	// systemUUID is what the node said of its machine. byPerson: a person has enrolled what the
-	// device says in its place.
+	// systemUUID is the UUID that the node reported. byPerson: a person has enrolled the identity that
+	// the device says in place of systemUUID.
 	systemUUID string
 	byPerson   bool
 	// alsoOf is another node that reports the same system UUID, as the source sees the nodes;

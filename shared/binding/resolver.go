@@ -84,7 +84,7 @@ type resolution struct {
 	maps    []config.ConfigMap
 	// outside says that something besides these objects and the Node was asked.
 	outside bool
-	// asked: whether other nodes are there was asked too.
+	// asked: the result also rests on whether other Nodes exist, which no version shows.
 	asked bool
 	// adopted is the object of another project that gives the node's device; nil if none does.
 	adopted *adopted

@@ -37,7 +37,7 @@ type bound struct {
 	origins map[string]string
 	// off and on say what the method does.
 	off, on bool
-	// bySystem: the device tells the machine's system UUID, or nothing. named: the method
+	// bySystem: the device tells the machine's system UUID, or tells no identity. named: the method
 	// gives the identity.
 	bySystem, named bool
 }

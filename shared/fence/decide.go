@@ -151,15 +151,15 @@ func (d *decision) noteConditions() {
 	d.Record.Evidence = append(now, d.MachineTrouble()...)
 }
 
-// saidOver are the proofs of a machine that runs no monitor any more.
+// saidOver are the proofs of a machine on which no monitor runs.
 var saidOver = map[api.ProofKind]bool{api.ProofSeenOff: true, api.ProofConfirmed: true, api.ProofKdump: true}
 
 // kubeletsOwn are the conditions that a kubelet writes each time that it says how its node is.
 var kubeletsOwn = []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}
 
-// noteSaid keeps how the node's conditions stand while the machine is proven off, and not on again. What its monitors said of
-// the boot before counts for nothing until they say it anew: else a condition that nobody has cleared yet
-// would have the machine cut a second time, after its boot (S3, S26). The kubelet's own conditions are left
+// noteSaid keeps how the node's conditions stand while the machine is proven off, and not on again. A condition from
+// before the boot counts for nothing until a monitor writes it anew. Otherwise a condition that nobody has cleared
+// yet would have the machine cut a second time, after its boot (S3, S26). The kubelet's own conditions are left
 // out: it writes them together with Ready, for which recovery waits. If the process dies on the next line,
 // the next look at the machine notes the same.
 func (d *decision) noteSaid() {

@@ -114,8 +114,9 @@ func machineKey(systemUUID string) string {
 	return device.MachineKey(systemUUID)
 }
 
-// mostTold is for how many nodes with one system UUID each enrolment names one that still has it. With
-// more, an enrolment may name a node that had the UUID earlier: the UUID is refused all the same.
+// mostTold is the largest number of nodes with one system UUID whose enrolments are all written anew when one of
+// them changes. With more nodes an enrolment may name a node that reports another UUID since: the UUID is refused
+// all the same.
 const mostTold = 16
 
 // moveLocked notes that a node reports another system UUID than before. The enrolments of the

@@ -13,7 +13,7 @@ import (
 // (S19). It also keeps problems that no policy names, because the source may see the policy
 // after the report.
 //
-// Whoever may write Events invents as many problems of a node as he likes. So each node has room for
+// Whoever may write Events may invent any number of problems of a node. So each node has room for
 // mostRecalled problems. A problem for which a policy asks for a fence gives way last, and of the others the one
 // that was told first: a flood about one node displaces nothing of another node, and nothing that asks
 // for a fence while its own kind does not fill the room.

@@ -32,9 +32,9 @@ func isReport(a api.AskedBy) bool { return a.OfProblem() }
 // asksByItself reports whether an event that is no report asks, and nothing was done yet when it came.
 func asksByItself(a api.AskedBy) bool { return !a.OfProblem() && !a.Served }
 
-// askedAt returns when a request came that is carried out. For a report that came before a person's approval, that is
-// the approval. A report that comes again keeps what a person has approved from growing old, as it keeps a drain that
-// was given up (NodeFence.ReportedAgain).
+// askedAt returns the time from which the age of a request counts: when the request came, or, for a report that came
+// before a person's approval, when the approval was answered. A report that comes again keeps an approved fence from
+// growing old, and a drain that was given up from ending (NodeFence.ReportedAgain).
 func askedAt(a *api.AskedBy, st *api.NodeFenceStatus) time.Time {
 	at := a.JoinedAt.Time
 	if approved := st.Answer(api.AskedApprove); a.OfProblem() && approved != nil && approved.Result == api.Accepted && approved.AnsweredAt.After(at) {
