@@ -14,7 +14,7 @@ import (
 //     time yet.
 //   - The action is WaitForOff: nothing is ever switched. A machine that is seen off twice is
 //     proven off by that, whoever switched it off, and its work is released. A person's word
-//     (spec.requests.confirmOff) does the same.
+//     (spec.requests.confirmOff) does the same, unless a device reads on (word.go).
 //   - It is a check of the round under way (witness.go).
 //
 // One read decides. A machine that reads off is isolated, and proven off like any other. Else

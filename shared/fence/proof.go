@@ -16,8 +16,8 @@ import (
 //     no proof any more (S3).
 //   - StorageCut: each storage device that counts read cut off twice, a settle apart (S1).
 //     It ages too, and speaks of the storage that the devices cover, and of nothing else.
-//   - Confirmed: a person's word that the machine is off, which a Lease that moves refutes.
-//     It does not age: a boot, or a Lease that moves, ends it.
+//   - Confirmed: a person's word that the machine is off. A Lease that moves, or a power device that
+//     reads on, refutes the word (word.go). The proof does not age: a boot, or a Lease that moves, ends it.
 //   - Kdump: messages of a dump that is under way, where the policy opts in. It ages within
 //     seconds, and frees pods only.
 //
