@@ -59,7 +59,10 @@ type process struct {
 	me string
 }
 
-// RoundTrip makes a call of each HTTP request: it is the real client's transport.
+// reports takes Events. Nothing that the model has reads them, so a report is no step of a schedule.
+const reports = "/api/v1/namespaces/default/events"
+
+// RoundTrip makes a call of each HTTP request but a report: it is the real client's transport.
 func (p process) RoundTrip(r *http.Request) (*http.Response, error) {
 	q := request{method: r.Method, path: r.URL.Path, contentType: r.Header.Get("Content-Type"), by: p.me}
 	if r.Body != nil {
@@ -68,6 +71,12 @@ func (p process) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		q.body = body
+	}
+	if q.path == reports {
+		return &http.Response{
+			StatusCode: http.StatusCreated, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(q.body)), ContentLength: int64(len(q.body)),
+		}, nil
 	}
 	a, err := p.call(q)
 	if err != nil {
@@ -122,7 +131,7 @@ func (p process) function(c *kube.Client, name string) run.Handler {
 		g.Loop = p.loop(c, name, gate.Phases, g)
 		return g.Handle
 	case isolate.Name:
-		f := &isolate.Isolator{Client: c}
+		f := &isolate.Isolator{Client: c, Log: slog.New(slog.DiscardHandler)}
 		f.Loop = p.loop(c, name, isolate.Phases, f)
 		return f.Handle
 	case power.Name:

@@ -116,7 +116,7 @@ func (k counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, function, _ := strings.Cut(r.UserAgent(), "/")
 	parts := strings.Split(strings.TrimSuffix(r.URL.Path, "/status"), "/")
 	verb, kind := r.Method, parts[len(parts)-2]
-	if _, list := kinds[r.URL.Path+"/"]; list {
+	if _, list := kinds[r.URL.Path+"/"]; list || r.URL.Path == reports {
 		kind = parts[len(parts)-1]
 		if verb == http.MethodGet {
 			verb = "LIST"
