@@ -66,6 +66,7 @@ var Unvaried = map[string]string{
 	"Machine.NotBefore":        "package policy; Decide does not read it",
 	"Machine.Since":            "failedmachine_test.go",
 	"Node.ControlPlane":        "begins_test.go",
+	"Node.ControlPlaneMark":    "it is only told",
 	"Node.Deleting":            "deleting_test.go",
 	"Node.Labels":              "package policy; Decide does not read them",
 	"Node.OutOfServiceForeign": "again_test.go",
