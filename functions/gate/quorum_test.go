@@ -221,7 +221,7 @@ func TestAFenceThatAStaticPodHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := b.saved.Status
-			if st.Phase != api.Pending || st.Reason != api.ControlPlaneNode || st.DecidedAt != nil || st.NextLook == nil || st.NextLook.Sub(time.Now()) > facts.Resync {
+			if st.Phase != api.Pending || st.Reason != api.ControlPlaneNode || st.DecidedAt != nil || st.NextLook == nil || time.Until(st.NextLook.Time) > facts.Resync {
 				t.Errorf("%s %s: %s, next look %v", st.Phase, st.Reason, st.Message, st.NextLook)
 			}
 			*f = *b.saved
