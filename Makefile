@@ -118,10 +118,12 @@ plugin-release: ## Into dist/: kubectl-fence for five platforms, checksums, and 
 vulncheck: ## Look for known faults in what the programs call (needs a network with vuln.go.dev)
 	@$(GOVULNCHECK) ./...
 
+# The tests that write generated files. TestWalk takes minutes.
+GENERATES := TestSchemas|TestWalk|TestGenerated|TestMatrix|TestThePicture
 .PHONY: generate
 generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights, a picture
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
-	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./sources/kubectl-fence/ui/page -run 'TestSchemas|TestWalk|TestGenerated|TestMatrix|TestThePicture' -update >/dev/null
+	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./sources/kubectl-fence/ui/page -run '$(GENERATES)' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, generated files, manifests
