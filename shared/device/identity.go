@@ -22,7 +22,7 @@ func SameIdentity(a, b string) bool {
 	if !xok || !yok {
 		return strings.EqualFold(a, b)
 	}
-	if fault(x) != "" {
+	if faultOf(x) != "" {
 		return false
 	}
 	// The last two are each other's inverse: with only one of them the answer would depend
@@ -64,7 +64,7 @@ var defaults = func() map[string]bool {
 // sentence; empty if nothing is known against the identity. An empty identity has no fault.
 func IdentityFault(id string) string {
 	if raw, ok := uuidBytes(strings.TrimSpace(id)); ok {
-		return fault(raw)
+		return faultOf(raw)
 	}
 	return ""
 }
@@ -80,8 +80,8 @@ func SystemUUIDFault(id, machineID string) string {
 		return ""
 	case !ok:
 		return "is no UUID"
-	case fault(raw) != "":
-		return fault(raw)
+	case faultOf(raw) != "":
+		return faultOf(raw)
 	}
 	if m, ok := uuidBytes(strings.TrimSpace(machineID)); ok && slices.Equal(raw, m) {
 		return "is the node's machine-id, and no UUID of its firmware"
@@ -89,23 +89,23 @@ func SystemUUIDFault(id, machineID string) string {
 	return ""
 }
 
-func fault(raw []byte) string {
+func faultOf(raw []byte) string {
 	switch {
 	case unset(raw):
 		return "is what firmware writes where none was set"
-	case repeated(raw) || allSet(raw[6:]) || defaults[hex.EncodeToString(least(orders(raw)))]:
+	case repeatsByte(raw) || allSet(raw[6:]) || defaults[hex.EncodeToString(leastOf(byteOrders(raw)))]:
 		return "is a factory default that many machines have"
 	}
 	return ""
 }
 
 // repeated: every byte is the same.
-func repeated(u []byte) bool {
+func repeatsByte(u []byte) bool {
 	return !slices.ContainsFunc(u, func(b byte) bool { return b != u[0] })
 }
 
 // allSet: every byte is ff, as in the last ten bytes of the defaults of some boards.
-func allSet(u []byte) bool { return repeated(u) && u[0] == 0xff }
+func allSet(u []byte) bool { return repeatsByte(u) && u[0] == 0xff }
 
 // MachineKey is equal for any two identities that SameIdentity takes for one machine. Of a
 // UUID it is the least of all byte orders that swapping and reversing lead to: SameIdentity
@@ -113,13 +113,13 @@ func allSet(u []byte) bool { return repeated(u) && u[0] == 0xff }
 func MachineKey(id string) string {
 	id = strings.TrimSpace(id)
 	if raw, ok := uuidBytes(id); ok {
-		return hex.EncodeToString(least(orders(raw)))
+		return hex.EncodeToString(leastOf(byteOrders(raw)))
 	}
 	return IdentityKey(id)
 }
 
-// orders are all spellings of a UUID that reversing it, and its first three fields, lead to.
-func orders(raw []byte) [][]byte {
+// byteOrders are all spellings of a UUID that reversing it, and its first three fields, lead to.
+func byteOrders(raw []byte) [][]byte {
 	all := [][]byte{raw}
 	for i := 0; i < len(all); i++ {
 		for _, u := range [][]byte{smbios(all[i]), reversed(all[i])} {
@@ -131,7 +131,7 @@ func orders(raw []byte) [][]byte {
 	return all
 }
 
-func least(all [][]byte) []byte { return slices.MinFunc(all, slices.Compare[[]byte]) }
+func leastOf(all [][]byte) []byte { return slices.MinFunc(all, slices.Compare[[]byte]) }
 
 // IdentityKey is equal for any two identities that SameIdentity takes for one machine, and
 // may be equal for others too: of a UUID it has the bytes in no order.
@@ -156,7 +156,7 @@ func uuidBytes(s string) ([]byte, bool) {
 }
 
 func unset(u []byte) bool {
-	return repeated(u) && (u[0] == 0 || u[0] == 0xff)
+	return repeatsByte(u) && (u[0] == 0 || u[0] == 0xff)
 }
 
 func smbios(u []byte) []byte {

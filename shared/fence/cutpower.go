@@ -20,9 +20,9 @@ func (d *decision) againstOff() outcome {
 	return goOn
 }
 
-// unapproved goes back for the approval that the policy asks for. A person's word that the machine is
+// askApproval goes back for the approval that the policy asks for. A person's word that the machine is
 // off has led the fence here, and is no approval of an Off (S17).
-func (d *decision) unapproved() outcome {
+func (d *decision) askApproval() outcome {
 	if d.Begun() || d.Decision.Settings.Mode != api.ModeRequireApproval || facts.Approved(d.Requests, d.Record) {
 		return goOn
 	}

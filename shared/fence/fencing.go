@@ -11,7 +11,7 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.believed, d.endsAwaited, d.calledOff, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
+	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.weighWord, d.endsAwaited, d.calledOff, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
 }
 
 // leftFromCheck gives back the read that an older nodefence made here for the activity checks.
@@ -151,6 +151,6 @@ func (d *decision) readOrOff() outcome {
 	}
 	toSwitch := d.FreshlyRead(api.PoweredOn) && d.Record.Awaited == nil && !d.MustNotSwitch() && d.Record.Release.StartedAt == nil
 	return d.power().next(toSwitch, d.Record.Power.OffAt, func() outcome {
-		return first(d.againstOff, d.unapproved, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.powerLater, d.cutPower)
+		return first(d.againstOff, d.askApproval, d.againstFurtherOff, d.notCounted, d.spareDump, d.accessFirst, d.powerLater, d.cutPower)
 	})
 }

@@ -21,15 +21,15 @@ import (
 // every call (S7). They stand in the record: if the process dies between two reads, the next
 // invocation makes the second read. A call whose end nobody reported is no read, and is made again.
 
-// believed weighs a person's word, where one waits for an answer.
-func (d *decision) believed() outcome {
+// weighWord weighs a person's word, where one waits for an answer.
+func (d *decision) weighWord() outcome {
 	if !d.ConfirmAsked() {
 		return goOn
 	}
 	if why, msg := d.refutesWord(); why != "" {
 		return d.refuseWord(why, msg)
 	}
-	return first(d.readForWord, d.confirmed)
+	return first(d.readForWord, d.takeWord)
 }
 
 // refutesWord says what speaks against the person's word; empty if nothing does.
@@ -90,9 +90,9 @@ func (d *decision) readForWord() outcome {
 	return dev.call(api.CallRead)
 }
 
-// confirmed takes the word for the proof (S1). Where the device that is spoken with has read off
+// takeWord takes the word for the proof (S1). Where the device that is spoken with has read off
 // twice, the reads are the proof: reads are made anew for each batch of a release, and a word is not.
-func (d *decision) confirmed() outcome {
+func (d *decision) takeWord() outcome {
 	c := d.Requests.ConfirmOff
 	if d.DrainGoesOn() {
 		d.drainEnds(api.DrainSkipped)

@@ -48,7 +48,7 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			from, acts = l.Client.Anew(), true
 		}
 	}
-	if err := together(ctx, from, f, need, acts); err != nil {
+	if err := readTogether(ctx, from, f, need, acts); err != nil {
 		return err
 	}
 	if err := Node(ctx, from, f, seen); err != nil {
@@ -59,12 +59,12 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, s
 			return err
 		}
 	}
-	return l.around(ctx, from, f, need, acts, seen)
+	return l.readCluster(ctx, from, f, need, acts, seen)
 }
 
-// together reads at once what a look needs and of which none needs another. The look takes it
+// readTogether reads at once what a look needs and of which none needs another. The look takes it
 // from there (kube.Recent).
-func together(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool) error {
+func readTogether(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool) error {
 	node := f.Spec.NodeName
 	requests := []func() error{func() error { _, err := from.Node(ctx, node); return err }}
 	if need.Lease {
@@ -76,8 +76,8 @@ func together(ctx context.Context, from kube.Recent, f *api.NodeFence, need fenc
 	return from.Together(requests...)
 }
 
-// around reads what is needed besides the node.
-func (l Looker) around(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool, seen *observed.Look) error {
+// readCluster reads what is needed besides the node.
+func (l Looker) readCluster(ctx context.Context, from kube.Recent, f *api.NodeFence, need fence.Needed, acts bool, seen *observed.Look) error {
 	if need.Excluded {
 		if err := l.excluded(ctx, from, f, seen); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (w *World) At(led *api.FenceLedger) *World {
 // just read. The fences beside it ask for a slot in the same moment.
 func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
 	now := w.from.Clock().Now()
-	if admission.CensusLacks(w.ledger, now) == "" && w.unnamed() == "" {
+	if admission.CensusLacks(w.ledger, now) == "" && w.policyUnnamed() == "" {
 		members, lacks, err := w.quorum(ctx, f, node)
 		if err != nil {
 			return p, err
@@ -81,9 +81,9 @@ func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Nod
 	return l.Picture(ctx, w.from.Client, f)
 }
 
-// unnamed says which policy or budget the census does not name: it was taken without regard to
+// policyUnnamed says which policy or budget the census does not name: it was taken without regard to
 // the nodes that this policy or budget is about, such as a policy's list of etcd's nodes (S13).
-func (w *World) unnamed() string {
+func (w *World) policyUnnamed() string {
 	named := w.ledger.Status.Census
 	for i := range w.Policies {
 		if !slices.Contains(named.Policies, w.Policies[i].Name) {

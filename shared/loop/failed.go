@@ -38,12 +38,12 @@ func (inv *invocation) noteFailure(ctx context.Context, action string, err error
 	f = f.DeepCopy()
 	f.Status.LastError = e
 	if _, err := inv.Store.SaveFenceStatus(ctx, f); err != nil {
-		inv.unsaved(ctx, err)
+		inv.noteUnsaved(ctx, err)
 	}
 }
 
-// unsaved reports that the record can't be written.
-func (inv *invocation) unsaved(ctx context.Context, err error) {
+// noteUnsaved reports that the record can't be written.
+func (inv *invocation) noteUnsaved(ctx context.Context, err error) {
 	if f := inv.fence; !errors.Is(err, inv.Conflict) {
 		inv.Reporter.Unsaved(ctx, report.Unsaved{Function: inv.Function, Cause: inv.cause, Node: f.Spec.NodeName, NodeUID: f.Status.Decision.NodeUID, Err: err})
 	}

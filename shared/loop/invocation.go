@@ -143,7 +143,7 @@ func (inv *invocation) blind(ctx context.Context, err error) error {
 	}
 	_, saving := inv.Store.SaveFenceStatus(ctx, inv.fence)
 	if saving != nil {
-		inv.unsaved(ctx, saving)
+		inv.noteUnsaved(ctx, saving)
 	}
 	return errors.Join(err, saving)
 }
@@ -179,7 +179,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 			return inv.again() // this invocation keeps what it saw
 		}
 		if err != nil {
-			inv.unsaved(ctx, err)
+			inv.noteUnsaved(ctx, err)
 			return false, fmt.Errorf("save fence of %s: %w", f.Spec.NodeName, err)
 		}
 		f = saved
