@@ -60,7 +60,7 @@ func readStatus(code int, stdout []byte) (power device.Power, told bool) {
 
 // saysOff is the text that must come with the exit code for off. An interpreter that can't find
 // the agent has the same exit code.
-var saysOff = regexp.MustCompile(`(?im)^status:?\s+off\b`)
+var saysOff = regexp.MustCompile(`(?im)^status:?[ \t]+off\b`)
 
 // exists checks that the outlet exists, if the agent does not tell by itself.
 func (d *driver) exists(ctx context.Context) error {
