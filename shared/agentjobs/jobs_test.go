@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,7 +111,7 @@ func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 func theJobs(t *testing.T, y *yard) *Runner {
 	t.Helper()
 	y.jobs, y.secrets = map[string]*batchv1.Job{}, map[string]*corev1.Secret{}
-	return &Runner{Client: kubetest.Client(t, y), Namespace: "jobs", Claim: call.Claim{
+	return &Runner{Client: kubetest.SynctestClient(t, y), Namespace: "jobs", Claim: call.Claim{
 		Node: "node-7", Holder: "0123456789abcdef", Record: metav1.OwnerReference{Kind: "NodeFence", Name: "node-7", UID: "fence"},
 	}}
 }
@@ -195,26 +196,27 @@ func TestACallInAPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // some wait for the end of their time, which is long for a busy machine
-			y := &yard{play: tc.play}
-			j := theJobs(t, y)
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			defer cancel()
-			var late []time.Duration
-			j.Claim.Ended = func(d time.Duration) { late = append(late, d) }
-			got, err := j.Run(ctx, job.Call{Action: "off", Limit: limit, Delay: time.Minute})
-			if seen := slices.Equal(late, []time.Duration{time.Minute}); seen != (err == nil) || len(late) > 1 {
-				t.Errorf("it is told to have ended %v, and gives %v", late, err)
-			}
-			if (err != nil) != (tc.err != "") || err != nil && !strings.HasPrefix(err.Error(), "job "+ours+": "+tc.err) {
-				t.Errorf("%v\nwant %s", err, tc.err)
-			}
-			if d := cmp.Diff([]any{tc.want, tc.did}, []any{got, y.did}); d != "" {
-				t.Error(d)
-			}
-			if len(y.secrets) > 0 {
-				t.Errorf("left: %v", slices.Collect(maps.Keys(y.secrets)))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				y := &yard{play: tc.play}
+				j := theJobs(t, y)
+				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+				defer cancel()
+				var late []time.Duration
+				j.Claim.Ended = func(d time.Duration) { late = append(late, d) }
+				got, err := j.Run(ctx, job.Call{Action: "off", Limit: limit, Delay: time.Minute})
+				if seen := slices.Equal(late, []time.Duration{time.Minute}); seen != (err == nil) || len(late) > 1 {
+					t.Errorf("it is told to have ended %v, and gives %v", late, err)
+				}
+				if (err != nil) != (tc.err != "") || err != nil && !strings.HasPrefix(err.Error(), "job "+ours+": "+tc.err) {
+					t.Errorf("%v\nwant %s", err, tc.err)
+				}
+				if d := cmp.Diff([]any{tc.want, tc.did}, []any{got, y.did}); d != "" {
+					t.Error(d)
+				}
+				if len(y.secrets) > 0 {
+					t.Errorf("left: %v", slices.Collect(maps.Keys(y.secrets)))
+				}
+			})
 		})
 	}
 }
@@ -222,7 +224,8 @@ func TestACallInAPod(t *testing.T) {
 // TestEarlierCalls: a new call waits for an earlier one that may still act, but not for a read or
 // for one whose time is over. None of their nodes is used again (S7).
 func TestEarlierCalls(t *testing.T) {
-	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // at which each fake clock of synctest begins
+	in := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339) }
 	one := func(action, until string) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: "jobs", Annotations: map[string]string{callIs: action, actsUntil: until}}}
 		return *accepted(&p, "node-2")
@@ -245,35 +248,38 @@ func TestEarlierCalls(t *testing.T) {
 		"one that is on no node":    {pod: nowhere, off: []string{"node-7"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			y := &yard{earlier: []corev1.Pod{tc.pod}, play: func(y *yard, p *corev1.Pod) *corev1.Pod {
-				if len(y.secrets) > 0 {
-					return over(p, "node-1", 0, "done")
+			synctest.Test(t, func(t *testing.T) {
+				y := &yard{earlier: []corev1.Pod{tc.pod}, play: func(y *yard, p *corev1.Pod) *corev1.Pod {
+					if len(y.secrets) > 0 {
+						return over(p, "node-1", 0, "done")
+					}
+					return accepted(p, "node-1")
+				}}
+				j := theJobs(t, y)
+				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+				defer cancel()
+				_, err := j.Run(ctx, job.Call{Action: "on", Limit: limit})
+				if waits := len(y.jobs) == 0; waits != tc.waits || (err != nil) != tc.waits {
+					t.Fatalf("waits %v, want %v: %v", waits, tc.waits, err)
 				}
-				return accepted(p, "node-1")
-			}}
-			j := theJobs(t, y)
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			defer cancel()
-			_, err := j.Run(ctx, job.Call{Action: "on", Limit: limit})
-			if waits := len(y.jobs) == 0; waits != tc.waits || (err != nil) != tc.waits {
-				t.Fatalf("waits %v, want %v: %v", waits, tc.waits, err)
-			}
-			var off []string
-			for _, made := range y.jobs {
-				for _, m := range made.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields {
-					off = append(off, m.Values...)
+				var off []string
+				for _, made := range y.jobs {
+					for _, m := range made.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields {
+						off = append(off, m.Values...)
+					}
 				}
-			}
-			if d := cmp.Diff(tc.off, off); d != "" {
-				t.Error(d)
-			}
+				if d := cmp.Diff(tc.off, off); d != "" {
+					t.Error(d)
+				}
+			})
 		})
 	}
 }
 
 // TestTheJob: one try, deadlines, no rights, and no secret in it (S10, S29).
-func TestTheJob(t *testing.T) {
+func TestTheJob(t *testing.T) { synctest.Test(t, seeTheJob) }
+
+func seeTheJob(t *testing.T) {
 	const secret = "hunter-2"
 	y := &yard{}
 	y.play = func(y *yard, p *corev1.Pod) *corev1.Pod {
@@ -288,16 +294,13 @@ func TestTheJob(t *testing.T) {
 	j := theJobs(t, y)
 	var names []string
 	j.Claim.Made = func(name string) { names = append(names, name) }
-	var took time.Duration
 	for range 2 {
-		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		_, err := j.Run(ctx, job.Call{Action: "off", Limit: limit, Image: "registry.example/agents:1", Params: map[string]string{"password": secret}})
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		took = max(took, time.Since(began))
 	}
 	if d := cmp.Diff([]string{ours, strings.TrimSuffix(ours, "1") + "2"}, names); d != "" {
 		t.Error(d)
@@ -310,8 +313,8 @@ func TestTheJob(t *testing.T) {
 	s, p := made.Spec, made.Spec.Template.Spec
 	c := p.Containers[0]
 	for limit, got := range map[time.Duration]int64{8 * time.Second: *s.ActiveDeadlineSeconds, 6 * time.Second: *p.ActiveDeadlineSeconds} {
-		if got > seconds(limit) || got < seconds(limit-took) {
-			t.Errorf("a deadline of %d s, %s after there were %s", got, took, limit)
+		if want := seconds(limit); got != want {
+			t.Errorf("a deadline of %d s, want %d", got, want)
 		}
 	}
 	got := []any{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,30 @@ func Client(t testing.TB, answers http.Handler) *kube.Client {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// SynctestClient is a client for a test with a fake clock (testing/synctest): it asks the answers
+// without a network, for which a fake clock would wait for ever. Its time is that of the test.
+func SynctestClient(t testing.TB, answers http.Handler) *kube.Client {
+	t.Helper()
+	start := time.Now()
+	c, err := kube.NewAt(&rest.Config{Host: "http://kubetest", Transport: direct{answers}}, func() time.Duration { return time.Since(start) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// direct gives a handler's answers to a client in the same process.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	answer := httptest.NewRecorder()
+	d.ServeHTTP(answer, r)
+	return answer.Result(), nil
 }
 
 // Table answers reads with these objects, by their paths: text as it is, all else as JSON. For
