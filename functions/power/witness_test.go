@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,6 @@ import (
 func TestAnInstanceIsAWitness(t *testing.T) {
 	const id, key, secret = "i-0123456789abcdef0", "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 	ec2test.Nobody(t)
-	client := kubetest.Client(t, kubetest.Table[string](nil, nil))
 	for state, want := range map[ec2test.State]api.Answer{
 		ec2test.Pending:      api.AnswerNeither,
 		ec2test.Running:      api.AnswerNeither,
@@ -37,29 +37,32 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 			cloud := &ec2test.Cloud{Secrets: map[string]string{key: secret}}
 			cloud.Hold(true)
 			cloud.Put(ec2test.Instance{ID: id, State: state, Zone: "eu-west-1a"})
-			srv := httptest.NewServer(cloud)
+			srv := httptest.NewServer(cloud) // outside the fake clock, which stands while a goroutine of its own awaits a network
 			defer srv.Close()
-			p := &Power{Client: client, Open: func(_ context.Context, b *api.Binding, _ Call) (device.Driver, error) {
-				return ec2.Kind().Open(b.Params)
-			}}
-			f := asked(client.Clock().Now())
-			f.Status.Decision.Power(0).Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
-			still := f.Status.Lease
-			seen := observed.Look{
-				Me: "me", Brakes: observed.Brakes{Looked: true, Counted: true}, Lease: observed.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
-				Node: observed.Node{Exists: true, UID: "uid", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}},
-			}
-			err := p.Act(t.Context(), f, fence.Read, &seen)
-			st, act := fence.Decide(f, seen, client.Clock().Now())
-			got := st.ActivityChecks.Results[0]
-			if d := cmp.Diff(want, got.Answer); d != "" || act != fence.None || st.Phase != api.Pending {
-				t.Errorf("%s, action %q, %v, %+v: %s", st.Phase, act, err, got, d)
-			}
-			for _, a := range cloud.Actions() {
-				if a.Name != "DescribeInstances" {
-					t.Errorf("the cloud was told %+v", a)
+			synctest.Test(t, func(t *testing.T) {
+				client := kubetest.SynctestClient(t, kubetest.Table[string](nil, nil))
+				p := &Power{Client: client, Open: func(_ context.Context, b *api.Binding, _ Call) (device.Driver, error) {
+					return ec2.Kind().Open(b.Params)
+				}}
+				f := asked(client.Clock().Now())
+				f.Status.Decision.Power(0).Params = map[string]string{"instance": id, "region": "eu-west-1", "endpoint": srv.URL, "access_key": key, "secret_key": secret}
+				still := f.Status.Lease
+				seen := observed.Look{
+					Me: "me", Brakes: observed.Brakes{Looked: true, Counted: true}, Lease: observed.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
+					Node: observed.Node{Exists: true, UID: "uid", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}},
 				}
-			}
+				err := p.Act(t.Context(), f, fence.Read, &seen)
+				st, act := fence.Decide(f, seen, client.Clock().Now())
+				got := st.ActivityChecks.Results[0]
+				if d := cmp.Diff(want, got.Answer); d != "" || act != fence.None || st.Phase != api.Pending {
+					t.Errorf("%s, action %q, %v, %+v: %s", st.Phase, act, err, got, d)
+				}
+				for _, a := range cloud.Actions() {
+					if a.Name != "DescribeInstances" {
+						t.Errorf("the cloud was told %+v", a)
+					}
+				}
+			})
 		})
 	}
 }
