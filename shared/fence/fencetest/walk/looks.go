@@ -10,16 +10,15 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// looks are all that can be seen next from a state. Dimensions that the phase
+// looks appends all that can be seen next from a state. Dimensions that the phase
 // does not read are not varied; everything else is, in every combination.
-func looks(s *State) []look {
+func looks(s *State, all []look) []look {
 	if s.isCounted() {
-		return countedLooks(s)
+		return append(all, countedLooks(s)...)
 	}
 	if s.isJoined() || s.isReported() {
-		return joinedLooks(s)
+		return append(all, joinedLooks(s)...)
 	}
-	var all []look
 	for _, dt := range waits(s) {
 		now := s.now.Add(dt)
 		for _, base := range bases(s, now) {

@@ -1,7 +1,9 @@
 package walk
 
 import (
+	"runtime"
 	"strings"
+	"sync"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -47,18 +49,28 @@ func Run(d Decider, o Options) Result {
 }
 
 // Whole is the walk of which states.md tells: what may come together is walked at once, what
-// is a world of its own is walked aside.
+// is a world of its own is walked aside. As many walks as there are processors go on at a time;
+// their results are joined in the order of asides, so that the order in which they end does not
+// show.
 func Whole(d Decider) Result {
-	w := newWalker(d, Options{Live: true, Levels: true})
-	w.begin(Begin(Starts()...)...)
-	w.walk()
-	for _, from := range asides() {
-		x := newWalker(d, from.Options)
-		x.begin(Begin(from.specs...)...)
-		x.walk()
-		w.add(x)
+	from := append([]aside{{Starts(), Options{Live: true, Levels: true}}}, asides()...)
+	walkers, places := make([]*walker, len(from)), make(chan struct{}, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for i, a := range from {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			w := newWalker(d, a.Options)
+			w.begin(Begin(a.specs...)...)
+			w.walk()
+			walkers[i] = w
+		})
 	}
-	return w.result()
+	running.Wait()
+	for _, x := range walkers[1:] {
+		walkers[0].add(x)
+	}
+	return walkers[0].result()
 }
 
 func (w *walker) result() Result {

@@ -13,29 +13,31 @@ func (w *walker) step(s *State, l *look) {
 	now := s.now.Add(l.dt)
 	s.st = s.spec.In(s.st)
 	f := w.asked(s, l)
-	after, act := w.decide(f, l.seen, now)
+	decided, act := w.decide(f, l.seen, now)
+	after := &w.after
+	*after = decided
 	w.decisions++
-	w.met.note(&after, act)
+	w.met.note(after, act)
 	was := s.sh
 	was.withdrawn = was.withdrawn || l.withdrawn
 	sh := was.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	sh.heardDump(s, l.seen, now)
-	w.check(s, &sh, f, &l.seen, &after, act, now)
+	w.check(s, &sh, f, &l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
-	sh.drains(s, &l.seen, &after, act, now)
-	sh.switched(s, &l.seen, &after, act, now)
-	sh.awaits(s, &after)
-	sh.keeps(&after, &l.seen)
-	sh.freedBy(s, &after, act)
-	sh.counts(s, l, &after, act, now)
-	sh.works(s, &after, act)
-	sh.entered(s, &l.seen, &after, now)
-	sh.acted(s, &l.seen, &after, act, now)
+	sh.drains(s, &l.seen, after, act, now)
+	sh.switched(s, &l.seen, after, act, now)
+	sh.awaits(s, after)
+	sh.keeps(after, &l.seen)
+	sh.freedBy(s, after, act)
+	sh.counts(s, l, after, act, now)
+	sh.works(s, after, act)
+	sh.entered(s, &l.seen, after, now)
+	sh.acted(s, &l.seen, after, act, now)
 	next := &w.next
-	*next = State{st: after, now: now, spec: s.spec, sh: sh}
+	*next = State{st: *after, now: now, spec: s.spec, sh: sh}
 	w.goOn(s, l, next, act)
 }
 

@@ -42,9 +42,12 @@ type walker struct {
 	levels bool
 	// gate says which requests may join.
 	gate Gate
-	// record and next are of the step that is being taken.
+	// record, after and next belong to the step that is being taken, looks to the state: each is made
+	// once for the whole walk, because millions of them would keep the collector busy.
 	record api.NodeFence
+	after  api.NodeFenceStatus
 	next   State
+	looks  []look
 }
 
 func newWalker(d Decider, o Options) *walker {
@@ -83,14 +86,15 @@ func (w *walker) walk() {
 			fencetest.Powered(&levelled.spec.Decision, *s.spec.Decision.Power(0), levels.Decision.PowerLevels()[1])
 			two = &levelled
 		}
-		all, before := looks(s), w.decisions
-		for i := range all {
+		before := w.decisions
+		w.looks = looks(s, w.looks[:0])
+		for i := range w.looks {
 			if w.hunts > 0 && (i+w.visits)%w.hunts != 0 {
 				continue
 			}
-			w.step(s, &all[i])
+			w.step(s, &w.looks[i])
 			if two != nil {
-				w.step(two, &all[i])
+				w.step(two, &w.looks[i])
 			}
 		}
 		w.met.decisions[s.st.Phase] += w.decisions - before
