@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/test/random"
 )
 
 // cluster is a small cluster in which two sources write the census, each as far behind as its
@@ -381,11 +382,11 @@ func TestALateCensusLetsNoMoreBegin(t *testing.T) {
 		false: {"takes for gone what a late census does not list", "dates a late census as now", "reserves on a stale ledger", "counts a slot of long calls no longer than another"},
 		true:  {"trusts an old count of the unhealthy", "does not count the nodes of fences that opened since"},
 	} {
-		broken, sum := runs(seed, 1500, "", storms)
+		broken, sum := runs(seed, random.Histories(1500), "", storms)
 		if broken != "" {
 			t.Error(broken)
 		}
-		if t.Logf("%d decisions by the census, of which %d let a fence begin, and %d by lists", sum.byCensus, sum.begun, sum.byList); sum.byCensus < 3000 || sum.byList < 1000 || sum.begun < 500 {
+		if t.Logf("%d decisions by the census, of which %d let a fence begin, and %d by lists", sum.byCensus, sum.begun, sum.byList); sum.byCensus < random.Histories(3000) || sum.byList < random.Histories(1000) || sum.begun < random.Histories(500) {
 			t.Errorf("%d decisions by the census, of which %d let a fence begin, and %d by lists: nothing was shown", sum.byCensus, sum.begun, sum.byList)
 		}
 		for _, twin := range twins {

@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/test/random"
 )
 
 // etcds is a control plane whose members fail, join and leave, and whose Nodes are deleted and made
@@ -354,11 +355,11 @@ func etcdRuns(seed uint64, n int, twin string) (broken string, byCensus, held in
 func TestALateCensusHoldsForEtcdAsAListDoes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	broken, byCensus, held := etcdRuns(seed, 3000, "")
+	broken, byCensus, held := etcdRuns(seed, random.Histories(3000), "")
 	if broken != "" {
 		t.Error(broken)
 	}
-	if byCensus < 5000 || held < 1000 {
+	if t.Logf("%d decisions by the census, %d of them held", byCensus, held); byCensus < random.Histories(5000) || held < random.Histories(1000) {
 		t.Errorf("%d decisions by the census, %d of them held: nothing was shown", byCensus, held)
 	}
 	for _, twin := range []string{

@@ -16,9 +16,10 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/test/random"
 )
 
-var edges = flag.Int("edges", 3000, "how many random schedules to go through across the edge of a reservation")
+var edges = flag.Int("edges", random.Histories(3000), "how many random schedules to go through across the edge of a reservation")
 
 // edgeWorld is two dead nodes with room for one, and what is stored of them. Stored
 // objects are never changed, only replaced.

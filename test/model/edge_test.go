@@ -9,9 +9,10 @@ import (
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/random"
 )
 
-var edges = flag.Int("model.edges", 30, "how many random schedules to go through across the edge of a reservation's validity")
+var edges = flag.Int("model.edges", random.Histories(30), "how many random schedules to go through across the edge of a reservation's validity")
 
 // edge is the scenario of two nodes that die, room for one, invocations whose clocks lie
 // two seconds apart, and pauses that end about when a reservation ends (S14).
