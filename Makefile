@@ -52,11 +52,11 @@ demo: build lab-build ## A node dies, its pod comes back elsewhere, on a real co
 	@go run ./test/demo $(DEMO)
 
 .PHONY: test
-test: build lab-build ## All tests
+test: build lab-build ## All tests, and a tenth of the random histories (all with NODEFENCE_ALL_HISTORIES=1)
 	@test/run-tests
 
 .PHONY: twins
-twins: ## Look for each broken Decide in the whole walk, and through 100,000 schedules of two gates, as `make test` does not (minutes)
+twins: ## Look for each broken Decide in the whole walk, and through 100,000 schedules of two gates, where `make test` hunts (minutes)
 	@go test ./shared/fence -run TestEveryBrokenDecideIsCaught -count=1 -timeout 30m -args -walk.whole
 	@go test ./shared/fence -run TestTheEdgeOfAReservation -count=1 -v -args -edges=100000
 
@@ -120,11 +120,14 @@ vulncheck: ## Look for known faults in what the programs call (needs a network w
 
 # The tests that write generated files. TestWalk takes minutes.
 GENERATES := TestSchemas|TestWalk|TestGenerated|TestMatrix|TestThePicture
-.PHONY: generate
-generate: ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights, a picture
+.PHONY: generate-code
+generate-code: ## Write deep copies and CRDs anew, and nothing else that is generated
 	@$(CONTROLLER_GEN) object crd paths=./shared/api/... output:crd:dir=infra/crd
+
+.PHONY: generate
+generate: generate-code ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights, a picture
 	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./sources/kubectl-fence/ui/page -run '$(GENERATES)' -update >/dev/null
 
 .PHONY: verify
-verify: ## Format, vet, lint, generated files, manifests
+verify: ## Format, vet, lint, deep copies and CRDs, manifests (generated files of tests, and the layout, are compared by make test)
 	@test/verify
