@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/checkjobs"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/jobs"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/probe"
 )
@@ -157,8 +157,8 @@ func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck)
 	return nil
 }
 
-func (r *rounding) jobs() checkjobs.Runner {
-	return checkjobs.Runner{
+func (r *rounding) jobs() jobs.CheckRunner {
+	return jobs.CheckRunner{
 		Client: r.Client, Namespace: r.Checks, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.timeout, Target: r.target,
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/shared/agentjobs"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
@@ -19,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/device/set"
+	"github.com/nodefence/nodefence/shared/jobs"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -146,7 +146,7 @@ func (b Resolver) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 
 // OpenFor is Open for a call that power or isolate makes.
 func (b Resolver) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim) (device.Driver, error) {
-	return b.open(ctx, bound, &agentjobs.Runner{Client: b.Client, Namespace: b.JobsNamespace, Claim: c})
+	return b.open(ctx, bound, &jobs.AgentRunner{Client: b.Client, Namespace: b.JobsNamespace, Claim: c})
 }
 
 func (b Resolver) open(ctx context.Context, bound *api.Binding, r job.Runner) (device.Driver, error) {

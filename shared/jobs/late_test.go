@@ -1,4 +1,4 @@
-package agentjobs
+package jobs
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package checkjobs
+package jobs
 
 import (
 	"net/http"
@@ -55,7 +55,7 @@ func TestAJobIsBegunOnce(t *testing.T) {
 				}
 			}))
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{NodeName: "n"}, Status: api.NodeFenceStatus{FenceNumber: 3}}
-			r := Runner{Client: client, Namespace: "checks", Fence: f, Round: &api.CheckRound{Number: 2}}
+			r := CheckRunner{Client: client, Namespace: "checks", Fence: f, Round: &api.CheckRound{Number: 2}}
 			answer, words, err := r.FromTemplate(t.Context(), "1", &api.JobCheck{PodTemplateName: "tpl"})
 			if (err != nil) != c.fails || answer != c.answer || !strings.Contains(words, c.words) {
 				t.Errorf("%q %q %v, want %q %q", answer, words, err, c.answer, c.words)

@@ -1,4 +1,4 @@
-package checkjobs
+package jobs
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
-	"github.com/nodefence/nodefence/shared/podspec"
 	"github.com/nodefence/nodefence/shared/probe"
 )
 
@@ -23,8 +22,8 @@ const kept = int32(600)
 // checksOf labels the pods of one fence's checks.
 const checksOf = "nodefence.io/checks-of"
 
-// Runner runs the Jobs of one round of a fence's checks.
-type Runner struct {
+// CheckRunner runs the Jobs of one round of a fence's checks.
+type CheckRunner struct {
 	Client *kube.Client
 	// Namespace holds the Jobs, and the PodTemplates from which they are made.
 	Namespace string
@@ -40,13 +39,13 @@ type Runner struct {
 
 // Neighbor checks, with an image of nodefence's own, whether a node's addresses can be
 // reached from another node. The first address is that of the node in question.
-func (r Runner) Neighbor(ctx context.Context, name, image string, n *api.NeighborsSettings, addresses []string) (api.Answer, string, error) {
+func (r CheckRunner) Neighbor(ctx context.Context, name, image string, n *api.NeighborsSettings, addresses []string) (api.Answer, string, error) {
 	return r.run(ctx, name, func() (*corev1.PodSpec, error) { return r.neighbor(image, n, addresses), nil })
 }
 
 // neighbor runs `nodefence reach`, away from the node's failure domain and from
 // the other neighbors.
-func (r Runner) neighbor(image string, n *api.NeighborsSettings, addresses []string) *corev1.PodSpec {
+func (r CheckRunner) neighbor(image string, n *api.NeighborsSettings, addresses []string) *corev1.PodSpec {
 	spec := &corev1.PodSpec{
 		Containers: []corev1.Container{{
 			Name: "reach", Image: image, Args: append([]string{"reach"}, addresses...),
@@ -67,7 +66,7 @@ func (r Runner) neighbor(image string, n *api.NeighborsSettings, addresses []str
 }
 
 // FromTemplate checks with a Job that is made from a PodTemplate.
-func (r Runner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) (api.Answer, string, error) {
+func (r CheckRunner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) (api.Answer, string, error) {
 	return r.run(ctx, name, func() (*corev1.PodSpec, error) {
 		t, err := r.Client.PodTemplate(ctx, r.Namespace, j.PodTemplateName)
 		if err != nil {
@@ -98,7 +97,7 @@ func (r Runner) FromTemplate(ctx context.Context, name string, j *api.JobCheck) 
 
 // run looks at a check's Job, and creates the Job if it does not exist. The name is the
 // round's, so that a later process finds this Job and does not create another.
-func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSpec, error)) (api.Answer, string, error) {
+func (r CheckRunner) run(ctx context.Context, name string, spec func() (*corev1.PodSpec, error)) (api.Answer, string, error) {
 	kind := "a"
 	if r.Storage {
 		kind = "s"
@@ -134,8 +133,8 @@ func (r Runner) run(ctx context.Context, name string, spec func() (*corev1.PodSp
 // end, or with its NodeFence. "No activity" needs an observed exit code 1: by the rule
 // below only that code fails the Job, while a pod that was evicted, or could not start,
 // fails it for another reason.
-func (r Runner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
-	podspec.Confine(spec, r.Fence.Spec.NodeName)
+func (r CheckRunner) made(name string, spec *corev1.PodSpec) *batchv1.Job {
+	confine(spec, r.Fence.Spec.NodeName)
 	none, ttl, deadline, no := int32(0), kept, int64(max(1, r.Timeout.Seconds())), false
 	labels := map[string]string{"app.kubernetes.io/part-of": "nodefence", checksOf: string(r.Fence.UID)}
 	return &batchv1.Job{

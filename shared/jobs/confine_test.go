@@ -1,4 +1,4 @@
-package podspec
+package jobs
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ func TestConfine(t *testing.T) {
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}, {}},
 		}}},
 	}
-	Confine(spec, "n", "m")
+	confine(spec, "n", "m")
 	for _, term := range spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		for _, node := range []string{"n", "m"} {
 			if !slices.ContainsFunc(term.MatchFields, func(m corev1.NodeSelectorRequirement) bool {

@@ -1,4 +1,4 @@
-package agentjobs
+package jobs
 
 import (
 	"context"
@@ -108,10 +108,10 @@ func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 	return p
 }
 
-func theJobs(t *testing.T, y *yard) *Runner {
+func theJobs(t *testing.T, y *yard) *AgentRunner {
 	t.Helper()
 	y.jobs, y.secrets = map[string]*batchv1.Job{}, map[string]*corev1.Secret{}
-	return &Runner{Client: kubetest.SynctestClient(t, y), Namespace: "jobs", Claim: call.Claim{
+	return &AgentRunner{Client: kubetest.SynctestClient(t, y), Namespace: "jobs", Claim: call.Claim{
 		Node: "node-7", Holder: "0123456789abcdef", Record: metav1.OwnerReference{Kind: "NodeFence", Name: "node-7", UID: "fence"},
 	}}
 }

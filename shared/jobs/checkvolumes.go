@@ -1,4 +1,4 @@
-package checkjobs
+package jobs
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func (u *unfit) Error() string { return u.why }
 // harmless refuses volumes that a check must not have: a block volume, or a volume that
 // only one node at a time may mount, because the mount would take the volume from its
 // owner.
-func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
+func (r CheckRunner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 	if len(spec.Containers) == 0 {
 		return &unfit{"the PodTemplate has no container"}
 	}
@@ -39,7 +39,7 @@ func (r Runner) harmless(ctx context.Context, spec *corev1.PodSpec) error {
 }
 
 // sharedClaim refuses a claim unless it is a file system that many nodes may mount at once.
-func (r Runner) sharedClaim(ctx context.Context, name string) error {
+func (r CheckRunner) sharedClaim(ctx context.Context, name string) error {
 	c, err := r.Client.PersistentVolumeClaim(ctx, r.Namespace, name)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package checkjobs
+package jobs
 
 import (
 	"errors"
@@ -54,7 +54,7 @@ func TestHarmless(t *testing.T) {
 		"configuration": {corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}, Volumes: []corev1.Volume{{Name: "v",
 			VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}}, true},
 	} {
-		err := Runner{}.harmless(t.Context(), &c.spec)
+		err := CheckRunner{}.harmless(t.Context(), &c.spec)
 		var no *unfit
 		if (err == nil) != c.ok || err != nil && !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
@@ -65,7 +65,7 @@ func TestHarmless(t *testing.T) {
 // TestMade: one try, a deadline, an exit code that counts, and a pod without rights that runs
 // on another node than the one in question.
 func TestMade(t *testing.T) {
-	r := Runner{Namespace: "checks", Timeout: 90 * time.Second, Fence: &api.NodeFence{
+	r := CheckRunner{Namespace: "checks", Timeout: 90 * time.Second, Fence: &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{NodeName: "n"},
 	}}
 	j := r.made("name", &corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c"}}})

@@ -1,4 +1,4 @@
-package agentjobs
+package jobs
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/shared/device/job"
-	"github.com/nodefence/nodefence/shared/podspec"
 )
 
 const (
@@ -31,7 +30,7 @@ const (
 // The pod has a deadline too, which its kubelet enforces without help. It also has a second of
 // grace, because a pod without any is removed from the API server before its kubelet has ended
 // it, and nobody would ever see its end.
-func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
+func (j *AgentRunner) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
 	none, one, ttl, no := int32(0), int32(1), int32(600), false
 	whole, deadline, grace := seconds(left), seconds(c.Limit), int64(1)
 	meta := metav1.ObjectMeta{
@@ -53,7 +52,7 @@ func (j *Runner) job(name string, c job.Call, left time.Duration, stuck []string
 	made.Name, made.Namespace = name, j.Namespace
 	made.OwnerReferences = []metav1.OwnerReference{j.Claim.Record}
 	fill(&made.Spec.Template.Spec, name, c.Image)
-	podspec.Confine(&made.Spec.Template.Spec, append(stuck, j.Claim.Node)...)
+	confine(&made.Spec.Template.Spec, append(stuck, j.Claim.Node)...)
 	return made
 }
 
@@ -86,7 +85,7 @@ func fill(spec *corev1.PodSpec, secret, image string) {
 
 // secret is the call, for one pod of one node. It is deleted with its Job, if nobody deletes it
 // before.
-func (j *Runner) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
+func (j *AgentRunner) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Secret, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode the call: %w", err)

@@ -1,4 +1,4 @@
-package agentjobs
+package jobs
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // mayAct tells whether a pod that was not seen to end may still switch something. A pod that does
 // not say until when may always do so.
-func (j *Runner) mayAct(p *corev1.Pod) bool {
+func (j *AgentRunner) mayAct(p *corev1.Pod) bool {
 	until, err := time.Parse(time.RFC3339, p.Annotations[actsUntil])
 	return p.Annotations[callIs] != "status" && (err != nil || j.Client.Clock().Now().Before(until))
 }
@@ -35,7 +35,7 @@ func where(p *corev1.Pod) string {
 }
 
 // pod is a Job's own pod; nil if there is none yet, or none any more.
-func (j *Runner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
+func (j *AgentRunner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	pods, err := j.Client.PodsLabelled(ctx, j.Namespace, "batch.kubernetes.io/job-name", name)
 	if err != nil || len(pods) == 0 {
 		return nil, err

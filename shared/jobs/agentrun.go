@@ -1,4 +1,4 @@
-package agentjobs
+package jobs
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Runner runs the agents of one device call in Jobs.
+// AgentRunner runs the agents of one device call in Jobs.
 //
 // A pod gets its call last: when its node has accepted it. Before that it can do nothing, however
 // late it is started. After that its own node bounds it, whatever happens to the API server, the
 // controllers, or us.
-type Runner struct {
+type AgentRunner struct {
 	Client *kube.Client
 	// Namespace is where the Jobs are made.
 	Namespace string
@@ -42,7 +42,7 @@ const (
 
 // Run makes one call. It returns when the pod's container was seen to end, or with what is known
 // of one that was not.
-func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
+func (j *AgentRunner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	left := c.Limit
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
@@ -84,7 +84,7 @@ func (j *Runner) Run(ctx context.Context, c job.Call) (job.End, error) {
 }
 
 // of is the label value for the calls of one node: many node names are longer than a label.
-func (j *Runner) of() string {
+func (j *AgentRunner) of() string {
 	sum := sha256.Sum256([]byte(j.Claim.Node))
 	return "call-" + hex.EncodeToString(sum[:8])
 }
@@ -92,7 +92,7 @@ func (j *Runner) of() string {
 // awaitEarlier waits for earlier calls that may still act: those that returned before their pod
 // was seen to end (S7). It does not wait for a read, which changes nothing. It returns the nodes
 // that keep a pod from ending, because it makes no sense to use them again.
-func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
+func (j *AgentRunner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 	var acts *corev1.Pod
 	late := func() error {
 		return fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
@@ -133,7 +133,7 @@ func (j *Runner) awaitEarlier(ctx context.Context) (stuck []string, err error) {
 
 // carry brings a Job's pod to its end: it waits until the pod's node accepts it, hands it the
 // call, and waits for the result. handed tells that the pod may have the call.
-func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
+func (j *AgentRunner) carry(ctx context.Context, name string, c job.Call) (end job.End, handed bool, err error) {
 	late := func(p *corev1.Pod) error { return fmt.Errorf("no time is left: %s", where(p)) }
 	var last *corev1.Pod
 	for looked := false; ; looked = true {
@@ -169,7 +169,7 @@ func (j *Runner) carry(ctx context.Context, name string, c job.Call) (end job.En
 }
 
 // hand gives a pod its call. The pod may have it even if there is no answer.
-func (j *Runner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Call) (handed bool, err error) {
+func (j *AgentRunner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Call) (handed bool, err error) {
 	if end, ok := ctx.Deadline(); ok {
 		c.Left = time.Until(end)
 	}
@@ -189,7 +189,7 @@ func (j *Runner) hand(ctx context.Context, name string, p *corev1.Pod, c job.Cal
 // stop ends a call whose time is over. A pod that did not get its call never does anything, and
 // is deleted with its Job. For any other pod stop looks whether it has ended, and reports it if
 // it was not seen to end (S10).
-func (j *Runner) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
+func (j *AgentRunner) stop(ctx context.Context, name string, handed bool, why error) (job.End, error) {
 	if !handed {
 		if made, err := j.Client.Job(ctx, j.Namespace, name); err == nil && made != nil {
 			_ = j.Client.DeleteJob(ctx, j.Namespace, name, made.UID) // if it stays, it ends by its own deadline

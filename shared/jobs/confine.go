@@ -1,4 +1,4 @@
-package podspec
+package jobs
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -9,8 +9,8 @@ import (
 // limits are for a container that has none.
 var limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 
-// Confine makes the pod run once, with no rights, and on none of these nodes.
-func Confine(spec *corev1.PodSpec, nodes ...string) {
+// confine makes the pod run once, with no rights, and on none of these nodes.
+func confine(spec *corev1.PodSpec, nodes ...string) {
 	yes, no := true, false
 	spec.RestartPolicy, spec.NodeName, spec.Tolerations = corev1.RestartPolicyNever, "", nil
 	spec.ServiceAccountName, spec.DeprecatedServiceAccount, spec.AutomountServiceAccountToken = "", "", &no
