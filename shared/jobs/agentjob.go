@@ -31,29 +31,20 @@ const (
 // grace, because a pod without any is removed from the API server before its kubelet has ended
 // it, and nobody would ever see its end.
 func (j *AgentRunner) job(name string, c job.Call, left time.Duration, stuck []string) *batchv1.Job {
-	none, one, ttl, no := int32(0), int32(1), int32(600), false
-	whole, deadline, grace := seconds(left), seconds(c.Limit), int64(1)
+	deadline, grace, no := seconds(c.Limit), int64(1), false
 	meta := metav1.ObjectMeta{
-		Labels: map[string]string{"app.kubernetes.io/part-of": "nodefence", callsOf: j.of()},
+		Labels: labelsWith(callsOf, j.callsLabel()),
 		Annotations: map[string]string{
-			"nodefence.io/node": j.Claim.Node, callIs: c.Action,
+			nodeAnnotation: j.Claim.Node, callIs: c.Action,
 			actsUntil: j.Client.Clock().Now().Add(left + job.Late(left)).Format(time.RFC3339),
 		},
 	}
-	made := &batchv1.Job{
-		ObjectMeta: *meta.DeepCopy(),
-		Spec: batchv1.JobSpec{
-			BackoffLimit: &none, Completions: &one, Parallelism: &one, ActiveDeadlineSeconds: &whole, TTLSecondsAfterFinished: &ttl,
-			Template: corev1.PodTemplateSpec{ObjectMeta: meta, Spec: corev1.PodSpec{
-				ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace, EnableServiceLinks: &no,
-			}},
-		},
-	}
-	made.Name, made.Namespace = name, j.Namespace
-	made.OwnerReferences = []metav1.OwnerReference{j.Claim.Record}
-	fill(&made.Spec.Template.Spec, name, c.Image)
-	confine(&made.Spec.Template.Spec, append(stuck, j.Claim.Node)...)
-	return made
+	pod := corev1.PodTemplateSpec{ObjectMeta: *meta.DeepCopy(), Spec: corev1.PodSpec{
+		ActiveDeadlineSeconds: &deadline, TerminationGracePeriodSeconds: &grace, EnableServiceLinks: &no,
+	}}
+	fill(&pod.Spec, name, c.Image)
+	meta.Name, meta.Namespace, meta.OwnerReferences = name, j.Namespace, []metav1.OwnerReference{j.Claim.Record}
+	return runOnce(meta, j.Claim.Node, seconds(left), pod, stuck...)
 }
 
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
@@ -92,7 +83,7 @@ func (j *AgentRunner) secret(name string, p *corev1.Pod, c job.Call) (*corev1.Se
 	}
 	yes, no := true, false
 	s := &corev1.Secret{Immutable: &yes, Data: map[string][]byte{path.Base(job.Given): text}}
-	s.Name, s.Namespace, s.Labels = name, j.Namespace, map[string]string{"app.kubernetes.io/part-of": "nodefence"}
+	s.Name, s.Namespace, s.Labels = name, j.Namespace, map[string]string{partOf: "nodefence"}
 	for _, o := range p.OwnerReferences {
 		if o.Kind == "Job" && o.Name == name {
 			o.Controller, o.BlockOwnerDeletion = &no, &no

@@ -57,8 +57,12 @@ func terminated(p *corev1.Pod) *job.End {
 	return nil
 }
 
+// podInterval is the time between two looks at a pod.
+const podInterval = 200 * time.Millisecond
+
+// sleep waits until the next look at a pod, or returns the error of ctx.
 func sleep(ctx context.Context) error {
-	t := time.NewTimer(look)
+	t := time.NewTimer(podInterval)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

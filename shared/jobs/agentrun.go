@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,33 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// AgentRunner runs the agents of one device call in Jobs.
-//
-// A pod gets its call last: when its node has accepted it. Before that it can do nothing, however
-// late it is started. After that its own node bounds it, whatever happens to the API server, the
-// controllers, or us.
-type AgentRunner struct {
-	Client *kube.Client
-	// Namespace is where the Jobs are made.
-	Namespace string
-	// Claim is the claim of the call.
-	Claim call.Claim
-	// n numbers the Jobs of the call.
-	n int
-}
-
-const (
-	// look is the time between two looks at a pod.
-	look = 200 * time.Millisecond
-	// farewell is the part of a call's time that is reserved to end its pod, and to see that it
-	// has ended.
-	farewell = 3 * time.Second
-)
+// farewell is the part of a call's time that is reserved to end its pod, and to see that it has
+// ended.
+const farewell = 3 * time.Second
 
 // Run makes one call. It returns when the pod's container was seen to end, or with what is known
 // of one that was not.
@@ -59,7 +37,7 @@ func (j *AgentRunner) Run(ctx context.Context, c job.Call) (job.End, error) {
 		return job.End{}, err // this process was suspended while it waited (S8)
 	}
 	j.n++
-	name := fmt.Sprintf("%s-%s-%d", j.of(), j.Claim.Holder, j.n)
+	name := fmt.Sprintf("%s-%s-%d", j.callsLabel(), j.Claim.Holder, j.n)
 	err = j.Client.CreateJob(work, j.job(name, c, left, stuck))
 	if err != nil && !errors.Is(err, kube.ErrConflict) { // if it exists, this call has made it
 		return job.End{}, fmt.Errorf("make Job %s: %w", name, err)
@@ -83,12 +61,6 @@ func (j *AgentRunner) Run(ctx context.Context, c job.Call) (job.End, error) {
 	return end, err // the Job stays for a while, so that its log can be read
 }
 
-// of is the label value for the calls of one node: many node names are longer than a label.
-func (j *AgentRunner) of() string {
-	sum := sha256.Sum256([]byte(j.Claim.Node))
-	return "call-" + hex.EncodeToString(sum[:8])
-}
-
 // awaitEarlier waits for earlier calls that may still act: those that returned before their pod
 // was seen to end (S7). It does not wait for a read, which changes nothing. It returns the nodes
 // that keep a pod from ending, because it makes no sense to use them again.
@@ -98,7 +70,7 @@ func (j *AgentRunner) awaitEarlier(ctx context.Context) (stuck []string, err err
 		return fmt.Errorf("pod %s on node %s, an earlier call (%s), was not seen to end, and may act until %s", acts.Name, acts.Spec.NodeName, acts.Annotations[callIs], acts.Annotations[actsUntil])
 	}
 	for {
-		pods, err := j.Client.PodsLabelled(ctx, j.Namespace, callsOf, j.of())
+		pods, err := j.Client.PodsLabelled(ctx, j.Namespace, callsOf, j.callsLabel())
 		switch {
 		case err != nil && ctx.Err() != nil && acts != nil: // the time ended in this look
 			return nil, late()

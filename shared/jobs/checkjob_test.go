@@ -62,13 +62,13 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestMade: one try, a deadline, an exit code that counts, and a pod without rights that runs
+// TestJobOfACheck: one try, a deadline, an exit code that counts, and a pod without rights that runs
 // on another node than the one in question.
-func TestMade(t *testing.T) {
+func TestJobOfACheck(t *testing.T) {
 	r := CheckRunner{Namespace: "checks", Timeout: 90 * time.Second, Fence: &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}, Spec: api.NodeFenceSpec{NodeName: "n"},
 	}}
-	j := r.made("name", &corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c"}}})
+	j := r.job("name", &corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c"}}})
 	got := j.Spec.Template.Spec
 	terms := got.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	want := []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"n"}}}
