@@ -22,11 +22,11 @@ import (
 	"github.com/nodefence/nodefence/functions/power"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/mem"
-	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -64,7 +64,7 @@ func newChecked(t *testing.T, devices ...api.Binding) *checked {
 			Devices: func(context.Context, readiness.Asked) (readiness.Resolved, error) {
 				return readiness.Resolved{Devices: c.bound}, c.unfit
 			},
-			Open: func(_ context.Context, b *api.Binding, _ call.Claim) (device.Driver, error) {
+			Open: func(_ context.Context, b *api.Binding, _ devicecall.Claim) (device.Driver, error) {
 				d, err := c.rack.Kind().Open(b.Params)
 				return &asking{d, c, function}, err
 			},

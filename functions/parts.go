@@ -25,7 +25,7 @@ import (
 	"github.com/nodefence/nodefence/shared/binding"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/gce"
-	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/remediation"

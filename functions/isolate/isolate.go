@@ -12,14 +12,14 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
-	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
+	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -33,10 +33,10 @@ var Phases = []api.Phase{api.Isolating, api.Restoring}
 type Isolator struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding.
-	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
+	Open func(ctx context.Context, b *api.Binding, c devicecall.Claim) (device.Driver, error)
 	// Credentials is the version of what the account of a device is read from.
 	Credentials func(ctx context.Context, b *api.Binding) (string, error)
-	// Whose returns the node that was enrolled as this machine, for call.Caller.
+	// Whose returns the node that was enrolled as this machine, for devicecall.Caller.
 	Whose func(ctx context.Context, identity string) (node, enrolled string, err error)
 	// Self is the node that this function runs on (S13); empty if unknown.
 	Self string
@@ -84,7 +84,7 @@ func (i *Isolator) tellCordon(ctx context.Context, f *api.NodeFence) {
 func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch {
 	case a.Device():
-		t := call.Caller{Open: i.Open, Credentials: i.Credentials, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
+		t := devicecall.Caller{Open: i.Open, Credentials: i.Credentials, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
 		made, err := t.Make(ctx, f, facts.Claimed(f), a)
 		seen.Call = made
 		return err

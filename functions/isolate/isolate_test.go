@@ -13,8 +13,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/mem"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
@@ -40,7 +40,7 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rack := mem.NewRack(now)
-			open := func(_ context.Context, b *api.Binding, _ call.Claim) (device.Driver, error) {
+			open := func(_ context.Context, b *api.Binding, _ devicecall.Claim) (device.Driver, error) {
 				return rack.Kind().Open(b.Params)
 			}
 			bound := func(name string, role api.Role) api.Binding {

@@ -1,6 +1,6 @@
 package power
 
-import "github.com/nodefence/nodefence/shared/device/call"
+import "github.com/nodefence/nodefence/shared/devicecall"
 
 // Call is for what a device is opened: one call under one claim.
-type Call = call.Claim
+type Call = devicecall.Claim

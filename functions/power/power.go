@@ -10,8 +10,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
-	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -19,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/loop"
 	"github.com/nodefence/nodefence/shared/policy"
+	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -93,7 +93,7 @@ func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen 
 	if !a.Device() {
 		return fmt.Errorf("power can't %s", a)
 	}
-	t := call.Caller{Open: p.Open, Credentials: p.Credentials, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
+	t := devicecall.Caller{Open: p.Open, Credentials: p.Credentials, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
 	made, err := t.Make(ctx, f, facts.Claimed(f), a)
 	seen.Call = made
 	return err

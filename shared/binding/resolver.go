@@ -15,9 +15,9 @@ import (
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/agent"
-	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
 	"github.com/nodefence/nodefence/shared/device/set"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/jobs"
 	"github.com/nodefence/nodefence/shared/kube"
 )
@@ -145,7 +145,7 @@ func (b Resolver) Open(ctx context.Context, bound *api.Binding) (device.Driver, 
 }
 
 // OpenFor is Open for a call that power or isolate makes.
-func (b Resolver) OpenFor(ctx context.Context, bound *api.Binding, c call.Claim) (device.Driver, error) {
+func (b Resolver) OpenFor(ctx context.Context, bound *api.Binding, c devicecall.Claim) (device.Driver, error) {
 	return b.open(ctx, bound, &jobs.AgentRunner{Client: b.Client, Namespace: b.JobsNamespace, Claim: c})
 }
 

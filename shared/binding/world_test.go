@@ -18,7 +18,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding/version"
-	"github.com/nodefence/nodefence/shared/device/readiness"
+	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -18,7 +18,7 @@ type AgentRunner struct {
 	// Namespace is where the Jobs are made.
 	Namespace string
 	// Claim is the claim of the call.
-	Claim call.Claim
+	Claim devicecall.Claim
 	// n numbers the Jobs of the call.
 	n int
 }

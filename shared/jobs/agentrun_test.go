@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nodefence/nodefence/shared/device/call"
 	"github.com/nodefence/nodefence/shared/device/job"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
@@ -111,7 +111,7 @@ func over(p *corev1.Pod, node string, code int32, said string) *corev1.Pod {
 func theJobs(t *testing.T, y *yard) *AgentRunner {
 	t.Helper()
 	y.jobs, y.secrets = map[string]*batchv1.Job{}, map[string]*corev1.Secret{}
-	return &AgentRunner{Client: kubetest.SynctestClient(t, y), Namespace: "jobs", Claim: call.Claim{
+	return &AgentRunner{Client: kubetest.SynctestClient(t, y), Namespace: "jobs", Claim: devicecall.Claim{
 		Node: "node-7", Holder: "0123456789abcdef", Record: metav1.OwnerReference{Kind: "NodeFence", Name: "node-7", UID: "fence"},
 	}}
 }

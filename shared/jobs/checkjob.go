@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/probe"
 )
@@ -60,7 +60,7 @@ func (r CheckRunner) job(name string, spec *corev1.PodSpec) *batchv1.Job {
 	labels := labelsWith(checksOf, string(r.Fence.UID))
 	meta := metav1.ObjectMeta{
 		Name: name, Namespace: r.Namespace, Labels: labels, Annotations: map[string]string{nodeAnnotation: r.Fence.Spec.NodeName},
-		OwnerReferences: []metav1.OwnerReference{call.RecordOf("NodeFence", r.Fence.ObjectMeta)},
+		OwnerReferences: []metav1.OwnerReference{devicecall.RecordOf("NodeFence", r.Fence.ObjectMeta)},
 	}
 	pod := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *spec}
 	job := runOnce(meta, r.Fence.Spec.NodeName, int64(max(1, r.Timeout.Seconds())), pod)

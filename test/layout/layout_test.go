@@ -64,9 +64,6 @@ var walked = map[string][]string{
 // walks are those of which the walk consists.
 var walks = []string{"shared/fence/fencetest/specs", "shared/fence/fencetest/walk", "shared/fence/fencetest/twins"}
 
-// callers call devices on behalf of records, and are no drivers.
-var callers = map[string]bool{"shared/device/call": true, "shared/device/readiness": true}
-
 func TestDependenciesPointOneWay(t *testing.T) {
 	all := packages(t)
 	functions := []string{"adopt", "cleanup", "gate", "isolate", "policystatus", "power", "recover", "request", "resync"}
@@ -84,10 +81,12 @@ func TestDependenciesPointOneWay(t *testing.T) {
 				t.Errorf("the client knows no decision: what one is made on is read by shared/look, so %s imports no %s", name, own)
 			case name == "events" && isOwn && own != "shared/api/v1alpha1" && own != "shared/spelling":
 				t.Errorf("events imports only api, and the distance of two words, not %s", own)
-			case strings.HasPrefix(name, "shared/device") && !callers[name] && strings.HasPrefix(imp, "k8s.io/"):
+			case isDriver(name) && strings.HasPrefix(imp, "k8s.io/"):
 				t.Errorf("drivers know no Kubernetes: %s imports %s", name, imp)
+			case isDriver(name) && isOwn && !isDriver(own) && own != "shared/clip":
+				t.Errorf("drivers stand below all else: %s imports %s", name, own)
 			case strings.HasPrefix(name, "functions/") && slices.Contains(functions, strings.TrimPrefix(name, "functions/")) && isOwn &&
-				(strings.HasPrefix(own, "functions/") || own == "shared/binding" || strings.HasPrefix(own, "shared/device/") && !callers[own]):
+				(strings.HasPrefix(own, "functions/") || own == "shared/binding" || strings.HasPrefix(own, "shared/device/")):
 				t.Errorf("%s knows a driver or another function: %s", name, own)
 			case strings.HasPrefix(name, "shared/") && isOwn && !strings.HasPrefix(own, "shared/") && own != "events":
 				t.Errorf("%s depends on %s", name, own)
@@ -98,6 +97,11 @@ func TestDependenciesPointOneWay(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isDriver reports whether a package is shared/device or in it.
+func isDriver(name string) bool {
+	return name == "shared/device" || strings.HasPrefix(name, "shared/device/")
 }
 
 func TestNoDrawers(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/report"
@@ -32,7 +32,7 @@ const clocksDiffer = 2 * time.Second
 type Checker struct {
 	Client *kube.Client
 	// Open reads the credentials and opens the driver of a binding, for one call.
-	Open func(ctx context.Context, b *api.Binding, c call.Claim) (device.Driver, error)
+	Open func(ctx context.Context, b *api.Binding, c devicecall.Claim) (device.Driver, error)
 	// Devices returns a node's devices. A fault in the configuration is an Unfit, with the
 	// binding that says so.
 	Devices func(ctx context.Context, a Asked) (Resolved, error)
@@ -198,8 +198,8 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	if left <= 0 || f != nil && (f.Open() || f.Status.Claim != nil && now.Before(f.Status.Claim.NotAfter.Time)) {
 		return false, nil
 	}
-	r, err := c.readDevice(ctx, b, left, call.Claim{
-		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: call.RecordOf("FenceTarget", c.target.ObjectMeta),
+	r, err := c.readDevice(ctx, b, left, devicecall.Claim{
+		Node: c.node.Name, Holder: c.target.Status.Claim.Holder, Record: devicecall.RecordOf("FenceTarget", c.target.ObjectMeta),
 	})
 	if err != nil && notLearnt(err) {
 		return false, err

@@ -15,7 +15,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/devicecall"
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
@@ -26,7 +26,7 @@ const manualDriver = "manual"
 var errCredentials = errors.New("it can't be spoken with")
 
 // readDevice is one State call.
-func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call call.Claim) (device.Reading, error) {
+func (k *Checker) readDevice(ctx context.Context, b *api.Binding, left time.Duration, call devicecall.Claim) (device.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	d, err := k.Open(ctx, b, call)
@@ -89,11 +89,11 @@ func verdict(d api.TargetDevice, node string, b *api.Binding, r device.Reading, 
 	case r.Unread != nil:
 		d.Reason, d.Message = whyNot(b, r.Unread) // a set is proven off only if each of its devices says so
 	case b.Identity != "" && r.Identity == "" && d.Tells:
-		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+call.Mend(b) // S11: the device is the node's own
+		d.Reason, d.Message = api.WrongMachine, "it told before that it is machine "+b.Identity+", and tells no machine now; see what answers at its address, or "+devicecall.Mend(b) // S11: the device is the node's own
 	case r.Power == device.Unknown:
 		d.Reason, d.Message = api.DeviceFailed, "it answers, and does not tell whether the machine "+has(b)
 	case r.MissingSupply != "":
-		d.Reason, d.Message = api.DeviceFailed, "the machine "+has(b)+", but "+r.MissingSupply+"; see to that, or "+call.Mend(b)
+		d.Reason, d.Message = api.DeviceFailed, "the machine "+has(b)+", but "+r.MissingSupply+"; see to that, or "+devicecall.Mend(b)
 	case r.Power == device.Off && ready:
 		d.Reason, d.Message = offThoughReady(b)
 	}
@@ -106,7 +106,7 @@ func notMine(node string, b *api.Binding, r device.Reading) (api.Reason, string)
 	if b.IdentityFault != "" {
 		return api.NoIdentity, "it answers for machine " + r.Identity + ", and " + b.NoIdentity(node)
 	}
-	return api.WrongMachine, "it answers for machine " + r.Identity + ", enrolled is " + b.Identity + "; " + call.Mend(b)
+	return api.WrongMachine, "it answers for machine " + r.Identity + ", enrolled is " + b.Identity + "; " + devicecall.Mend(b)
 }
 
 // renewal says how an enrolment is renewed that is not of the node's present machine.
@@ -118,9 +118,9 @@ func renewal(node string) string {
 // offThoughReady is what a device says of a machine that lives.
 func offThoughReady(b *api.Binding) (api.Reason, string) {
 	if b.Role.Cuts() {
-		return api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or " + call.Mend(b)
+		return api.LeftCutOff, "it says that the machine is cut off, and its node is Ready and has no fence: it was left so, or cut by somebody else, and is for a person to give back; or " + devicecall.Mend(b)
 	}
-	return api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; " + call.Mend(b)
+	return api.SignOfLife, "it says that the machine is off, and its node is Ready: it is another machine's, or not to be believed; " + devicecall.Mend(b)
 }
 
 // has describes a machine whose device reads on.
@@ -136,23 +136,23 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 	var network net.Error
 	switch {
 	case errors.Is(err, device.ErrNotForHost):
-		return api.SecretNotForThisHost, call.Words(err)
+		return api.SecretNotForThisHost, devicecall.Words(err)
 	case errors.Is(err, errCredentials):
-		return api.BindingInvalid, call.Words(err)
+		return api.BindingInvalid, devicecall.Words(err)
 	case b.Driver == manualDriver:
-		return api.ManualOnly, call.Words(err)
+		return api.ManualOnly, devicecall.Words(err)
 	case errors.Is(err, device.ErrUnreachable):
-		return api.DeviceUnreachable, call.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + call.Mend(b)
+		return api.DeviceUnreachable, devicecall.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + devicecall.Mend(b)
 	case errors.Is(err, device.ErrDenied):
-		return api.DeviceDenied, call.Words(fmt.Errorf("%s: %w", call.Remedy(b), err))
+		return api.DeviceDenied, devicecall.Words(fmt.Errorf("%s: %w", devicecall.Remedy(b), err))
 	case errors.Is(err, device.ErrInvalid):
-		return api.DeviceFailed, call.Words(err) + "; see what answers at its address in its place, or " + call.Mend(b)
+		return api.DeviceFailed, devicecall.Words(err) + "; see what answers at its address in its place, or " + devicecall.Mend(b)
 	case errors.Is(err, device.ErrUnknown):
-		return api.MachineUnknown, call.Words(err) + "; " + call.Mend(b)
+		return api.MachineUnknown, devicecall.Words(err) + "; " + devicecall.Mend(b)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
-		return api.DeviceUnreachable, call.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + call.Mend(b)
+		return api.DeviceUnreachable, devicecall.Words(err) + "; see that it is on and can be reached from where nodefence runs, or " + devicecall.Mend(b)
 	}
-	return api.DeviceFailed, call.Words(err)
+	return api.DeviceFailed, devicecall.Words(err)
 }
 
 // summarise describes the whole node by its devices: the first device that can't be used
@@ -162,7 +162,7 @@ func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
 	st := &t.Status
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
 	if unfit != nil {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), call.Words(unfit)
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), devicecall.Words(unfit)
 		meta.SetStatusCondition(&st.Conditions, c)
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/device/call"
+	"github.com/nodefence/nodefence/shared/devicecall"
 )
 
 // TestVerdict: each way in which a device may answer, in one word.
@@ -182,8 +182,8 @@ func TestAllRightsAtOnce(t *testing.T) {
 		"it can't be reached":         {accounts{err: device.ErrUnreachable, lacks: both}, "device unreachable"},
 		"it is another machine's":     {accounts{read: device.Reading{Power: device.On, Identity: "y"}, lacks: both}, ""},
 	} {
-		k := &Checker{Open: func(context.Context, *api.Binding, call.Claim) (device.Driver, error) { return tc.device, nil }}
-		_, err := k.readDevice(t.Context(), &api.Binding{Identity: "x"}, time.Minute, call.Claim{})
+		k := &Checker{Open: func(context.Context, *api.Binding, devicecall.Claim) (device.Driver, error) { return tc.device, nil }}
+		_, err := k.readDevice(t.Context(), &api.Binding{Identity: "x"}, time.Minute, devicecall.Claim{})
 		got := ""
 		if err != nil {
 			got = err.Error()
