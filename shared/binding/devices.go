@@ -9,8 +9,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
-	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/readiness"
 )
 
 // Devices are the devices to which the gate would bind a node now, with what a fence may

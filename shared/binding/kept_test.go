@@ -12,8 +12,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
-	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/readiness"
 )
 
 // said is everything of a resolution that a fence or a check goes by.

@@ -18,9 +18,9 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding/version"
-	"github.com/nodefence/nodefence/shared/readiness"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/readiness"
 )
 
 // world is a cluster in which everything that binds nodes to devices may change.
