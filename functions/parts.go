@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/adopt"
+	"github.com/nodefence/nodefence/functions/adopt/healthchecks"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/policystatus"
@@ -60,7 +61,7 @@ type Parts struct {
 	lists  *binding.Lists
 	resync *resync.Resyncer
 	// healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
-	healthChecks *policystatus.HealthChecks
+	healthChecks *healthchecks.Keeper
 	adopts       *adopt.Adopter
 }
 
@@ -98,11 +99,11 @@ func NewParts(ctx context.Context, s Settings, cfg *rest.Config, log *slog.Logge
 }
 
 // healthChecks answers MachineHealthChecks; nil if the settings do not adopt them.
-func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *policystatus.HealthChecks {
+func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *healthchecks.Keeper {
 	if !s.Adopt.Has(kinds.MHC) {
 		return nil
 	}
-	return &policystatus.HealthChecks{Objects: c, Namespace: s.Namespace, Namespaces: s.AdoptNamespaces, Now: c.Clock().Now, Log: log}
+	return &healthchecks.Keeper{Objects: c, Function: policystatus.Name, Namespace: s.Namespace, Namespaces: s.AdoptNamespaces, Now: c.Clock().Now, Log: log}
 }
 
 // deciding are the functions of a process that decide on fences; function is the one that it serves,

@@ -183,7 +183,11 @@ func (p Parts) Resyncer() *resync.Resyncer {
 
 // statuses makes the function policystatus.
 func (p Parts) statuses() *policystatus.Writer {
-	return &policystatus.Writer{Objects: oneLedger{p.Client}, HealthChecks: p.healthChecks, Now: p.Client.Clock().Now, Log: p.Log}
+	w := &policystatus.Writer{Objects: oneLedger{p.Client}, Now: p.Client.Clock().Now, Log: p.Log}
+	if p.healthChecks != nil {
+		w.KeepHealthChecks = p.healthChecks.Keep
+	}
+	return w
 }
 
 // oneLedger is a client for a tick that reads the ledger twice within moments. It reads the

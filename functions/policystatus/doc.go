@@ -10,7 +10,7 @@
 // seen as one).
 //
 // Where MachineHealthChecks are adopted it also keeps their FencePolicies, after the statuses
-// (HealthChecks, and MACHINEHEALTHCHECKS.md).
+// (package healthchecks, and MACHINEHEALTHCHECKS.md).
 //
 // What a reader must not get wrong: it reads the ledger before it counts, and writes the
 // ledger by compare-and-swap, so that it does not end a storm that begins meanwhile (S14:

@@ -40,8 +40,8 @@ type Objects interface {
 // Writer is the function. It keeps nothing between two ticks.
 type Writer struct {
 	Objects Objects
-	// HealthChecks answers MachineHealthChecks; nil if they are not adopted.
-	HealthChecks *HealthChecks
+	// KeepHealthChecks answers MachineHealthChecks; nil if they are not adopted.
+	KeepHealthChecks func(ctx context.Context) error
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger
@@ -57,8 +57,8 @@ func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error
 func (w *Writer) Write(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
 	err := w.writeStatuses(ctx)
-	if w.HealthChecks != nil {
-		err = errors.Join(err, w.HealthChecks.Keep(ctx)) // last: no status waits for what others wrote
+	if w.KeepHealthChecks != nil {
+		err = errors.Join(err, w.KeepHealthChecks(ctx)) // last: no status waits for what others wrote
 	}
 	return err
 }

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/nodefence/nodefence/functions/policystatus"
+	"github.com/nodefence/nodefence/functions/adopt/healthchecks"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
@@ -282,7 +282,7 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 	client, err := kube.New(account)
 	must(t, err)
 	var later time.Duration
-	h := &policystatus.HealthChecks{Objects: client, Namespace: "nodefence-system", Now: func() time.Time { return client.Clock().Now().Add(later) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+	h := &healthchecks.Keeper{Function: "policystatus", Objects: client, Namespace: "nodefence-system", Now: func() time.Time { return client.Clock().Now().Add(later) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
 	now := metav1.NowMicro()
 	l, err := w.Kube.CoordinationV1().Leases(machineNamespace).Create(w.ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "cluster-api-provider-healthcheck-leader"},
@@ -341,7 +341,7 @@ func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
 			_, err := w.Kube.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}}, metav1.CreateOptions{})
 			must(t, err)
 			machines := w.capiMachines(version, "clusters")
-			h := &policystatus.HealthChecks{Objects: w.Fences, Namespaces: []string{"clusters"}, Now: func() time.Time { return w.Fences.Clock().Now().Add(3 * time.Minute) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+			h := &healthchecks.Keeper{Function: "policystatus", Objects: w.Fences, Namespaces: []string{"clusters"}, Now: func() time.Time { return w.Fences.Clock().Now().Add(3 * time.Minute) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
 			c.keep = func() { must(t, h.Keep(w.ctx)) }
 			c.apply("theirs", "", x.spec)
 			c.keep()

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/functions/policystatus"
+	"github.com/nodefence/nodefence/functions/adopt/healthchecks"
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -130,7 +130,7 @@ func TestMachineHealthCheckOfAManagementCluster(t *testing.T) {
 	client, err := kube.New(w.Config)
 	must(t, err)
 	must(t, client.ReadMachinesAt(account, types.NamespacedName{Namespace: "clusters", Name: "c"}))
-	h := &policystatus.HealthChecks{Objects: client, Namespace: "nodefence-system", Namespaces: []string{"clusters"}, Now: func() time.Time { return client.Clock().Now().Add(3 * time.Minute) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+	h := &healthchecks.Keeper{Function: "policystatus", Objects: client, Namespace: "nodefence-system", Namespaces: []string{"clusters"}, Now: func() time.Time { return client.Clock().Now().Add(3 * time.Minute) }, Log: slog.New(slog.NewTextHandler(w.log, nil))}
 	for _, cluster := range []string{"c", "d"} {
 		must(t, m.Apply(w.ctx, fmt.Sprintf(`{apiVersion: %s, kind: MachineHealthCheck, metadata: {name: of-%s, namespace: clusters, labels: {cluster.x-k8s.io/watch-filter: nodefence}},
   spec: {clusterName: %[2]s, selector: {matchLabels: {pool: a}}, checks: {unhealthyNodeConditions: [{type: Ready, status: Unknown, timeoutSeconds: 300}]}, remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 1}}}}`, managementGroup, cluster)))

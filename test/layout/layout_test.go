@@ -66,7 +66,7 @@ var walks = []string{"shared/fence/fencetest/specs", "shared/fence/fencetest/wal
 
 func TestDependenciesPointOneWay(t *testing.T) {
 	all := packages(t)
-	functions := []string{"adopt", "cleanup", "gate", "isolate", "policystatus", "power", "recover", "request", "resync"}
+	functions := []string{"adopt", "adopt/healthchecks", "cleanup", "gate", "isolate", "policystatus", "power", "recover", "request", "resync"}
 	for name, imports := range all {
 		for _, imp := range imports {
 			own, isOwn := strings.CutPrefix(imp, module+"/")

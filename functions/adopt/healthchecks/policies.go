@@ -1,4 +1,4 @@
-package policystatus
+package healthchecks
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (r *round) keep(ctx context.Context, c *mhc.Check, object map[string]any, n
 		r.fail("create FencePolicy "+name, err)
 		return nil
 	}
-	r.Log.Info("created a FencePolicy from a MachineHealthCheck", "function", Name, "policy", name, "from", c.From())
+	r.Log.Info("created a FencePolicy from a MachineHealthCheck", "function", r.Function, "policy", name, "from", c.From())
 	r.tell(ctx, c, eventAdopted, "nodefence answers it by FencePolicy "+name, false)
 	return nil
 }
@@ -89,7 +89,7 @@ func (r *round) deletePolicies(ctx context.Context) {
 			r.stuck[name] = true
 			continue
 		}
-		r.Log.Info("deleted a FencePolicy whose MachineHealthCheck is gone", "function", Name, "policy", name, "from", c.From())
+		r.Log.Info("deleted a FencePolicy whose MachineHealthCheck is gone", "function", r.Function, "policy", name, "from", c.From())
 	}
 }
 

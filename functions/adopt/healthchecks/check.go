@@ -1,29 +1,9 @@
-package policystatus
+package healthchecks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
-	"github.com/nodefence/nodefence/shared/clip"
-)
-
-// The reasons of the Events about a MachineHealthCheck. RemediationRestricted is its own controller's
-// word.
-const (
-	eventAdopted    = "Adopted"
-	eventRefused    = mhc.CannotBeMapped
-	eventPassive    = "LeftToItsController"
-	eventNamespace  = "NamespaceDoesNotCount"
-	eventElsewhere  = "NodesElsewhere"
-	eventPaused     = "ClusterPaused"
-	eventRestricted = "RemediationRestricted"
 )
 
 // check does what follows from one MachineHealthCheck.
@@ -108,26 +88,4 @@ func (r *round) save(ctx context.Context, c *mhc.Check, fields map[string]any) b
 		r.fail("write the status of "+c.String(), err)
 	}
 	return err == nil
-}
-
-// tell writes an Event about it, once for as long as the Event is kept.
-func (r *round) tell(ctx context.Context, c *mhc.Check, reason, message string, warning bool) {
-	sum := sha256.Sum256([]byte(string(c.UID) + reason + message))
-	about := corev1.ObjectReference{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}
-	name := clip.To(200, c.Name) + "." + hex.EncodeToString(sum[:8])
-	if err := r.Objects.ReportAbout(ctx, about, Name, name, reason, clip.Message(message), warning); err != nil {
-		r.Log.Warn("cannot write an Event; the next tick tries again", "function", Name, "about", c.String(), "error", err.Error())
-	}
-}
-
-// metaOf is the metadata of an object as the API server sent it.
-func metaOf(o map[string]any) (m metav1.ObjectMeta) {
-	raw, err := json.Marshal(o["metadata"])
-	if err == nil {
-		err = json.Unmarshal(raw, &m)
-	}
-	if err != nil {
-		return metav1.ObjectMeta{UID: types.UID("unreadable")} // no object has this UID
-	}
-	return m
 }

@@ -1,4 +1,4 @@
-package policystatus
+package healthchecks
 
 import (
 	"context"
@@ -19,10 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/mhc"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/policy"
 )
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // cluster is what the function reads and writes; done is what it did, in words and in order.
 type cluster struct {
@@ -207,7 +208,7 @@ func (c *cluster) unwell(n int) {
 func TestAMachineHealthCheckIsAnswered(t *testing.T) {
 	c := five(fourty)
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	annotate := func(value map[string]any) { c.checks[checkKey]["metadata"].(map[string]any)["annotations"] = value }
 	for _, x := range []struct {
 		name   string
@@ -288,7 +289,7 @@ func TestWhoIsNotAnswered(t *testing.T) {
 		"somebody else's policy has its name": {func(c *cluster) { clear(c.policies); c.foreign = true }, "event ns/workers CannotBeMapped\nstatus <nil> of <nil>, 0 more, False CannotBeMapped\n" + unlabelled},
 	} {
 		c := five(fourty)
-		h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+		h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +320,7 @@ func TestWhoIsNotAnswered(t *testing.T) {
 func TestWhatPeopleWroteCountsAgain(t *testing.T) {
 	c := five(fourty)
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	keep := func() {
 		t.Helper()
 		if err := h.Keep(t.Context()); err != nil {
@@ -349,7 +350,7 @@ func TestWhatPeopleWroteCountsAgain(t *testing.T) {
 func TestAPolicySaysWhenItWasComputed(t *testing.T) {
 	c := five(fourty)
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	for after := time.Duration(0); after < 20*time.Minute; after += time.Minute {
 		at = now.Add(after)
 		if err := h.Keep(t.Context()); err != nil {
@@ -372,7 +373,7 @@ func TestALeaseThatIsNotThere(t *testing.T) {
 	c := five(fourty)
 	c.seen.Data = nil
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	for _, x := range []struct {
 		after time.Duration
 		want  string
@@ -391,35 +392,11 @@ func TestALeaseThatIsNotThere(t *testing.T) {
 	}
 }
 
-// first notes when the statuses are written.
-type first struct {
-	*shown
-	c *cluster
-}
-
-func (f first) Fences(ctx context.Context) ([]api.NodeFence, error) {
-	_ = f.c.did("statuses")
-	return f.shown.Fences(ctx)
-}
-
-// TestStatusesComeFirst: they do not wait for what others wrote.
-func TestStatusesComeFirst(t *testing.T) {
-	c := five(fourty)
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
-	w := &Writer{Objects: first{&shown{}, c}, HealthChecks: h, Now: h.Now, Log: h.Log}
-	if err := w.Write(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if did := c.took(); !strings.HasPrefix(did, "statuses\ncreate") {
-		t.Error(did)
-	}
-}
-
 // TestTwoProcesses: what another process has created meanwhile is no policy of somebody else.
 func TestTwoProcesses(t *testing.T) {
 	c := five(fourty)
 	c.raced = true
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	for round, want := range []string{"status 5 of 5, 2 more, True <nil>" + labelled, ""} {
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)
@@ -436,7 +413,7 @@ func TestALeaseThatStandsStill(t *testing.T) {
 	renewed := metav1.NewMicroTime(now.Add(-time.Hour))
 	c.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: new(int32(60))}}
 	at := now
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	for _, x := range []struct {
 		after time.Duration
 		want  string
@@ -460,7 +437,7 @@ func TestAKindThatIsNotInstalled(t *testing.T) {
 	c := five(fourty)
 	c.unserved[mhc.ClusterAPI] = true
 	var log strings.Builder
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for range 3 {
 		if err := h.Keep(t.Context()); err != nil {
 			t.Fatal(err)
@@ -478,7 +455,7 @@ func TestAKindThatIsNotInstalled(t *testing.T) {
 // TestACheckOfAPausedCluster: its policy is held, its labels stay, and its status is left as it is.
 func TestACheckOfAPausedCluster(t *testing.T) {
 	c := five(fourty)
-	h := &HealthChecks{Objects: c, Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	h := &Keeper{Objects: c, Function: "policystatus", Namespace: "own", Namespaces: []string{"ns"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	for _, x := range []struct{ held, want string }{
 		{"", "create up to 2 <nil>\nevent ns/workers Adopted\nstatus 5 of 5, 2 more, True <nil>" + labelled},
 		{"its Cluster x is paused", "save up to 2 [MachineHealthCheck ns/workers]\nevent ns/workers ClusterPaused"},
