@@ -3,13 +3,11 @@ package apiserver
 import (
 	"maps"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/binding/version"
-	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // configStore has all ConfigMaps of nodefence's namespace, as far as their version goes. A
@@ -73,23 +71,4 @@ func (c *configStore) differs(seen *api.ConfigsSeen) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return seen == nil && c.kept != "" || seen != nil && c.kept != seen.Version
-}
-
-// configsSeen is the version of the ConfigMaps for the ledger. It is nil while nobody
-// watches them: then each fence resolves its devices anew.
-func (s *Source) configsSeen(now time.Time) *api.ConfigsSeen {
-	if s.standing.broken(enrolments) {
-		return nil
-	}
-	return &api.ConfigsSeen{Version: s.configs.now(), ObservedAt: *leases.Stamp(now)}
-}
-
-// versions writes into turns in which version each node's enrolment stands.
-func (e *enrolment) versions(turns []api.NodeTurn) []api.NodeTurn {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i := range turns {
-		turns[i].Enrolment = e.known[turns[i].NodeName].version
-	}
-	return turns
 }

@@ -12,7 +12,10 @@
 //	census  what is counted, and who waits until the ledger has it
 //
 // Here is Source, which watches and asks one part after the other, and the parts that need what
-// is kept of a Node.
+// is kept of a Node. Files need each other in one direction: first the stores, which know no
+// Source (nodestore, enrol, targetstore, problemstore, leftovers, standings, configs), then
+// source.go, then what Source does about each kind of object, then draw.go and loop.go, and last
+// lead.go and elect.go, which begin all of it.
 //
 // What a reader must not get wrong: this package decides nothing. If it sends too much,
 // functions look and do nothing. If it sends too little, its own resync and the function

@@ -10,6 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
+	"github.com/nodefence/nodefence/sources/apiserver/leases"
 )
 
 // pictureEvery is how often the Leases are evaluated.
@@ -197,4 +198,13 @@ func (s *Source) sayBeyond(w admission.Watched, c *api.Census) {
 	case news:
 		s.o.Logger.Info("a census holds all again: decisions go by it")
 	}
+}
+
+// configsSeen is the version of the ConfigMaps for the ledger. It is nil while nobody
+// watches them: then each fence resolves its devices anew.
+func (s *Source) configsSeen(now time.Time) *api.ConfigsSeen {
+	if s.standing.broken(enrolments) {
+		return nil
+	}
+	return &api.ConfigsSeen{Version: s.configs.now(), ObservedAt: *leases.Stamp(now)}
 }

@@ -1,93 +1,70 @@
 package apiserver
 
 import (
-	"context"
-	"time"
+	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nodefence/nodefence/sources/apiserver/slim"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// enrolments is the resource name of ConfigMaps, which hold the enrolments.
-const enrolments = "configmaps"
-
-// watchEnrolments watches the ConfigMaps that hold enrolments, so that an enrolment which
-// somebody deletes is written again at once, and all others for their version. It returns
-// when they have been listed.
-func (s *Source) watchEnrolments(ctx context.Context, scheme *runtime.Scheme) error {
-	seen := func(obj any) {
-		cm := obj.(*corev1.ConfigMap)
-		s.enrol.saw(cm)
-		s.configs.saw(cm)
-	}
-	synced, err := s.watch(ctx, scheme, watched{
-		corev1.SchemeGroupVersion, "/api", enrolments, enrolments, s.o.Namespace, fields.Everything(), &corev1.ConfigMap{}, slim.Enrolment,
-		cache.ResourceEventHandlerFuncs{
-			AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-			DeleteFunc: func(obj any) {
-				s.configs.gone(nameOf(obj))
-				s.enrolmentGone(nameOf(obj))
-			},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced) {
-		return ctx.Err()
-	}
-	return nil
+type enrolled struct {
+	uid string
+	// role follows the Node's labels, which its kubelet can't write.
+	role string
+	// is is the enrolled machine, which counts. said is another machine that the node has
+	// claimed since, about which a warning was logged.
+	is, said machine
+	excluded exclusion
+	// object and version are the ConfigMap's UID and resourceVersion. gone is its
+	// annotation: since when its node is gone. All three are empty until the watch has
+	// shown the ConfigMap.
+	object        types.UID
+	version, gone string
 }
 
-func (e *enrolment) has(node string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.known[node]
-	return ok
+// machine is what a node says about its machine.
+type machine struct{ systemUUID, providerID string }
+
+// lacks reports whether the provider ID, known by now, is all that the enrolled machine
+// misses.
+func (m machine) lacks(now machine) bool {
+	return m.providerID == "" && now.providerID != "" && m.systemUUID == now.systemUUID
 }
 
-// leftovers returns the enrolments whose mark is wrong, and those that have been marked for
-// longer than keptFor.
-func (e *enrolment) leftovers(here, wanted func(node string) bool, now time.Time) (all []leftover) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for node, x := range e.known {
-		if x.object == "" || x.uid == "" {
-			continue // not yet seen by the watch, or not written by nodefence
-		}
-		l := leftover{what: "enrolment", node: node, uid: x.object, version: x.version}
-		at, err := time.Parse(time.RFC3339, x.gone)
-		switch {
-		case here(node) && x.gone == "":
-			continue
-		case here(node):
-		case err != nil:
-			l.mark = now.UTC().Format(time.RFC3339)
-		case wanted(node) || now.Sub(at) <= keptFor:
-			continue
-		default:
-			l.delete = true
-		}
-		all = append(all, l)
+func enrolledIn(cm *corev1.ConfigMap) enrolled {
+	return enrolled{
+		uid: cm.Data["node_uid"], role: cm.Data["role"], is: machine{cm.Data["system_uuid"], cm.Data["provider_id"]},
+		excluded: exclusion{cm.Data[kube.Excluded], cm.Data[kube.ExcludedBy], cm.Data[kube.EnrolledAlsoOf]},
 	}
-	return all
 }
 
-// mark writes since when the node is gone, or that it is not gone.
-func (e *enrolment) mark(ctx context.Context, name string, l leftover) error {
-	cm, err := e.client.ConfigMap(ctx, e.namespace, name)
-	if err != nil || cm == nil || cm.UID != l.uid || cm.ResourceVersion != l.version {
-		return err
-	}
-	if delete(cm.Annotations, slim.GoneSince); l.mark != "" {
-		if cm.Annotations == nil {
-			cm.Annotations = map[string]string{}
+// exclusion says what excludes a node: why names a label or taint of the node's own, in
+// words; by names the policies that exclude it by label. alsoOf names another node that
+// reports the same system UUID: the device of such a node is not known by its UUID.
+type exclusion struct{ why, by, alsoOf string }
+
+// into writes the exclusion into an enrolment.
+func (x exclusion) into(cm *corev1.ConfigMap) {
+	for key, value := range map[string]string{kube.Excluded: x.why, kube.ExcludedBy: x.by, kube.EnrolledAlsoOf: x.alsoOf} {
+		if delete(cm.Data, key); value != "" {
+			cm.Data[key] = value
 		}
-		cm.Annotations[slim.GoneSince] = l.mark
 	}
-	return e.client.SaveConfigMap(ctx, cm)
+}
+
+// wish is what an enrolment should say about who excludes its node. With whyOnly, not all
+// policies and nodes are known yet, and the enrolment keeps those that it names.
+type wish struct {
+	exclusion
+	whyOnly bool
+}
+
+// after returns what the enrolment should say, if it says was now.
+func (w wish) after(was exclusion) exclusion {
+	if w.whyOnly {
+		return exclusion{w.why, was.by, cmp.Or(w.alsoOf, was.alsoOf)}
+	}
+	return w.exclusion
 }

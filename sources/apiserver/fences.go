@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,9 +12,6 @@ import (
 	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
-
-// fenceRequests is the resource name of FenceRequests.
-const fenceRequests = "fencerequests"
 
 func (s *Source) fence(f *api.NodeFence) {
 	old, now := s.due.Fence(f.Name), s.now()
@@ -86,6 +82,3 @@ func (s *Source) watchRequests(ctx context.Context, scheme *runtime.Scheme) erro
 	}
 	return nil
 }
-
-// isOfRequests tells whether this names a watch on FenceRequests.
-func isOfRequests(watch string) bool { return strings.HasPrefix(watch, fenceRequests+"/") }

@@ -19,8 +19,6 @@ import (
 // fences that wait with the gate are looked at again soon, one after the other, so that a
 // thousand of them cause no burst.
 
-const budgets = "fencebudgets"
-
 // changed makes the fences that wait with the gate due soon.
 func (s *Source) changed() { s.due.Unhold(s.now()) }
 

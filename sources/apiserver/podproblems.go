@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,13 +12,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
-)
-
-const (
-	policies        = "fencepolicies"
-	problemPolicies = "nodeproblempolicies"
-	// podProblems is the prefix of the names of watches on Kubernetes Events about Pods.
-	podProblems = "events about Pods: "
 )
 
 // problemPolicyWatch learns which problems have rules. What a rule decides about a problem
@@ -55,81 +47,6 @@ func (s *Source) policy(ctx context.Context, scheme *runtime.Scheme, name string
 			s.o.Logger.Error("cannot watch Events about Pods; problems with this reason are not reported", "reason", reason, "error", err.Error())
 		}
 	}
-}
-
-// policy notes a policy's rules. It ends the watches that no policy names any more, and
-// returns their names, and the reasons for new watches, each with its context.
-func (p *problemStore) policy(ctx context.Context, name string, rules []nodeproblem.Rule) (begin map[string]context.Context, ended []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.named[name] = rules
-	wanted := p.named.aboutPods()
-	for reason, end := range p.reports {
-		if !wanted[reason] {
-			end()
-			delete(p.reports, reason)
-			ended = append(ended, podProblems+reason)
-		}
-	}
-	begin = map[string]context.Context{}
-	for reason := range wanted {
-		if p.reports[reason] == nil {
-			begin[reason], p.reports[reason] = context.WithCancel(ctx)
-		}
-	}
-	return begin, ended
-}
-
-// dropped reports whether a watch is for a reason that no policy names any more.
-func (p *problemStore) dropped(watch string) bool {
-	reason, ok := strings.CutPrefix(watch, podProblems)
-	if !ok {
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reports[reason] == nil
-}
-
-// problemRules has the rules of each NodeProblemPolicy.
-type problemRules map[string][]nodeproblem.Rule
-
-// aboutPods returns the reasons of Pod problems that have rules.
-func (r problemRules) aboutPods() map[string]bool {
-	reasons := map[string]bool{}
-	for _, all := range r {
-		for _, p := range all {
-			if p.About == api.AboutPod {
-				reasons[p.Reason] = true
-			}
-		}
-	}
-	return reasons
-}
-
-// names reports whether any rule is about a problem.
-func (r problemRules) names(about api.ProblemAbout, reason, component string) bool {
-	for _, all := range r {
-		for _, p := range all {
-			if p.Is(about, reason, component) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// asks reports whether any policy asks for a fence because of a problem. Whether the
-// policy applies to the node is the gate's decision.
-func (r problemRules) asks(of problemOf) bool {
-	for _, all := range r {
-		for _, p := range all {
-			if p.Action == api.ProblemAsk && p.Is(of.about, of.reason, of.component) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (s *Source) podProblemWatch(ctx context.Context, reason string) watched {

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
@@ -45,4 +47,13 @@ func (s *Source) policyWatch() watched {
 			},
 		},
 	}
+}
+
+// exclusions starts once the policies are known. Until then, the policies that an enrolment
+// names stay in it.
+func (s *Source) exclusions(ctx context.Context, policies cache.InformerSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), policies) {
+		return
+	}
+	s.nodes.exclude()
 }

@@ -1,16 +1,11 @@
 package apiserver
 
 import (
-	"context"
-	"log/slog"
-	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/nodefence/nodefence/events"
@@ -19,10 +14,6 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
-
-// problemValidity is the age up to which a report is sent. An older report, from before the
-// source watched or from while the broker was away, is history.
-const problemValidity = 10 * time.Minute
 
 // problemWatch watches the Kubernetes Events about Nodes. They are in namespace default. An
 // Event in another namespace may come from anybody who can write there, and need not be
@@ -35,32 +26,6 @@ func (s *Source) problemWatch() watched {
 			fields.OneTermEqualSelector("involvedObject.kind", "Node"),
 			fields.OneTermNotEqualSelector("type", corev1.EventTypeNormal)),
 	}
-}
-
-// watchProblems begins when the nodes are known. Nothing waits for it: without it only
-// reports are missing.
-func (s *Source) watchProblems(ctx context.Context) error {
-	scheme, err := schemeOfAll()
-	if err != nil {
-		return err
-	}
-	if _, err = s.watch(ctx, scheme, s.problemWatch()); err != nil {
-		return err
-	}
-	if _, err = s.watch(ctx, scheme, s.problemPolicyWatch(ctx, scheme)); err != nil {
-		return err
-	}
-	synced, err := s.watch(ctx, scheme, s.policyWatch())
-	if err != nil {
-		return err
-	}
-	if err := s.watchBudgets(ctx, scheme); err != nil {
-		return err
-	}
-	s.wg.Go(func() { s.collects(ctx, synced) })
-	s.wg.Go(func() { s.exclusions(ctx, synced) })
-	s.wg.Go(func() { s.hostHAs(ctx, synced) })
-	return nil
 }
 
 func (s *Source) problemHandler() cache.ResourceEventHandler {
@@ -113,82 +78,19 @@ func (s *Source) problem(ev *corev1.Event, r events.ProblemReport, about api.Pro
 	})
 }
 
-// problemStore has what is known of reported problems.
-type problemStore struct {
-	log     *slog.Logger
-	counted *prometheus.CounterVec
-
-	mu sync.Mutex
-	// named has the rules of each NodeProblemPolicy; reports has, by reason, the function
-	// that ends the watch on reports about Pods.
-	named   problemRules
-	reports map[string]context.CancelFunc
-	recall  recall
-	// elders has the UIDs of earlier Node objects that reports still name, by node.
-	elders map[string]types.UID
-}
-
-func newProblemStore(log *slog.Logger) *problemStore {
-	p := &problemStore{log: log, counted: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodefence_source_problem_reports_total", Help: "Reports of problems that rules name, by node, reason and what they are about.",
-	}, []string{"node", "reason", "about"})}
-	p.begin()
-	return p
-}
-
-// begin resets the store before each lead.
-func (p *problemStore) begin() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.named, p.reports = problemRules{}, map[string]context.CancelFunc{}
-	p.recall, p.elders = recall{}, map[string]types.UID{}
-}
-
-// heard counts a report that a policy names, and keeps the report if it is about this Node
-// object. It returns whether to send the report.
-func (p *problemStore) heard(ev *corev1.Event, r events.ProblemReport, about api.ProblemAbout, more int64, v nodeView, told time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	of := string(about)
-	if about == api.AboutNode && (!isOf(ev.InvolvedObject, v) || nodeproblem.ToldAt(ev).Before(v.created)) {
-		of = earlierNode
+// tellAgain sends again the reports for which a policy may ask for a fence, of nodes without an open
+// fence. The gate counts the reports itself in the API server, and only those after the
+// node's last fence. The caller read the open fences before: when a record is deleted, its
+// reports are forgotten first, so that none of them is sent again.
+func (s *Source) tellAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
+	for of, r := range s.problems.again(here, now) {
+		if open[of.node] != nil {
+			continue
+		}
+		s.outbox.Put(outbox.Letter{
+			Event: s.o.Source.ProblemAgain(r.ProblemReport, slot, now),
+			About: "resync/" + of.node + "/problem/" + string(of.about) + "/" + of.component + "/" + of.reason,
+			Stale: func() bool { return s.now().Sub(r.told) > problemValidity },
+		})
 	}
-	if p.named.names(about, r.Reason, r.Component) {
-		p.counted.WithLabelValues(r.Node, r.Reason, of).Add(float64(more))
-	}
-	if of == earlierNode {
-		p.outdatedLocked(ev, r, v)
-		return false
-	}
-	p.recall.keep(about, r, told, p.named.asks)
-	return true
-}
-
-// earlierNode is the metric's label for a report that names an earlier Node object of the
-// same name, or is from before this one was created.
-const earlierNode = "EarlierNode"
-
-// outdatedLocked warns once for each node whose reports still name an earlier Node object:
-// node-problem-detector keeps the first UID that it learnt until it is restarted, and its
-// reports count for nothing until then.
-func (p *problemStore) outdatedLocked(ev *corev1.Event, r events.ProblemReport, v nodeView) {
-	uid := ev.InvolvedObject.UID
-	if p.elders[r.Node] == uid || !nodeproblem.ToldAt(ev).After(v.created) {
-		return
-	}
-	p.elders[r.Node] = uid
-	p.log.Warn("problem reports name an earlier Node object of this name and are ignored: restart the monitor on the node",
-		"node", r.Node, "component", r.Component, "reason", r.Reason, "names", uid, "node is", v.uid)
-}
-
-// left ends the counters of a node that is gone.
-func (p *problemStore) left(node string) {
-	p.counted.DeletePartialMatch(prometheus.Labels{"node": node})
-}
-
-// forget drops the kept reports of a node.
-func (p *problemStore) forget(node string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.recall.forget(node)
 }

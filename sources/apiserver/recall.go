@@ -5,7 +5,6 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
 // recall keeps the newest report of each problem for problemValidity, because a problem
@@ -69,42 +68,6 @@ func firstTold(all map[problemOf]lastReport, asks func(problemOf) bool) (first p
 // forget drops the reports of a node.
 func (r recall) forget(node string) { delete(r, node) }
 
-// again returns the reports to send again: they are recent, their node exists, and a policy
-// asks for a fence because of them. It forgets the reports that are too old.
-func (p *problemStore) again(here map[string]string, now time.Time) map[problemOf]lastReport {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := map[problemOf]lastReport{}
-	for node, reports := range p.recall {
-		uid, ok := here[node]
-		for of, r := range reports {
-			switch {
-			case now.Sub(r.told) > problemValidity:
-				delete(reports, of)
-			case ok && uid == r.NodeUID && p.named.asks(of):
-				all[of] = r
-			}
-		}
-		if len(reports) == 0 {
-			delete(p.recall, node)
-		}
-	}
-	return all
-}
-
-// tellAgain sends again the reports for which a policy may ask for a fence, of nodes without an open
-// fence. The gate counts the reports itself in the API server, and only those after the
-// node's last fence. The caller read the open fences before: when a record is deleted, its
-// reports are forgotten first, so that none of them is sent again.
-func (s *Source) tellAgain(here map[string]string, open map[string]*api.NodeFence, slot, now time.Time) {
-	for of, r := range s.problems.again(here, now) {
-		if open[of.node] != nil {
-			continue
-		}
-		s.outbox.Put(outbox.Letter{
-			Event: s.o.Source.ProblemAgain(r.ProblemReport, slot, now),
-			About: "resync/" + of.node + "/problem/" + string(of.about) + "/" + of.component + "/" + of.reason,
-			Stale: func() bool { return s.now().Sub(r.told) > problemValidity },
-		})
-	}
-}
+// problemValidity is the age up to which a report is sent. An older report, from before the
+// source watched or from while the broker was away, is history.
+const problemValidity = 10 * time.Minute

@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,89 +69,4 @@ type Source struct {
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration
-}
-
-// New prepares a source; Run starts it.
-func New(o Options) (*Source, error) {
-	if o.Config == nil || o.Client == nil || o.Sender == nil {
-		return nil, errors.New("source: Config, Client and Sender are required")
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Resync <= 0 {
-		o.Resync = 30 * time.Second
-	}
-	o.Logger = o.Logger.With("function", "source")
-	var s *Source
-	sends := o.Traces.Sender("source", o.Sender, func(node string) (tracing.Fence, bool) { return s.fenceOf(node) })
-	now, out := o.Client.Clock().Now, outbox.New(sends, o.Logger)
-	enrol := &enrolment{client: o.Client, namespace: o.Namespace, log: o.Logger}
-	known := newNodeStore(enrol)
-	s = &Source{
-		o: o, now: now, remembers: min(rememberEvery, o.Resync), outbox: out, enrol: enrol, standing: newStandings(o.Logger),
-		nodes: known, leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync, known.labels), asks: asks.New(o.Source, out),
-		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
-		counting: census.New(), configs: newConfigStore(),
-	}
-	s.gauges = gauges.New(s.due.Open, s.spared, now)
-	if o.Registerer != nil {
-		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable, s.gauges)...)
-	}
-	return s, nil
-}
-
-// Ready returns what is missing until events are sent. A standby is ready.
-func (s *Source) Ready() error {
-	if err := s.standing.missing(); err != nil {
-		return err
-	}
-	return s.unwatched()
-}
-
-// uncount resets the metrics at the end of a lead: a standby sees no node go, and its old
-// figures would stand beside those of the leader.
-func (s *Source) uncount() {
-	s.gauges.Leads(false)
-	s.problems.counted.Reset()
-	s.targets.unfenceable.Reset()
-}
-
-// lead watches and sends until ctx ends.
-func (s *Source) lead(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer s.uncount()
-	defer s.wg.Wait()
-	defer cancel()
-	ledger, err := s.o.Client.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	s.enrol.begin()
-	s.nodes.begin()
-	s.leases.Begin(s.now())
-	s.due.Begin()
-	s.asks.Begin()
-	s.problems.begin()
-	s.targets.begin(s.o.CheckEvery, ledger.Status.Checks)
-	s.left.begin()
-	s.counting.Begin()
-	s.configs.begin()
-	s.outbox.Empty()
-	s.wg.Go(func() { s.outbox.Run(ctx) })
-	s.wg.Go(func() { s.enrol.run(ctx) })
-	if err := s.watches(ctx); err != nil {
-		return err
-	}
-	if err := s.watchProblems(ctx); err != nil {
-		return err
-	}
-	s.leases.Seed(ledger.Status.Leases)
-	s.o.Logger.Info("watching", "nodes", len(s.nodes.uids()))
-	s.standing.set(nil)
-	s.gauges.Leads(true)
-	s.wg.Go(func() { <-ctx.Done(); s.gauges.Leads(false) }) // not only once all that is on its way has ended
-	s.wg.Go(func() { s.pictures(ctx) })
-	s.loop(ctx)
-	return ctx.Err()
 }

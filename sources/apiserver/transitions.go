@@ -91,8 +91,6 @@ func (c condition) silent() bool {
 	return c.status == string(corev1.ConditionUnknown) && (c.reason == "NodeStatusUnknown" || c.reason == "NodeStatusNeverUpdated")
 }
 
-const ready = string(corev1.NodeReady)
-
 func change(name, uid, typ string, c condition) events.ConditionChange {
 	return events.ConditionChange{
 		Node: name, NodeUID: uid, Condition: typ, Status: c.status, Reason: c.reason,

@@ -6,63 +6,17 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/sources/apiserver/slim"
 )
-
-// The watched resources, as the API server names them.
-const (
-	nodes         = "nodes"
-	kubeletLeases = "leases"
-	fences        = "nodefences"
-	// problems are Kubernetes Events about Nodes.
-	problems = "events"
-	// leaseNamespace is where kubelets keep their Leases.
-	leaseNamespace = "kube-node-lease"
-)
-
-// watches starts a watch on each of Nodes, NodeFences and Leases, and returns when all
-// three have been listed.
-func (s *Source) watches(ctx context.Context) error {
-	scheme, err := schemeOfAll()
-	if err != nil {
-		return err
-	}
-	// Before the Nodes: otherwise each node would be enrolled once more.
-	if err := s.watchEnrolments(ctx, scheme); err != nil {
-		return err
-	}
-	if err := s.watchTargets(ctx, scheme); err != nil {
-		return err
-	}
-	if err := s.watchRequests(ctx, scheme); err != nil {
-		return err
-	}
-	all := fields.Everything()
-	var synced []cache.InformerSynced
-	for _, w := range []watched{
-		{corev1.SchemeGroupVersion, "/api", nodes, nodes, "", all, &corev1.Node{}, slim.Node, s.nodeHandler()},
-		{coordinationv1.SchemeGroupVersion, "/apis", kubeletLeases, kubeletLeases, leaseNamespace, all, &coordinationv1.Lease{}, slim.Lease, s.leaseHandler()},
-		{api.GroupVersion, "/apis", fences, fences, "", all, &api.NodeFence{}, slim.Fence, s.fenceHandler()},
-	} {
-		done, err := s.watch(ctx, scheme, w)
-		if err != nil {
-			return err
-		}
-		synced = append(synced, done)
-	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return ctx.Err()
-	}
-	return nil
-}
 
 // watched describes one kind of objects, and what is done with each object.
 type watched struct {
@@ -127,12 +81,35 @@ func restFor(cfg *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, p
 	return c, nil
 }
 
-// nameOf also handles the tombstone of a missed deletion.
-func nameOf(obj any) string {
-	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
-	if err != nil {
-		return ""
+// noticed reports when a ListWatch's watch begins, fails and ends.
+func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch {
+	begin := lw.WatchFuncWithContext
+	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		w, err := begin(ctx, o)
+		if err != nil {
+			s.watchFailed(ctx, resource, err)
+			return nil, err
+		}
+		s.watchBegan(resource)
+		return noticed(w, func() { s.standing.heard(resource, s.now()) }, func() { s.watchEnded(resource) }), nil
 	}
-	_, name, _ := cache.SplitMetaNamespaceKey(key)
-	return name
+	return lw
+}
+
+func (s *Source) watchBegan(resource string) {
+	s.standing.began(resource, s.now())
+	if resource == kubeletLeases {
+		s.leases.Resume(s.now())
+	}
+}
+
+func (s *Source) watchEnded(resource string) {
+	s.standing.ended(resource, s.now())
+	if resource == kubeletLeases {
+		s.leases.Pause(s.now())
+	}
+}
+
+func (s *Source) watchFailed(ctx context.Context, resource string, err error) {
+	s.standing.failed(ctx, resource, err, s.now())
 }

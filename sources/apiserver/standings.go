@@ -3,13 +3,11 @@ package apiserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -32,21 +30,6 @@ type standing struct {
 // brokenTooLong is how long a watch may be broken before the source says that it is not
 // ready: a new connection takes milliseconds.
 const brokenTooLong = 10 * time.Second
-
-// noticed reports when a ListWatch's watch begins, fails and ends.
-func (s *Source) noticed(lw *cache.ListWatch, resource string) *cache.ListWatch {
-	begin := lw.WatchFuncWithContext
-	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		w, err := begin(ctx, o)
-		if err != nil {
-			s.watchFailed(ctx, resource, err)
-			return nil, err
-		}
-		s.watchBegan(resource)
-		return noticed(w, func() { s.standing.heard(resource, s.now()) }, func() { s.watchEnded(resource) }), nil
-	}
-	return lw
-}
 
 // noticedWatch reports each event, bookmarks too, and its end: every reader of a watch stops
 // it.
@@ -80,24 +63,6 @@ func (w *noticedWatch) ResultChan() <-chan watch.Event { return w.events }
 
 // Stop ends the watch.
 func (w *noticedWatch) Stop() { w.stop() }
-
-func (s *Source) watchBegan(resource string) {
-	s.standing.began(resource, s.now())
-	if resource == kubeletLeases {
-		s.leases.Resume(s.now())
-	}
-}
-
-func (s *Source) watchEnded(resource string) {
-	s.standing.ended(resource, s.now())
-	if resource == kubeletLeases {
-		s.leases.Pause(s.now())
-	}
-}
-
-func (s *Source) watchFailed(ctx context.Context, resource string, err error) {
-	s.standing.failed(ctx, resource, err, s.now())
-}
 
 // standings has the state of each watch, and what else is missing until events are sent.
 type standings struct {
@@ -231,13 +196,4 @@ func (w *standings) away(now time.Time) (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// unwatched returns an error that names those watches.
-func (s *Source) unwatched() error {
-	names := slices.DeleteFunc(s.standing.away(s.now()), func(name string) bool { return s.problems.dropped(name) || isOfRequests(name) })
-	if len(names) == 0 {
-		return nil
-	}
-	return fmt.Errorf("not watched at present: %v", names)
 }
