@@ -37,14 +37,6 @@ func (c *Configs) Apart(n Node, mine ...api.Binding) bool {
 	return true
 }
 
-// members are the devices of a binding, itself if it is no set.
-func members(b api.Binding) []api.SetMember {
-	if len(b.Members) > 0 {
-		return b.Members
-	}
-	return []api.SetMember{{Driver: b.Driver, Address: b.Address, Params: b.Params, Identity: b.Identity}}
-}
-
 // asEnrolled reports whether a device is no cloud's instance, or the one that this node was
 // enrolled as: another node with that instance has an enrolment of the same machine.
 func (r *resolver) asEnrolled(m api.SetMember) bool {
@@ -56,13 +48,6 @@ func (r *resolver) asEnrolled(m api.SetMember) bool {
 	return enrolled != nil && !slices.ContainsFunc(k.Params, func(p device.Param) bool {
 		return p.Machine && m.Params[p.Name] != enrolled[p.Name]
 	})
-}
-
-// cloudDevice is what a method says of a cloud's instance: by which driver, and whether it names a part of
-// its machine.
-type cloudDevice struct {
-	driver string
-	names  bool
 }
 
 // cloudDevices are those of each claim.

@@ -142,52 +142,50 @@ func (e *Error) Error() string {
 	return b.String() + e.Msg
 }
 
-// The data keys.
-const (
-	configKey   = "config.properties"
-	methodKey   = "method.properties"
-	templateKey = "template.properties"
-)
-
-// resolver resolves one node.
-type resolver struct {
-	maps map[string]ConfigMap
-	node Node
-	s    Settings
-	// sources are the ConfigMaps that were read, in the order of reading.
-	sources []api.ConfigSource
+// Cut is a device that cuts the node's machine off from storage or network.
+type Cut struct {
+	Method  string      `json:"method"`
+	Binding api.Binding `json:"binding"`
+	// Origins are like a plan's.
+	Origins map[string]string `json:"origins,omitempty"`
 }
 
-// use notes that m was read.
-func (r *resolver) use(m ConfigMap) {
-	r.from(api.ConfigSource{Kind: api.KindConfigMap, Namespace: m.Namespace, Name: m.Name, ResourceVersion: m.ResourceVersion})
+// Cuts are the devices of the isolation, in order.
+func (p Plan) Cuts() []api.Binding {
+	var all []api.Binding
+	for _, c := range p.Cut {
+		all = append(all, c.Binding)
+	}
+	return all
 }
 
-func (r *resolver) from(s api.ConfigSource) {
-	if !slices.Contains(r.sources, s) {
-		r.sources = append(r.sources, s)
-	}
+// Devices are all devices that this plan calls, in order, with their names.
+func (p Plan) Devices() []api.Binding {
+	return api.Named(slices.Concat(p.Bindings(), p.Cuts())...)
 }
 
-// Resolve reads the plan of a node.
-func (c *Configs) Resolve(n Node) (Plan, error) {
-	if c.twice != nil {
-		return Plan{}, c.twice
+// Level is another way to switch a node's machine, for when the level before can't show
+// that the machine is off.
+type Level struct {
+	Power   []Step      `json:"power"`
+	Binding api.Binding `json:"binding"`
+	// Origins are like a plan's.
+	Origins map[string]string `json:"origins,omitempty"`
+}
+
+// Bindings are the bindings of all levels; none if no device switches the machine.
+func (p Plan) Bindings() []api.Binding {
+	if p.Binding.Driver == "" {
+		return nil
 	}
-	r := c.resolver(n)
-	from, err := r.choose()
-	if errors.Is(err, ErrNoBinding) {
-		from, err = r.byCloud(err)
+	return append([]api.Binding{p.Binding}, p.NextBindings()...)
+}
+
+// NextBindings are the bindings after the first.
+func (p Plan) NextBindings() []api.Binding {
+	var all []api.Binding
+	for _, l := range p.Next {
+		all = append(all, l.Binding)
 	}
-	if err != nil {
-		return Plan{}, err
-	}
-	p, err := r.plan(from)
-	if err != nil {
-		return Plan{}, err
-	}
-	if words := tooLong(p.Devices()); words != "" {
-		return Plan{}, from.at().errorf("%s", words)
-	}
-	return p, nil
+	return all
 }

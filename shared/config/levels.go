@@ -6,38 +6,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Level is another way to switch a node's machine, for when the level before can't show
-// that the machine is off.
-type Level struct {
-	Power   []Step      `json:"power"`
-	Binding api.Binding `json:"binding"`
-	// Origins are like a plan's.
-	Origins map[string]string `json:"origins,omitempty"`
-}
-
-// Bindings are the bindings of all levels; none if no device switches the machine.
-func (p Plan) Bindings() []api.Binding {
-	if p.Binding.Driver == "" {
-		return nil
-	}
-	return append([]api.Binding{p.Binding}, p.NextBindings()...)
-}
-
-// NextBindings are the bindings after the first.
-func (p Plan) NextBindings() []api.Binding {
-	var all []api.Binding
-	for _, l := range p.Next {
-		all = append(all, l.Binding)
-	}
-	return all
-}
-
-// levels are the keys of the further levels, in order.
-var levels = []string{power + "_2", power + "_3", power + "_4"}
-
-// isPower reports whether the key is a level's.
-func isPower(key string) bool { return key == power || slices.Contains(levels, key) }
-
 // next reads the levels after the first. Each level is a device, or a set, of its own: a
 // device that failed at one level is no other way at the next. Levels have no gaps: a level
 // after a missing one is a mistake.

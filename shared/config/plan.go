@@ -3,49 +3,9 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// builtins are the methods that every flow has.
-var builtins = map[string]Do{
-	"mark_unschedulable": MarkUnschedulable, "cordon": MarkUnschedulable,
-	"mark_schedulable": MarkSchedulable, "uncordon": MarkSchedulable,
-	"clean_pods": CleanPods, "out_of_service": OutOfService, "kdump_wait": KdumpWait,
-}
-
-// elsewhere are the proposal's methods that are no step of a node, with the field that
-// replaces each. They are refused, because a user who writes one relies on it.
-var elsewhere = map[string]string{
-	"detach_volumes": "release.resourceDeletion.detachFirst of the node's FencePolicy names the volumes or storage classes to detach before any pod is deleted",
-}
-
-// builtin returns the built-in's name for a normalised name.
-func builtin(name string) (string, bool) {
-	_, ok := builtins[name]
-	_, switches := instances[name]
-	_, other := elsewhere[name]
-	return name, ok || switches || other
-}
-
-// The stages, by their keys.
-const (
-	isolation = "isolation"
-	power     = "power_management"
-	recovery  = "recovery"
-)
-
-// stage is the result of one line of config.properties.
-type stage struct {
-	steps []Step
-	// on are power-ons that wait for recovery (S4: off, seen off, released, on), one for
-	// each device.
-	on      []Step
-	devices []*bound
-	// cuts are the devices that cut off storage or network, or give access back.
-	cuts []*bound
-}
 
 // plan reads the steps, and checks that they belong to one device.
 func (r *resolver) plan(from source) (Plan, error) {
@@ -177,10 +137,6 @@ func secretRefs(all []api.Binding) []api.SecretRef {
 	return out
 }
 
-func has(steps []Step, do Do) bool {
-	return slices.ContainsFunc(steps, func(s Step) bool { return s.Do == do })
-}
-
 func kdump(from source) (bool, error) {
 	e, ok := from.lines["kdump"]
 	switch {
@@ -190,16 +146,4 @@ func kdump(from source) (bool, error) {
 		return true, nil
 	}
 	return false, e.at.errorf("kdump is %q; it takes enabled or disabled", e.value)
-}
-
-// stage reads one line's methods.
-func (r *resolver) stage(from source, key string) (stage, error) {
-	var out stage
-	e := from.lines[key]
-	for _, name := range strings.Fields(e.value) {
-		if err := r.step(&out, from, e.at, key, name); err != nil {
-			return stage{}, err
-		}
-	}
-	return out, nil
 }

@@ -188,51 +188,27 @@ func (r *resolver) deviceStep(out *stage, key string, m *method, k device.Kind, 
 	return nil
 }
 
-// add puts the calls to a device into the right lists.
-func (g *stage) add(s Step, off, on, keepOn bool, b *bound) {
-	do := func(d Do) Step { s.Do = d; return s }
-	if !off && !on {
-		g.steps = append(g.steps, do(Status))
+// stage reads one line's methods.
+func (r *resolver) stage(from source, key string) (stage, error) {
+	var out stage
+	e := from.lines[key]
+	for _, name := range strings.Fields(e.value) {
+		if err := r.step(&out, from, e.at, key, name); err != nil {
+			return stage{}, err
+		}
 	}
-	if off {
-		g.steps = append(g.steps, do(Off))
-	}
-	switch {
-	case on && keepOn && slices.ContainsFunc(g.devices, func(o *bound) bool { return o.on && o.Driver == b.Driver && o.Address == b.Address }):
-	case on && keepOn:
-		g.on = append(g.on, do(On))
-	case on:
-		g.steps = append(g.steps, do(On))
-	}
+	return out, nil
 }
 
-// action says what is switched. Without an action it is a reboot, as for agents, and a
-// reboot is an off that is seen and then an on, never a reset (S4).
-func action(m *method) (off, on bool, err error) {
-	e, ok := m.values["action"]
-	if !ok {
-		return true, true, nil
+// instanceStep adds a call to the instance that the node was enrolled as.
+func (r *resolver) instanceStep(out *stage, at place, key, name, action string, s Step) error {
+	k, why := r.knows(name == deleteMachine)
+	if why != "" {
+		return at.errorf("method %q switches the cloud's instance: %s; write a method with agent_name= and the machine in ConfigMap %s%s instead",
+			s.Method, why, nodePrefix, r.node.Name)
 	}
-	switch strings.ToLower(e.value) {
-	case "off":
-		return true, false, nil
-	case "on":
-		return false, true, nil
-	case "reboot", "cycle":
-		return true, true, nil
-	case "status":
-		return false, false, nil
-	}
-	return false, false, e.at.errorf("unknown action %q; known are on, off, reboot, cycle, status", e.value)
-}
-
-func must(m *method) (bool, error) {
-	e, ok := m.values["must_success"]
-	switch {
-	case !ok, e.value == "no":
-		return false, nil
-	case e.value == "yes":
-		return true, nil
-	}
-	return false, e.at.errorf("%s takes yes or no", shown(e.written))
+	m := &method{name: s.Method, at: at, values: map[string]entry{
+		"action": {name: "action", written: "action", value: action, at: at},
+	}}
+	return r.deviceStep(out, key, m, k, s)
 }
