@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/device/job"
 )
-
-// bounded is a time as a policy takes it.
-func bounded(d time.Duration) time.Duration { return min(max(d, time.Second), time.Hour) }
 
 // openAdopted reads what an object of another project, and the Secrets that it names, have besides
 // the parameters in the binding, and opens the driver. All of it is read for this one call and kept

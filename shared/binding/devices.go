@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/device"
@@ -43,14 +41,6 @@ func (b Resolver) present(ctx context.Context, a readiness.Asked) (present, erro
 	cm, err := b.Client.Enrolment(ctx, b.Namespace, a.Node.Name)
 	now.enrolment = sourceOf(cm)
 	return now, err
-}
-
-// sourceOf names a ConfigMap as it is; nil if there is none.
-func sourceOf(cm *corev1.ConfigMap) *api.TargetSource {
-	if cm == nil {
-		return nil
-	}
-	return &api.TargetSource{Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion}
 }
 
 // unfit is a refusal in a check's words.

@@ -1,12 +1,8 @@
 package binding
 
 import (
-	"context"
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nodefence/nodefence/shared/binding/version"
 	"github.com/nodefence/nodefence/shared/config"
 )
 
@@ -26,28 +22,6 @@ type snapshot struct {
 	configs  *config.Configs
 }
 
-// snapshot sorts the ConfigMaps.
-func (b Resolver) snapshot(all []corev1.ConfigMap) *snapshot {
-	for i := range all {
-		all[i].ManagedFields = nil // who wrote what is not asked for
-	}
-	s := &snapshot{all: all, resolver: b.name(), enrolled: map[string]enrolled{}, machines: map[string][]string{}}
-	s.version = sync.OnceValue(func() string { return version.Of(pointers(all)) })
-	for i := range all {
-		switch e, ok := enrolment(&all[i]); {
-		case !ok:
-			s.maps = append(s.maps, config.ConfigMap{Namespace: all[i].Namespace, Name: all[i].Name, ResourceVersion: all[i].ResourceVersion, Data: all[i].Data})
-		case e.Name != "":
-			s.enrolled[e.Name], s.nodes = e, append(s.nodes, e.Node)
-			for _, key := range e.machines() {
-				s.machines[key] = append(s.machines[key], e.Name)
-			}
-		}
-	}
-	s.configs = config.Of(s.maps, s.nodes, b.settings())
-	return s
-}
-
 // node is what the ConfigMaps are read for. An enrolment of another Node of that name is not its own.
 func (s *snapshot) node(n *corev1.Node) config.Node {
 	is := config.Node{Name: n.Name}
@@ -58,21 +32,5 @@ func (s *snapshot) node(n *corev1.Node) config.Node {
 	return is
 }
 
-// listed are all ConfigMaps as they are now.
-func (b Resolver) listed(ctx context.Context) (*snapshot, error) {
-	all, err := b.Client.ConfigMaps(ctx, b.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return b.snapshot(all), nil
-}
-
-func pointers(all []corev1.ConfigMap) func(func(*corev1.ConfigMap) bool) {
-	return func(yield func(*corev1.ConfigMap) bool) {
-		for i := range all {
-			if !yield(&all[i]) {
-				return
-			}
-		}
-	}
-}
+// typeLabel is the one label of a Node that chooses its configuration.
+const typeLabel = "type"
