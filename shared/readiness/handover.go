@@ -2,10 +2,8 @@ package readiness
 
 import (
 	"context"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -35,14 +33,4 @@ func (c *checking) handed(ctx context.Context, bound []api.Binding) error {
 	}
 	c.Reporter.Ignored(ctx, c.Function, c.cause, "NoTurn")
 	return nil
-}
-
-// ends is when a read that begins now is over for certain: a fence whose node has no turn any more
-// asks for no claim (S7).
-func (c *checking) ends(now time.Time) api.Time {
-	at := now.Add(max(longest, c.DeviceCall))
-	if at.After(c.until) {
-		at = c.until
-	}
-	return metav1.NewMicroTime(at)
 }
