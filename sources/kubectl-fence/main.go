@@ -11,14 +11,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
-	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 func main() {
@@ -43,12 +41,6 @@ func ending() []os.Signal {
 	return all
 }
 
-// coded is an error with an exit code of its own, and without words where it has been told.
-type coded struct {
-	error
-	code int
-}
-
 // run carries out one command line, and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	p.In = interruptible{ctx, p.In}
@@ -69,15 +61,4 @@ func (p *program) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(p.ErrOut, "error: %s\n", inOneLine(cluster.Explain(err)))
 	}
 	return code
-}
-
-// inOneLine is an error without its line breaks, as it may stand on a terminal.
-func inOneLine(err error) string {
-	var parts []string
-	for l := range strings.Lines(err.Error()) {
-		if l = strings.TrimSpace(l); l != "" {
-			parts = append(parts, l)
-		}
-	}
-	return view.OneLine(strings.ReplaceAll(strings.Join(parts, "; "), "?; ", "? "))
 }

@@ -12,6 +12,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // output is the flag -o.
@@ -115,4 +118,18 @@ func (o *output) table(out io.Writer, t *metav1.Table) error {
 		return err
 	}
 	return o.columns.Flush()
+}
+
+func (p *program) note(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(p.ErrOut, "note: %s\n", view.OneLine(n))
+	}
+}
+
+// ready connects, once the form of the output is one that the command has.
+func (p *program) ready(o *output) (*cluster.Client, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return p.client()
 }

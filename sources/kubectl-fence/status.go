@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -49,20 +48,6 @@ it has no Node object; or Watched. REASON is explained by "kubectl fence why NOD
 		return p.follow(cmd.Context(), c, func(s *view.Seen) error { return p.showChanged(o, s, &was) })
 	}
 	return cmd
-}
-
-func (p *program) note(notes []string) {
-	for _, n := range notes {
-		fmt.Fprintf(p.ErrOut, "note: %s\n", view.OneLine(n))
-	}
-}
-
-// ready connects, once the form of the output is one that the command has.
-func (p *program) ready(o *output) (*cluster.Client, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	return p.client()
 }
 
 func (p *program) showRows(o *output, rows []view.Row, now time.Time) error {
