@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -87,27 +87,6 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
-// ClusterID is the UID of namespace kube-system: no other cluster has the same.
-func (c *Client) ClusterID(ctx context.Context) (string, error) {
-	ns, err := get[metav1.PartialObjectMetadata](ctx, c, "/api/v1/namespaces/kube-system")
-	if err != nil {
-		return "", fmt.Errorf("read the cluster's identity: %w", err)
-	}
-	if ns == nil {
-		return "", errors.New("read the cluster's identity: there is no namespace kube-system")
-	}
-	return string(ns.UID), nil
-}
-
-// NoCluster says why no cluster was found, and how to name one. If nothing names one, client-go's
-// own error is about a variable that it does not read.
-func NoCluster(how string, err error) error {
-	if clientcmd.IsEmptyConfig(err) {
-		return fmt.Errorf("find the cluster: nothing names one, set %s", how)
-	}
-	return fmt.Errorf("find the cluster (set %s): %w", how, err)
-}
-
 type functionKey struct{}
 
 // WithFunction tells the API server and its audit log which function sends a request. It does not
@@ -125,4 +104,12 @@ func named(next http.RoundTripper) http.RoundTripper {
 		}
 		return next.RoundTrip(r)
 	})
+}
+
+// MachinesAt is the cluster that has this cluster's Machines and MachineHealthChecks. It is this cluster,
+// unless ReadMachinesAt names another one.
+type MachinesAt struct {
+	*Client
+	// cluster is the Cluster object there that is this cluster; nil if it is no other cluster.
+	cluster *types.NamespacedName
 }

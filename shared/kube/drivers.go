@@ -66,16 +66,6 @@ func (c forDrivers) Delete(ctx context.Context, path, uid, version string) error
 // there is no such object. For a path that it does not serve it answers 404 too, without a name.
 func isAbsent(err error, path string) bool { return err != nil && absentName(err) == lastOf(path) }
 
-// absentName is the object of which the API server says that there is none; empty if it names
-// none.
-func absentName(err error) string {
-	var said apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &said) || said.Status().Details == nil {
-		return ""
-	}
-	return said.Status().Details.Name
-}
-
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // inWords turns an answer of the API server into one of the devices' errors, in one line.

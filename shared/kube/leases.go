@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-
 // Lease reads a node's Lease; nil when there is none.
 func (c *Client) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
 	return get[coordinationv1.Lease](ctx, c, leasesPath+"/"+node)

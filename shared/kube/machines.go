@@ -15,13 +15,6 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// machineKinds are the kinds of Machines, by their groups; of one group the first version that is
-// served counts.
-var machineKinds = [][]string{
-	{"/apis/machine.openshift.io/v1beta1/machines"},
-	{"/apis/cluster.x-k8s.io/v1beta2/machines", "/apis/cluster.x-k8s.io/v1beta1/machines"},
-}
-
 // healthCheckKinds are the kinds of MachineHealthChecks, as machineKinds are.
 var healthCheckKinds = [][]string{
 	{"/apis/machine.openshift.io/v1beta1/machinehealthchecks"},

@@ -17,14 +17,6 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// MachinesAt is the cluster that has this cluster's Machines and MachineHealthChecks. It is this cluster,
-// unless ReadMachinesAt names another one.
-type MachinesAt struct {
-	*Client
-	// cluster is the Cluster object there that is this cluster; nil if it is no other cluster.
-	cluster *types.NamespacedName
-}
-
 // ErrElsewhere says that the cluster that has the Machines could not be asked.
 var ErrElsewhere = errors.New("ask the cluster that has the Machines")
 
@@ -149,4 +141,11 @@ func (at MachinesAt) failed(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrElsewhere, err)
+}
+
+// machineKinds are the kinds of Machines, by their groups; of one group the first version that is
+// served counts.
+var machineKinds = [][]string{
+	{"/apis/machine.openshift.io/v1beta1/machines"},
+	{"/apis/cluster.x-k8s.io/v1beta2/machines", "/apis/cluster.x-k8s.io/v1beta1/machines"},
 }

@@ -14,8 +14,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-const nodesPath = "/api/v1/nodes"
-
 // Node reads a node; nil when there is none.
 func (c *Client) Node(ctx context.Context, name string) (*corev1.Node, error) {
 	return get[corev1.Node](ctx, c, nodesPath+"/"+name)

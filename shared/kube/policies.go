@@ -11,8 +11,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-const policiesPath = group + "/fencepolicies"
-
 const problemsPath = group + "/nodeproblempolicies"
 
 // Policy reads a FencePolicy; nil when there is none.

@@ -3,8 +3,6 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"strings"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -84,67 +82,4 @@ func (r Recent) seen(path string) []byte {
 		return nil
 	}
 	return o.raw
-}
-
-// cachedObject is one object as the API server sent it, with the time at which the request began.
-type cachedObject struct {
-	raw []byte
-	at  time.Duration
-}
-
-// objectCache has the objects that this process has seen or written in the last second.
-type objectCache struct {
-	mu  sync.Mutex
-	all map[string]cachedObject
-}
-
-// cacheFor is how long an object that was seen need not be read again. Time always passes between
-// a look and the action on it; this is no more than the requests of one round may take anyway.
-const cacheFor = time.Second
-
-// addToCache keeps an object as the API server sent it for a request that began at that time,
-// unless a later one is cached.
-func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
-	if !isCached(path) {
-		return
-	}
-	k := &c.cache
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if old, ok := k.all[path]; ok && old.at > at {
-		return
-	}
-	if k.all == nil {
-		k.all = map[string]cachedObject{}
-	}
-	for p, old := range k.all {
-		if at-old.at > cacheFor {
-			delete(k.all, p)
-		}
-	}
-	k.all[path] = cachedObject{raw, at}
-	if strings.HasPrefix(path, policiesPath+"/") && k.all[policiesPath].at < at {
-		delete(k.all, policiesPath) // the list has this policy as it was before
-	}
-}
-
-// isCached tells whether a path is one of the objects that are looked at again and again. Nothing
-// else is cached, least of all a Secret (S29).
-func isCached(path string) bool {
-	if path == policiesPath {
-		return true
-	}
-	for _, of := range []string{nodesPath, leasesPath, ledgersPath, policiesPath} {
-		if strings.HasPrefix(path, of+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// dropFromCache drops one object, because it has changed.
-func (c *Client) dropFromCache(path string) {
-	c.cache.mu.Lock()
-	delete(c.cache.all, path)
-	c.cache.mu.Unlock()
 }

@@ -20,9 +20,6 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// group is where nodefence's own kinds are served.
-const group = "/apis/nodefence.io/v1alpha1"
-
 const (
 	mergePatch     = types.MergePatchType
 	strategicPatch = types.StrategicMergePatchType
@@ -246,4 +243,14 @@ func (c *Client) deleteAsSeen(ctx context.Context, path string, uid types.UID, v
 		return fmt.Errorf("delete %s: it is not as it was looked at: %w", path, ErrConflict)
 	}
 	return err
+}
+
+// absentName is the object of which the API server says that there is none; empty if it names
+// none.
+func absentName(err error) string {
+	var said apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &said) || said.Status().Details == nil {
+		return ""
+	}
+	return said.Status().Details.Name
 }

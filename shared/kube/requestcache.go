@@ -1,0 +1,39 @@
+package kube
+
+import (
+	"strings"
+	"time"
+)
+
+// addToCache keeps an object as the API server sent it for a request that began at that time,
+// unless a later one is cached.
+func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
+	if !isCached(path) {
+		return
+	}
+	k := &c.cache
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old, ok := k.all[path]; ok && old.at > at {
+		return
+	}
+	if k.all == nil {
+		k.all = map[string]cachedObject{}
+	}
+	for p, old := range k.all {
+		if at-old.at > cacheFor {
+			delete(k.all, p)
+		}
+	}
+	k.all[path] = cachedObject{raw, at}
+	if strings.HasPrefix(path, policiesPath+"/") && k.all[policiesPath].at < at {
+		delete(k.all, policiesPath) // the list has this policy as it was before
+	}
+}
+
+// dropFromCache drops one object, because it has changed.
+func (c *Client) dropFromCache(path string) {
+	c.cache.mu.Lock()
+	delete(c.cache.all, path)
+	c.cache.mu.Unlock()
+}
