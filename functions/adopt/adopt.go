@@ -4,71 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/far"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 )
-
-// Name is the function's name.
-const Name = "adopt"
-
-// Tick is the time between two looks of Run.
-const Tick = 3 * time.Second
-
-// Objects is the part of the API server's client that the function needs.
-type Objects interface {
-	FARs(ctx context.Context, namespace string) (all []far.Object, served bool, err error)
-	AllFARs(ctx context.Context, kind string) ([]metav1.ObjectMeta, error)
-	LeasesNamed(ctx context.Context, name string) ([]coordinationv1.Lease, error)
-	Node(ctx context.Context, name string) (*corev1.Node, error)
-	Policies(ctx context.Context) ([]api.FencePolicy, error)
-	Fence(ctx context.Context, node string) (*api.NodeFence, error)
-	FenceRequest(ctx context.Context, namespace, name string) (*api.FenceRequest, error)
-	CreateFenceRequest(ctx context.Context, r *api.FenceRequest) error
-	DeleteFenceRequest(ctx context.Context, r *api.FenceRequest) error
-	TimeOutFenceRequest(ctx context.Context, r *api.FenceRequest, words string) error
-	SaveFARStatus(ctx context.Context, o *far.Object, st far.Status) (*far.Object, error)
-	HoldFAR(ctx context.Context, o *far.Object, node string, hold bool) (*far.Object, error)
-	MarkFAR(ctx context.Context, node string, uid types.UID, placed bool) error
-	TellFAR(ctx context.Context, kind string, o *metav1.ObjectMeta, e far.Event, reporter string) error
-	Templates
-}
-
-// Adopter is the function. It must not be copied after first use.
-type Adopter struct {
-	// DeviceCall is the longest that one call to a device may take; the usual if zero.
-	DeviceCall time.Duration
-	Objects    Objects
-	// Namespaces are those whose objects count: those of FenceRequests.
-	Namespaces ask.Namespaces
-	// Now is the API server's time.
-	Now func() time.Time
-	// Elapsed is the time by which a Lease is seen to stand still.
-	Elapsed func() time.Duration
-	Log     *slog.Logger
-
-	leader  leader
-	samples samples
-	wakes   wakes
-	// missing says that the kind was not served at the last look.
-	mu      sync.Mutex
-	missing bool
-	looked  bool
-	apart   saidElsewhere
-}
 
 // Handle handles one tick, from any clock.
 func (a *Adopter) Handle(ctx context.Context, _ event.Event) (*event.Event, error) {

@@ -17,15 +17,6 @@ const (
 	mostElsewhere = 20
 )
 
-// saidElsewhere is what a process has told of objects and templates that do not count, by kind.
-type saidElsewhere struct {
-	looked   bool
-	lookedAt time.Duration
-	told     map[string]map[types.UID]bool
-	// silent: an error was logged, and nothing succeeded since.
-	silent map[string]bool
-}
-
 // tellElsewhere writes an Event about each object and template in a namespace that does not count, once for
 // each and process, because its author waits for a fence in vain. It needs rights in all namespaces. Where these
 // are missing, or something else fails, the log says so once, and no look fails: nothing but an Event

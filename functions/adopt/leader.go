@@ -1,25 +1,11 @@
 package adopt
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-
-	"github.com/nodefence/nodefence/shared/adopt/far"
 )
-
-// itself names the Lease by which Fence Agents Remediation is seen to run. unsure: nobody knows yet.
-func (a *Adopter) itself(ctx context.Context) (live string, unsure bool, err error) {
-	leases, err := a.Objects.LeasesNamed(ctx, far.LeaderLease)
-	if err != nil {
-		return "", false, fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
-	}
-	live, unsure = a.leader.live(leases, a.Elapsed())
-	return live, unsure, nil
-}
 
 // leader watches the Leases by which Fence Agents Remediation runs. Its zero value has seen none.
 type leader struct {

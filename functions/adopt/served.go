@@ -42,3 +42,13 @@ func (a *Adopter) Detail() string {
 	}
 	return ""
 }
+
+// itself names the Lease by which Fence Agents Remediation is seen to run. unsure: nobody knows yet.
+func (a *Adopter) itself(ctx context.Context) (live string, unsure bool, err error) {
+	leases, err := a.Objects.LeasesNamed(ctx, far.LeaderLease)
+	if err != nil {
+		return "", false, fmt.Errorf("look whether Fence Agents Remediation runs: %w", err)
+	}
+	live, unsure = a.leader.live(leases, a.Elapsed())
+	return live, unsure, nil
+}

@@ -5,38 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nodefence/nodefence/shared/adopt/far"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
 // templateTicks is how many ticks lie between two looks at the templates.
 const templateTicks = 5
-
-// mostTargets is of how many nodes of one template one look reads the FenceTarget. The next look goes
-// on with those that follow.
-const mostTargets = 50
-
-// Templates is the part of the API server's client for templates.
-type Templates interface {
-	FARTemplates(ctx context.Context, namespace string) ([]far.Template, error)
-	Target(ctx context.Context, node string) (*api.FenceTarget, error)
-	RequestCheck(ctx context.Context, node, wish string) (*api.FenceTarget, error)
-	SaveFARTemplateStatus(ctx context.Context, t *far.Template, st far.TemplateStatus) error
-}
-
-// samples has the node of each template at which the next look begins.
-type samples struct {
-	mu   sync.Mutex
-	next map[types.UID]string
-}
 
 func (a *Adopter) runTemplates(ctx context.Context, every time.Duration) {
 	run.Every(ctx, templateTicks*every, a.Log, Name, "looking at FenceAgentsRemediationTemplates failed; a later tick tries again", a.LookAtTemplates)

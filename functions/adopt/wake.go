@@ -3,7 +3,6 @@ package adopt
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,21 +12,6 @@ import (
 	"github.com/nodefence/nodefence/shared/adopt/far"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
-
-// wakes keeps the nodes still to be checked, by template.
-type wakes struct {
-	mu  sync.Mutex
-	all map[types.UID]wake
-}
-
-// wake is the state of the checks for one spec of a template.
-type wake struct {
-	generation int64
-	// left are the nodes whose FenceTargets were not read since the spec was first seen.
-	left []string
-	// changed: this process has seen an older spec of the template.
-	changed bool
-}
 
 // wakeChecks asks for a check of the nodes of a new or changed template at once: their FenceTargets say NoBinding, or show a
 // device by the former spec, until a check has read the template. The annotation that people use asks for the check,

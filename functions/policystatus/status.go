@@ -15,7 +15,6 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
-	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
@@ -121,11 +120,4 @@ func (w *Writer) writeBudget(ctx context.Context, b *api.FenceBudget, c admissio
 	at := metav1.NewMicroTime(now.UTC())
 	b.Status, b.Status.ObservedAt = st, &at
 	return unlessLost(w.Objects.SaveBudgetStatus(ctx, b))
-}
-
-func unlessLost(err error) error {
-	if errors.Is(err, kube.ErrConflict) {
-		return nil
-	}
-	return err
 }
