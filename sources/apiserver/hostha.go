@@ -90,9 +90,9 @@ func (s *Source) hostOf(node string, t targetView, d doubts) admission.Host {
 	return h
 }
 
-// spared tells whether the policies of now would not have a node fenced. Of a node that is gone
+// exempt reports whether the present policies would not have a node fenced. Of a node that is gone
 // they say nothing, and its fence says all.
-func (s *Source) spared(node string) bool {
+func (s *Source) exempt(node string) bool {
 	h := s.hostOf(node, targetView{}, doubts{policies: s.targets.policies()})
 	return h.Here && !admission.ToBeFenced(h)
 }

@@ -47,7 +47,7 @@ func New(o Options) (*Source, error) {
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
 	}
-	s.gauges = gauges.New(s.due.Open, s.spared, now)
+	s.gauges = gauges.New(s.due.Open, s.exempt, now)
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable, s.gauges)...)
 	}

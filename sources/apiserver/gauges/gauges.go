@@ -33,8 +33,8 @@ var (
 type Gauges struct {
 	// open has the open fences by node, which are not changed.
 	open func() map[string]*api.NodeFence
-	// spared says of a node whether the policies would not have it fenced.
-	spared func(node string) bool
+	// exempt says of a node whether the policies would not have it fenced.
+	exempt func(node string) bool
 	now    func() time.Time
 
 	mu     sync.Mutex
@@ -45,8 +45,8 @@ type Gauges struct {
 }
 
 // New returns the gauges of a source that does not lead yet.
-func New(open func() map[string]*api.NodeFence, spared func(node string) bool, now func() time.Time) *Gauges {
-	return &Gauges{open: open, spared: spared, now: now}
+func New(open func() map[string]*api.NodeFence, exempt func(node string) bool, now func() time.Time) *Gauges {
+	return &Gauges{open: open, exempt: exempt, now: now}
 }
 
 // Leads notes whether this source leads. A standby shows nothing else.
@@ -135,7 +135,7 @@ func (g *Gauges) toBeFenced(f *api.NodeFence) bool {
 		return true
 	}
 	leftAlone := f.CurrentPhase() == api.Pending && (st.Reason == api.Excluded || st.Reason == api.ControlPlaneNode)
-	return !leftAlone && !g.spared(f.Spec.NodeName)
+	return !leftAlone && !g.exempt(f.Spec.NodeName)
 }
 
 // forPerson is since when a fence has waited only for a person, as its policy or what it has cut off
