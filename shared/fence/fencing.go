@@ -11,19 +11,7 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	return first(d.ended, d.leftFromCheck, d.machineFirst, d.probedAnew, d.weighWord, d.endsAwaited, d.calledOff, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
-}
-
-// leftFromCheck gives back the read that an older nodefence made here for the activity checks.
-// It was no yes to anything else (S17).
-func (d *decision) leftFromCheck() outcome {
-	a := d.Record.ActivityChecks
-	if a == nil || !a.Reading || d.Begun() {
-		return goOn
-	}
-	a.Reading = false
-	d.giveBack()
-	return d.enter(api.Pending, api.CheckingActivity, "the machine is read anew for the activity checks")
+	return first(d.ended, d.machineFirst, d.probedAnew, d.weighWord, d.endsAwaited, d.calledOff, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
 }
 
 // machineFirst deletes a Machine that has no node. No device is asked.

@@ -8,7 +8,6 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -88,22 +87,6 @@ func TestATaintThatIsLostInTheReleaseIsPlacedAgain(t *testing.T) {
 				t.Errorf("%s %s, %q: %s", st.Phase, st.Reason, act, st.Message)
 			}
 		})
-	}
-}
-
-// TestAReadThatAnOlderNodefenceMadeInFencing for its activity checks is no yes: it goes back to
-// the gate, and nothing is switched (S17).
-func TestAReadThatAnOlderNodefenceMadeInFencing(t *testing.T) {
-	now := fencetest.Start.Add(time.Hour)
-	f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
-		at := observed.StampOf(now)
-		f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{Rounds: 5, FailedRounds: 3, Checks: []api.CheckSettings{{Type: api.CheckDevice}}}
-		f.Status.ActivityChecks = &api.ActivityRecord{Reading: true, CheckRound: api.CheckRound{Number: 1, StartedAt: &at, Since: &at, Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}}}}
-		f.Status.Placed, s.Node.Taint, f.Status.Power.LastRead = api.Placed{}, false, nil
-	})
-	st, act := fence.Decide(f, s, now)
-	if st.Phase != api.Pending || act != fence.None || st.ActivityChecks.Reading || st.GivenBack == nil {
-		t.Errorf("%s %s, %s, reading %t: %s", st.Phase, st.Reason, act, st.ActivityChecks.Reading, st.Message)
 	}
 }
 
