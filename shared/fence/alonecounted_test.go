@@ -32,7 +32,7 @@ func TestADeletionIsCountedAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, opened, now := specs.Bare(), observed.StampOf(fencetest.Start), fencetest.Start.Add(time.Minute)
-			f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &opened,
+			f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &opened,
 				Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateNoNode, Mark: opened, Since: opened}}})}
 			listed := &api.FailedMachine{MachineRef: spec.Decision.Trigger.Machine.MachineRef, State: api.MachineStateNoNode, Since: opened}
 			at, long := observed.StampOf(now), observed.StampOf(now.Add(-50*time.Second))

@@ -36,7 +36,6 @@ func (d *decision) await(why api.Reason, msg string) outcome {
 	d.restart()
 	d.Record.Restarts-- // it goes on where it stands
 	d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: why, Message: clip.Message(msg), Disobeyed: disobeyed}
-	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
 	d.Record.Power.Level = d.HighestCut()
 	if disobeyed && on {
 		return d.onAfterAll()
@@ -56,7 +55,6 @@ func (d *decision) clearFirst(why api.Reason, msg string) outcome {
 	if d.Record.Awaited == nil {
 		d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: why, Message: clip.Message(msg)}
 	}
-	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
 	return d.enter(api.Failed, why, msg)
 }
 
@@ -237,7 +235,6 @@ func (d *decision) awaitCut(i int, msg string) outcome {
 	if d.Record.Awaited == nil {
 		d.giveBack()
 		d.Record.Awaited = &api.AwaitedRecord{Since: d.Time(), Reason: api.IsolationFailed, Message: msg}
-		d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
 		r.Tries = 0
 	}
 	r.LastRead, r.FirstCut, r.NotBefore = nil, nil, d.At(d.access(i).slower())

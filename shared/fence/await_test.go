@@ -60,11 +60,11 @@ func TestWhatWasBegunIsNeverGivenUp(t *testing.T) {
 			f.Status.Awaited = nil
 			read(f, s, now, "")
 		}, goesOn, fence.None},
-		"it is away once more":                     {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "") }, goesOn, fence.None},
-		"it answers for another machine":           {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, fence.None},
-		"a record that was given up as it used to": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, fence.None},
-		"it reads off":                             {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "Off") }, end{api.Fencing, api.MachineReadOff, true, true}, fence.None},
-		"it reads on: back to the gate":            {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "On") }, end{api.Pending, api.MachineReadOn, false, false}, fence.None},
+		"it is away once more":           {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "") }, goesOn, fence.None},
+		"it answers for another machine": {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, ""); s.Call.Wrong = true }, goesOn, fence.None},
+		"a record that was given up":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Phase, f.Status.Awaited = api.Failed, nil }, goesOn, fence.None},
+		"it reads off":                   {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "Off") }, end{api.Fencing, api.MachineReadOff, true, true}, fence.None},
+		"it reads on: back to the gate":  {func(f *api.NodeFence, s *observed.Look) { read(f, s, now, "On") }, end{api.Pending, api.MachineReadOn, false, false}, fence.None},
 		"it reads on, and our Off may still be late": {func(f *api.NodeFence, s *observed.Look) {
 			late := observed.StampOf(now.Add(time.Second))
 			f.Status.Power.EffectUntil = &late

@@ -54,12 +54,12 @@ func TestStrategies(t *testing.T) { // S24
 		how  api.ReleaseSettings
 		want does
 	}{
-		"a record of an older nodefence": {api.ReleaseSettings{}, does{true, true, false}},
-		"both":                           {api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete}, does{true, true, false}},
-		"the taint":                      {api.ReleaseSettings{Strategy: api.ReleaseOutOfServiceTaint}, does{true, false, false}},
-		"deletion":                       {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, does{false, true, true}},
-		"none":                           {api.ReleaseSettings{Strategy: api.ReleaseNone}, does{}},
-		"none, whatever else is set":     {api.ReleaseSettings{Strategy: api.ReleaseNone, PodsPerMinute: &one}, does{}},
+		"nothing is set":             {api.ReleaseSettings{}, does{true, true, false}},
+		"both":                       {api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete}, does{true, true, false}},
+		"the taint":                  {api.ReleaseSettings{Strategy: api.ReleaseOutOfServiceTaint}, does{true, false, false}},
+		"deletion":                   {api.ReleaseSettings{Strategy: api.ReleaseResourceDeletion}, does{false, true, true}},
+		"none":                       {api.ReleaseSettings{Strategy: api.ReleaseNone}, does{}},
+		"none, whatever else is set": {api.ReleaseSettings{Strategy: api.ReleaseNone, PodsPerMinute: &one}, does{}},
 		"a rate is pod by pod, whatever is asked":    {api.ReleaseSettings{Strategy: api.ReleaseTaintAndDelete, PodsPerMinute: &one}, does{false, true, true}},
 		"budgets are pod by pod":                     {api.ReleaseSettings{Strategy: api.ReleaseOutOfServiceTaint, RespectDisruptionBudgets: true}, does{false, true, true}},
 		"one storage's pods are pod by pod":          {api.ReleaseSettings{StorageClassNames: []string{"x"}}, does{false, true, true}},

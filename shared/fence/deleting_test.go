@@ -49,7 +49,7 @@ func TestWhatDeletesANodeIsNotDisturbed(t *testing.T) {
 			if c.word {
 				f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "anna", At: metav1.NewTime(before.Time)}}
 			}
-			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
+			f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.Schema, OpenedAt: &before, PhaseSince: &before, DecidedAt: &before}
 			if c.was != nil {
 				c.was(&f.Status)
 			}

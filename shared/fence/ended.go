@@ -142,7 +142,6 @@ func (d *decision) awaitsWork(why api.Reason, msg string) outcome {
 	}
 	if !d.Record.Phase.HoldsSlot() { // what gave its slot back takes none for this (S14)
 		d.Record.Awaited = cmp.Or(d.Record.Awaited, &api.AwaitedRecord{Since: d.Time(), Reason: d.Record.Reason, Message: d.Record.Message})
-		d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaAwaited)
 	}
 	return d.enter(api.Releasing, why, msg+"; its machine is switched on once what ran there is gone")
 }

@@ -36,7 +36,7 @@ func TestAFailedMachineSpeaksForItsFence(t *testing.T) {
 		f, _, _ := fencetest.World(fencetest.Start)
 		f.Status.Decision.NodeUID, f.Status.Decision.Devices, f.Status.Decision.Trigger = "uid-1", api.Named(api.Binding{Driver: "mem"}), specs.Machine().Decision.Trigger
 		before := observed.StampOf(fencetest.Start.Add(-time.Second))
-		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.SchemaPlain, OpenedAt: &before, PhaseSince: &before,
+		f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: c.phase, FenceNumber: f.Status.FenceNumber, MinReaderVersion: api.Schema, OpenedAt: &before, PhaseSince: &before,
 			DecidedAt: &before, Evidence: c.was, CutOrReleased: c.served}
 		st, act := fence.Decide(f, observed.Look{Me: "me", Resolved: true, Brakes: observed.Brakes{Looked: true, Counted: true}, MachineLooked: c.looked, Machine: c.seen,
 			Node:  observed.Node{Exists: true, UID: "uid-1", Conditions: []observed.Condition{{Type: "Ready", Status: "True"}}},

@@ -402,22 +402,3 @@ func TestAVolumeThatNeverShowsWantsAReboot(t *testing.T) {
 		}
 	}
 }
-
-// TestAnOlderNodefenceLeavesItAlone: it would lose what is to be given back (S21).
-func TestAnOlderNodefenceLeavesItAlone(t *testing.T) {
-	for name, c := range map[string]struct {
-		spec fencetest.Given
-		want int32
-	}{"a fence of the power alone": {fencetest.Spec(), api.SchemaPlain}, "one with a cut": {specs.Fabric(), api.SchemaIsolation}} {
-		f := &api.NodeFence{Spec: c.spec.AsSpec(), Status: c.spec.In(api.NodeFenceStatus{})}
-		now := fencetest.Start
-		seen := fencetest.Look(f, now, "Unknown", false, "a")
-		seen.Node.Taint = true
-		for range 3 {
-			f.Status, _ = fence.Decide(f, seen, now)
-		}
-		if f.Status.MinReaderVersion != c.want {
-			t.Errorf("%s: %d in %s", name, f.Status.MinReaderVersion, f.Status.Phase)
-		}
-	}
-}

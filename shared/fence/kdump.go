@@ -62,7 +62,6 @@ func dumpMayRelease(f *api.NodeFence) bool {
 
 // toDump begins to delete pods by a dump.
 func (d *decision) toDump() outcome {
-	d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaKdump) // an older nodefence would take it for a machine that is off (S21)
 	d.proveDump()
 	return d.enter(api.Releasing, api.KdumpSeen, "the machine dumps its memory and its Lease stands still: its pods may go, all else waits until it is seen off")
 }

@@ -25,7 +25,7 @@ func TestAProofKnowsItsDevice(t *testing.T) {
 		fresh    bool // the Lease was, when the power was cut
 		want     time.Duration
 	}{
-		"a binding of an older nodefence":         {lead: nil, cut: true, want: 5 * time.Second},
+		"a binding that does not say":             {lead: nil, cut: true, want: 5 * time.Second},
 		"a device that declares it":               {lead: s(8), cut: true, want: 8 * time.Second},
 		"a cloud":                                 {lead: s(0), cut: true, want: 2 * time.Second},
 		"off before we came":                      {lead: s(8), want: 8 * time.Second},

@@ -123,9 +123,8 @@ func TestADeviceThatAnswersAfterFortySeconds(t *testing.T) {
 	}
 }
 
-// TestAFenceGoesOnWithASlotAsLongAsItIsKept: by the calls for which it was reserved. Where that
-// are shorter ones than the fence's, as a gate of an older version reserves it, its calls take
-// no longer from there (S14, S17).
+// TestAFenceGoesOnWithASlotAsLongAsItIsKept: by the calls for which it was reserved. If those
+// calls are shorter than the fence's, the fence's calls take no longer from there (S14, S17).
 func TestAFenceGoesOnWithASlotAsLongAsItIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		age, reserved time.Duration
@@ -157,7 +156,7 @@ func TestAFenceGoesOnWithASlotAsLongAsItIsKept(t *testing.T) {
 }
 
 // TestAFenceThatHasLeftTheGateGoesOnAsLongAsItsSlotIsKept: the phases after it begin nothing by a
-// yes that outlasts the slot, as an older version's gate leaves them one (S14, S17).
+// yes that outlasts the slot (S14, S17).
 func TestAFenceThatHasLeftTheGateGoesOnAsLongAsItsSlotIsKept(t *testing.T) {
 	const none = -1
 	for name, c := range map[string]struct {

@@ -64,7 +64,7 @@ func (d *decision) begin() {
 		old.Past = d.KeptPast(old.Past)
 	}
 	*d.Record = api.NodeFenceStatus{
-		MinReaderVersion: api.SchemaPlain, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
+		MinReaderVersion: api.Schema, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
 		OpenedAt: d.At(0),
 		Claim:    old.Claim, Lease: old.Lease, Past: old.Past, SaidBefore: old.SaidBefore,
 		Power:       api.PowerRecord{DeviceRecord: api.DeviceRecord{EffectUntil: old.Power.EffectUntil}, Denied: old.Power.Denied},

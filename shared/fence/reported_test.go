@@ -19,7 +19,7 @@ func reportedAt(p api.Phase) *api.NodeFence {
 	f := &api.NodeFence{Spec: s.AsSpec(), Status: s.In(api.NodeFenceStatus{})}
 	opened := observed.StampOf(fencetest.Start)
 	f.UID = "fence-1"
-	f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = p, 1, api.SchemaPlain
+	f.Status.Phase, f.Status.FenceNumber, f.Status.MinReaderVersion = p, 1, api.Schema
 	f.Status.OpenedAt, f.Status.PhaseSince = &opened, &opened
 	return f
 }
@@ -82,8 +82,8 @@ func TestReportsAloneWaitForAPerson(t *testing.T) {
 	}
 }
 
-// TestReportsCutNothingInAnyPhase: a record whose fence was let begin for reports without an approval, by an older
-// version, ends before its first Off. So does a fence whose own reason is gone and that a report has joined (S17, S18).
+// TestReportsCutNothingInAnyPhase: a fence that was let begin for reports without an approval ends before its
+// first Off. So does a fence whose own reason is gone and that a report has joined (S17, S18).
 func TestReportsCutNothingInAnyPhase(t *testing.T) {
 	for _, p := range []api.Phase{api.Draining, api.Probing, api.Isolating, api.Fencing} {
 		for name, change := range map[string]func(*api.NodeFence){

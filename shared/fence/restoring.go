@@ -155,15 +155,13 @@ func (d *decision) cutReleased(why api.Reason, msg string) outcome {
 // name.
 
 // isolationRecords has one record for each device, and those of what we cut and is bound no
-// more: it is owed. From here a nodefence that knows of none leaves the fence alone: it
-// would lose what is to be given back (S21).
+// more: it is owed.
 func (d *decision) isolationRecords() {
 	var all []api.IsolationRecord
 	for i := range d.Decision.Isolation() {
 		b := &d.Decision.Isolation()[i]
 		switch r := d.RecordOf(b.Name); {
 		case r == nil:
-			d.Record.MinReaderVersion = max(d.Record.MinReaderVersion, api.SchemaIsolation)
 			all = append(all, api.RecordOf(b))
 		case r.SwitchedByUs || r.Of(b):
 			all = append(all, *r)

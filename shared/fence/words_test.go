@@ -98,7 +98,7 @@ func TestWhatBecomesOfAnApproval(t *testing.T) {
 func TestNoMachineWithoutANodeIsConfirmedOff(t *testing.T) {
 	spec, opened, now := specs.Bare(), observed.StampOf(fencetest.Start), fencetest.Start.Add(time.Minute)
 	for _, phase := range []api.Phase{api.Pending, api.Fencing, api.Recovering} {
-		f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.SchemaPlain, Phase: phase, OpenedAt: &opened, PhaseSince: &opened})}
+		f := &api.NodeFence{Spec: spec.AsSpec(), Status: spec.In(api.NodeFenceStatus{FenceNumber: 1, MinReaderVersion: api.Schema, Phase: phase, OpenedAt: &opened, PhaseSince: &opened})}
 		f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}}
 		seen := fencetest.Look(f, now, "Unknown", false, "a")
 		seen.Node = observed.Node{}

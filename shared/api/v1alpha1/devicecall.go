@@ -38,9 +38,7 @@ func (d *Decision) CallLimit() time.Duration {
 	return DeviceCall
 }
 
-// LongerCall is what a slot says of this fence's calls; nil where they are the usual ones. A gate
-// of an older version, which would drop the slot too early, does not understand such a ledger,
-// and lets nothing begin by it (S21).
+// LongerCall is what a slot says of this fence's calls; nil where they are the usual ones.
 func (d *Decision) LongerCall() *metav1.Duration {
 	if limit := d.CallLimit(); limit > DeviceCall {
 		return &metav1.Duration{Duration: limit}

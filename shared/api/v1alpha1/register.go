@@ -41,18 +41,7 @@ const (
 
 // Schema is the version of the record's meaning. A NodeFence with a higher one
 // was written by a newer nodefence and is left alone (S21).
-const Schema = 4
-
-// SchemaPlain is that of a record that has nothing newer in it: an older nodefence may
-// go on with it while both run. SchemaIsolation is that of one with devices that cut
-// off storage or network; from SchemaKdump on a dump may be a proof; from SchemaAwaited
-// on a fence in Fencing may hold no slot, and may send no Off.
-const (
-	SchemaPlain     = 1
-	SchemaIsolation = 2
-	SchemaKdump     = 3
-	SchemaAwaited   = 4
-)
+const Schema = 1
 
 // RequestValidity is how long after it was made a request for a fence may still
 // be carried out, and the longest life of a token that is bound to one.

@@ -50,8 +50,8 @@ func (w wiring) ours(id string) bool {
 	return kept && len(w.groups[id]) == 1 && slices.Contains(w.by, w.groups[id][0])
 }
 
-// doubtful: the saved groups differ from the interface's groups, and nobody recorded the
-// group that isolated it, as in an older version of nodefence. Either its one group is an
+// doubtful: the saved groups differ from the interface's groups, and no tag says which
+// group isolated it, because somebody has removed that tag. Either its one group is an
 // isolation group, or the tag is old.
 func (w wiring) doubtful(id string) bool {
 	return len(w.by) == 0 && len(w.groups[id]) == 1 && readable(w.saved[id]) && !slices.Equal(w.groups[id], w.saved[id])

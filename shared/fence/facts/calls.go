@@ -60,8 +60,7 @@ func YesValidity(dec *api.Decision) time.Duration {
 
 // SlotCall is the longest that a call of this fence may take under the slot that the ledger has for
 // it. Others count the slot by the calls for which it was reserved. Those are the usual ones where
-// a gate of an older version reserved it, where the ledger's schema dropped what they are, and
-// where the ledger has no slot for this fence.
+// the ledger's schema dropped what they are, and where the ledger has no slot for this fence.
 func (d *Facts) SlotCall() time.Duration {
 	if d.Seen.Reserved == nil {
 		return min(d.Decision.CallLimit(), api.DeviceCall)

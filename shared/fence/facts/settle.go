@@ -34,8 +34,8 @@ func (d *Facts) SettleOf(b *api.Binding) time.Duration {
 }
 
 // Lead is how long the device may read off before the machine is off. It is counted from
-// the first read of off: when it began to say so is known to nobody. A binding of an older
-// nodefence does not say.
+// the first read of off: when it began to say so is known to nobody. A binding
+// without a lead has DefaultLead.
 func (d *Facts) Lead(b *api.Binding) time.Duration {
 	if b == nil || b.Lead == nil {
 		return DefaultLead

@@ -137,7 +137,6 @@ var breaks = map[string]string{
 	"goes on from the read without the gate":                           "activityChecks: nothing begins before enough checks failed, and lately, or it was degraded for too long",
 	"hears of another node's dump":                                     "kdump: nothing but messages of this node's dump holds it",
 	"holds only what has not begun against the policies":               "S17: no Off while the policies as they stand are stricter",
-	"is open to an older nodefence":                                    "S21: an older nodefence leaves such a record alone",
 	"keeps a healed node because it is held":                           "S27: a healed node returns, though a restore holds",
 	"keeps a node in silence":                                          "S28: a node that is kept says why",
 	"keeps its slot while it waits for a dump":                         "kdump: no dump keeps a slot while it is only waited for",

@@ -122,5 +122,4 @@ var brokenDumpProof = map[string]walk.Decider{
 			st.GivenBack = nil
 		}
 	}),
-	"is open to an older nodefence": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) { st.MinReaderVersion = api.SchemaPlain }),
 }

@@ -27,7 +27,7 @@ func bareFound(s State) State {
 	at := observed.StampOf(fencetest.Start)
 	s.sh.machine = true
 	s.st = api.NodeFenceStatus{
-		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.SchemaPlain, OpenedAt: &at, PhaseSince: &at,
+		Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &at, PhaseSince: &at,
 		Evidence: []api.Evidence{{Type: api.TriggerMachine, MachineState: api.MachineStateNoNode, Mark: at, Since: at}},
 	}
 	return s

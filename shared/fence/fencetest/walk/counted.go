@@ -32,7 +32,7 @@ func countedOrigins(spec fencetest.Given) []State {
 	opened := at(time.Hour)
 	open := State{now: fencetest.Start, spec: spec, sh: shadow{moved: opened.Time, renewed: "r0"}}
 	open.st = api.NodeFenceStatus{
-		MinReaderVersion: api.SchemaPlain, FenceNumber: spec.FenceNumber, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
+		MinReaderVersion: api.Schema, FenceNumber: spec.FenceNumber, Phase: api.Pending, OpenedAt: &opened, PhaseSince: &opened, Past: past,
 		Lease: api.LeaseRecord{Renewed: "r0", StillSince: &opened},
 	}
 	for i := range 61 {

@@ -87,7 +87,6 @@ func checkDumpProof(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look,
 	if p := a.Proof; p != nil && p.Type == api.ProofKdump {
 		say(s.mayProve(), "S1: a dump is a proof only where the policy opts in")
 		say(act != fence.Release && act != fence.Off && act != fence.On && !a.Placed.OutOfService, "S1: for a dump nothing but pods is released")
-		say(a.MinReaderVersion >= api.SchemaKdump, "S21: an older nodefence leaves such a record alone")
 	}
 	if s.byDump() {
 		say(a.Phase == api.Releasing || a.Phase == api.Pending || a.Phase == api.Recovering, "S4: after a dump's release the machine is seen off like any other")
