@@ -82,9 +82,6 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		r, found := reservationOf(old, f)
-		if found && r.FenceVersion == "" {
-			r.FenceVersion = f.ResourceVersion // an older version's
-		}
 		forgetGivenBack(l, f)
 		switch {
 		case f.HoldsSlot():

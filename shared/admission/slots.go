@@ -33,8 +33,7 @@ func countedBy(f *api.NodeFence, c Picture) (all []api.CountedBy) {
 	return all
 }
 
-// placeSlots says of slots that were put back, or kept by an older version, by which
-// limits they count.
+// placeSlots notes by which limits the slots count that were put back.
 func placeSlots(l *api.FenceLedger, c Picture) {
 	for i := range c.Fences {
 		f := &c.Fences[i]

@@ -147,8 +147,8 @@ func lacksUnderWay(l *api.FenceLedger, shown map[string]api.NodeFence) string {
 }
 
 // chose tells whether this budget counts the node of a fence that is under way, which it
-// does not choose by its labels as they are. What nobody knows any more, because the
-// ledger was lost or is an older version's, counts in each.
+// does not choose by its labels as they are. A node that nobody knows, because the
+// ledger was lost, counts in each.
 func chose(b *api.FenceBudget, f *api.NodeFence, c Picture, l *api.FenceLedger) bool {
 	if was := underWayOf(l.Status.UnderWay, f); was != nil {
 		return slices.Contains(was.Budgets, b.Name) || slices.Contains(was.Budgets, allBudgets)
