@@ -19,13 +19,7 @@ import (
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.NodeProblemPolicy)
-		rules := nodeproblem.RulesOf(p)
-		for _, r := range rules {
-			if r.Note != "" {
-				s.o.Logger.Warn("a rule acts otherwise than it is written", "policy", p.Name, "rule", r.Name, "why", r.Note)
-			}
-		}
-		s.policy(ctx, scheme, p.Name, rules)
+		s.policy(ctx, scheme, p.Name, nodeproblem.RulesOf(p))
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},
