@@ -11,6 +11,7 @@ export GOFLAGS += -trimpath -gcflags=all=-dwarf=false
 test twins verify: export GOGC ?= 300
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+CYCLONEDX := go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # The lab's Kubernetes, from 1.31 on; without it the one that test/lab/controlplane names.
 ifdef LAB_KUBERNETES
@@ -102,7 +103,7 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 .PHONY: release
 release: build ## Into dist/: all that a release holds, with checksums (VERSION=v0.1.0 REGISTRY=registry.example.com/nodefence BASE=<image>@sha256:<digest>)
 	@rm -rf dist && mkdir -p dist
-	@for p in nodefence kubectl-fence nodefence-local nodefence-source nodefence-kdump; do go run ./infra/sbom bin/$$p >dist/$$p.cdx.json && echo "dist/$$p.cdx.json" || exit 1; done
+	@for p in nodefence kubectl-fence nodefence-local nodefence-source nodefence-kdump; do $(CYCLONEDX) bin -json -std -noserial -notimestamp -output dist/$$p.cdx.json bin/$$p && echo "dist/$$p.cdx.json" || exit 1; done
 	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags lambda.norpc -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
 	@cd infra/release && go run . -version "$(VERSION)" -registry "$(REGISTRY)" -lambda-arm64 ../../bin/lambda/arm64 -lambda-x86_64 ../../bin/lambda/x86_64
 	@cd infra/release && go run ./images -version "$(VERSION)" -registry "$(REGISTRY)" -base "$(BASE)"
