@@ -22,9 +22,6 @@ func (c *Core) Status() *api.NodeFenceStatus { return c.d.Record }
 // Elsewhere tells whether another invocation's device call may be in flight.
 func (c *Core) Elsewhere() bool { return c.d.CallElsewhere() }
 
-// Takeover is from when the claim counts no more.
-func (c *Core) Takeover() time.Time { return c.d.Takeover(c.d.Record.Claim) }
-
 // EffectUntil is until when a call to a device may take effect.
 func (c *Core) EffectUntil(device string) *api.Time { return c.d.EffectUntil(device) }
 
