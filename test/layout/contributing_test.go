@@ -49,7 +49,7 @@ func TestFoldersAreExplained(t *testing.T) {
 	_, layout, _ := strings.Cut(page, "## Layout")
 	layout, _, _ = strings.Cut(layout, "## How it works")
 	n := 0
-	for _, top := range []string{"functions", "sources", "shared", "infra", "test"} {
+	for _, top := range []string{"functions", "sources", "shared", "infra", "test", "docs"} {
 		folders, err := os.ReadDir(filepath.Join(root, top))
 		if err != nil {
 			t.Fatal(err)

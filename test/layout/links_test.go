@@ -35,6 +35,42 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// entryPages are the pages that a reader opens without a link.
+var entryPages = map[string]bool{"README.md": true}
+
+// TestEveryPageIsLinked: each page is linked from another page, so that a reader can find the page.
+func TestEveryPageIsLinked(t *testing.T) {
+	all, linked := pages(t), map[string]bool{}
+	for page, text := range all {
+		for _, link := range linksIn(text) {
+			if path, _, _ := strings.Cut(link, "#"); path != "" && !strings.Contains(link, ":") {
+				to := filepath.Join(filepath.Dir(page), path)
+				linked[to] = linked[to] || to != page
+				linked[filepath.Join(to, "README.md")] = true // a link to a folder opens its index page
+			}
+		}
+	}
+	for page := range all {
+		if !linked[page] && !entryPages[page] {
+			t.Errorf("no page links to %s", page)
+		}
+	}
+}
+
+// TestDocsListEachFolder: the index of docs links to the index page of each folder below docs.
+func TestDocsListEachFolder(t *testing.T) {
+	folders, err := os.ReadDir(filepath.Join(root, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := pages(t)[filepath.Join("docs", "README.md")]
+	for _, f := range folders {
+		if f.IsDir() && !strings.Contains(index, "]("+f.Name()+"/README.md)") {
+			t.Errorf("docs/README.md does not link to %s/README.md", f.Name())
+		}
+	}
+}
+
 // broken is why a page's link leads nowhere; empty if it leads somewhere.
 func broken(all map[string]string, page, link string) string {
 	path, anchor, _ := strings.Cut(link, "#")
