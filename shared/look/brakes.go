@@ -12,7 +12,7 @@ import (
 
 // Brakes reads what stops new Offs in the present policies and ledger, this fence's slot,
 // and since when the source has seen the node's Lease stand still. Call it after
-// NodeAndLease. From the policy that decides it also reads whether the node is to be fenced
+// Node and Lease. From the policy that decides it also reads whether the node is to be fenced
 // because of its Machine. acts says that the look may lead to an action that a policy stops.
 func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look, acts bool) error {
 	led, err := c.Ledger(ctx)

@@ -1,6 +1,7 @@
 package look_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
@@ -81,7 +83,7 @@ func TestLook(t *testing.T) {
 			s.objects[policiesPath] = `{"items":[` + policies + `]}`
 			client := s.client(t)
 			var seen observed.Look
-			if err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
+			if err := readNodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
 			if err := look.Brakes(t.Context(), client.Since(0), f, &seen, false); err != nil {
@@ -147,7 +149,7 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			}
 			client := s.client(t)
 			var seen observed.Look
-			err := look.NodeAndLease(t.Context(), client.Since(0), f, &seen)
+			err := readNodeAndLease(t.Context(), client.Since(0), f, &seen)
 			if err == nil {
 				err = look.Brakes(t.Context(), client.Since(0), f, &seen, false)
 			}
@@ -156,4 +158,12 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readNodeAndLease reads the node and its Lease.
+func readNodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+	if err := look.Node(ctx, c, f, seen); err != nil {
+		return err
+	}
+	return look.Lease(ctx, c, f, seen)
 }

@@ -14,14 +14,6 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// NodeAndLease reads the node and its Lease.
-func NodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
-	if err := Node(ctx, c, f, seen); err != nil {
-		return err
-	}
-	return Lease(ctx, c, f, seen)
-}
-
 // Node reads the node, for decisions that do not use the Lease.
 func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
 	n, err := c.Node(ctx, f.Spec.NodeName)
