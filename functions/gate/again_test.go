@@ -31,6 +31,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 	}{
 		"of a node that never had a fence":          {api.ProblemAsk, "", "1 fences, 0 told, 0 handed on"},
 		"while one is open for another reason":      {api.ProblemAsk, record(`"phase":"Pending","phaseSince":"` + ago(time.Hour) + `"`), "0 fences, 0 told, 0 handed on"}, // nobody has approved that reports speak for it
+		"of a stored rule that says Fence":          {api.ProblemFence, "", "1 fences, 0 told, 0 handed on"},
 		"after one that healed by itself meanwhile": {api.ProblemAsk, record(`"phase":"Finished","outcome":"` + string(api.HealedBeforeFence) + `","phaseSince":"` + ago(time.Second) + `"`), "1 fences, 0 told, 0 handed on"},
 		"after one that cut its power meanwhile":    {api.ProblemAsk, record(`"phase":"Finished","outcome":"Recovered","power":{"cuts":1},"phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},
 		"after one that a person ended meanwhile":   {api.ProblemAsk, record(`"phase":"Finished","outcome":"` + string(api.Aborted) + `","phaseSince":"` + ago(time.Second) + `"`), "0 fences, 0 told, 0 handed on"},

@@ -39,7 +39,7 @@ var problemRows = map[string]row{
 	"rules.threshold.count":                {with: ofEvents, from: `2`, to: `4`, ask: asked()},
 	"rules.threshold.pods":                 {with: ofPods, from: `2`, to: `3`, ask: problems("shop/web-0")},
 	"rules.threshold.within":               {with: ofNode, from: `"10m"`, to: `"1m"`, ask: problems("")},
-	"rules.action":                         {with: ofNode, from: `"Ask"`, to: `"Alert"`, ask: problems("")},
+	"rules.action":                         {with: ofNode, from: `"Fence"`, to: `"Alert"`, ask: problems("")},
 	"rules.evict.what":                     {with: evicting, from: `"Pod"`, to: `"Volume"`, ask: moves()},
 	"rules.evict.maxPods":                  {with: evicting, from: `3`, to: `1`, ask: moves()},
 	"rules.evict.deleteAfter":              {with: evicting, from: `"6m"`, to: `"4m"`, ask: moves()},
@@ -63,14 +63,14 @@ func TestANodeThatNoFencePolicySelectsIsOnlyToldOf(t *testing.T) {
 		rules    []string
 		want     string
 	}{
-		"selected":                                             {true, hungNode, []string{rule(hung, "a", 3, "Ask")}, "1 fences, 0 told, 0 handed on"},
-		"not selected":                                         {false, hungNode, []string{rule(hung, "a", 3, "Ask")}, "0 fences, 1 told, 0 handed on"},
-		"not selected, not often enough":                       {false, hungNode, []string{rule(hung, "a", 4, "Ask")}, "0 fences, 0 told, 0 handed on"},
-		"not selected, told again by a resync":                 {false, hungAgain, []string{rule(hung, "a", 3, "Ask")}, "0 fences, 0 told, 0 handed on"},
-		"two rules ask":                                        {true, hungNode, []string{rule(hung, "a", 3, "Ask"), rule(hung, "b", 1, "Ask")}, "1 fences, 0 told, 0 handed on"},
-		"one of two has enough":                                {true, hungNode, []string{rule(hung, "a", 4, "Ask"), rule(hung, "b", 1, "Ask")}, "1 fences, 0 told, 0 handed on"},
-		"one asks, and one tells":                              {true, hungNode, []string{rule(hung, "a", 1, "Alert"), rule(hung, "b", 3, "Ask")}, "1 fences, 1 told, 0 handed on"},
-		"one tells until another asks":                         {true, hungNode, []string{rule(hung, "a", 1, "Alert"), rule(hung, "b", 4, "Ask")}, "0 fences, 1 told, 0 handed on"},
+		"selected":                                             {true, hungNode, []string{rule(hung, "a", 3, "Fence")}, "1 fences, 0 told, 0 handed on"},
+		"not selected":                                         {false, hungNode, []string{rule(hung, "a", 3, "Fence")}, "0 fences, 1 told, 0 handed on"},
+		"not selected, not often enough":                       {false, hungNode, []string{rule(hung, "a", 4, "Fence")}, "0 fences, 0 told, 0 handed on"},
+		"not selected, told again by a resync":                 {false, hungAgain, []string{rule(hung, "a", 3, "Fence")}, "0 fences, 0 told, 0 handed on"},
+		"two rules ask":                                        {true, hungNode, []string{rule(hung, "a", 3, "Fence"), rule(hung, "b", 1, "Fence")}, "1 fences, 0 told, 0 handed on"},
+		"one of two has enough":                                {true, hungNode, []string{rule(hung, "a", 4, "Fence"), rule(hung, "b", 1, "Fence")}, "1 fences, 0 told, 0 handed on"},
+		"one asks, and one tells":                              {true, hungNode, []string{rule(hung, "a", 1, "Alert"), rule(hung, "b", 3, "Fence")}, "1 fences, 1 told, 0 handed on"},
+		"one tells until another asks":                         {true, hungNode, []string{rule(hung, "a", 1, "Alert"), rule(hung, "b", 4, "Fence")}, "0 fences, 1 told, 0 handed on"},
 		"an event that asks":                                   {true, mineNow, []string{rule(mine, "a", 1, "Fence")}, "1 fences, 0 told, 0 handed on"},
 		"an event that asks, not selected":                     {false, mineNow, []string{rule(mine, "a", 1, "Fence")}, "0 fences, 0 told, 0 handed on"}, // refused: NoPolicy
 		"an event that is told":                                {true, mineNow, []string{rule(mine, "a", 1, "Alert")}, "0 fences, 1 told, 0 handed on"},

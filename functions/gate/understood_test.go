@@ -35,7 +35,7 @@ func (w *telling) Refused(_ context.Context, r report.Refusal) {
 // the rule would fence nodes that it is not about. Who reports or asks is told which field it is.
 func TestAProblemPolicyOfTomorrowAsksForNothing(t *testing.T) {
 	const (
-		hung     = `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Ask"}`
+		hung     = `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Fence"}`
 		mine     = `{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`
 		tomorrow = "PolicyNotUnderstood: NodeProblemPolicy q has spec.rules[0].hosts, which this nodefence does not know: upgrade nodefence, or take the field out"
 	)
@@ -163,7 +163,7 @@ func TestARecordOfTomorrowIsLeftAlone(t *testing.T) {
 			"a node that is lost":         {events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, time.Time{}, now), ""},
 			"a Lease that stands still":   {events.SourceOf("c").Suspect("a", "1", mark, now, time.Time{}, now), ""},
 			"an event that asks":          {mineNow(now), `{"name":"r","cloudEvent":{"source":"/me","brokerIsClosed":true},"action":"Fence"}`},
-			"a problem that was reported": {hungNode(now), `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Ask"}`},
+			"a problem that was reported": {hungNode(now), `{"name":"r","kubernetesEvent":{"reason":"Hung"},"threshold":{"count":3},"action":"Fence"}`},
 		} {
 			for version, wants := range map[int32]bool{api.Schema: true, api.Schema + 1: false} {
 				if phase == api.Pending && version == api.Schema {

@@ -80,6 +80,9 @@ func (r Reports) Words(want Rule, component string) string {
 		of = fmt.Sprintf(" of %d Pods", len(r.Pods))
 	}
 	words := fmt.Sprintf("%s, reported %d times%s by %s; %s takes %d within %s", want.Reason, r.Times, of, component, want, want.Count, want.Within)
+	if want.Note != "" {
+		words += "; " + want.Note
+	}
 	if len(r.Said) > 0 {
 		words += "; reports: " + strings.Join(r.Said, " | ")
 	}

@@ -24,6 +24,8 @@ type Rule struct {
 	Within       time.Duration
 	Action       api.ProblemAction
 	Evict        Eviction
+	// Note says what of the rule acts otherwise than it is written; empty if nothing does.
+	Note string
 	// Wrong says why this is no valid rule, in the API server's words; empty if it is
 	// valid.
 	Wrong string
@@ -63,6 +65,9 @@ func Written(p *api.NodeProblemPolicy) (all []Rule) {
 	return all
 }
 
+// fenceAsks is what becomes of a stored rule on Kubernetes Events with action Fence.
+const fenceAsks = "its action Fence acts as Ask, as a Kubernetes Event cuts nothing by itself: a person must approve the fence; set action Ask"
+
 // ruleOf fills in the API server's defaults.
 func ruleOf(policy string, spec *api.ProblemRule) Rule {
 	r := Rule{
@@ -78,10 +83,10 @@ func ruleOf(policy string, spec *api.ProblemRule) Rule {
 		r.Wrong = "set one of kubernetesEvent and cloudEvent"
 	case k != nil:
 		r.About, r.Reason, r.Component, r.Namespaces = or(k.About, api.AboutNode), k.Reason, k.Component, k.NamespaceNames
-		switch {
-		case r.Action == api.ProblemFence:
-			r.Wrong = "action Fence is for cloudEvent, as a Kubernetes Event cuts nothing by itself: set action Ask"
-		case r.About == api.AboutNode && ordinary(r.Component):
+		if r.Action == api.ProblemFence { // stored by an API server without the rule that refuses it
+			r.Action, r.Note = api.ProblemAsk, fenceAsks
+		}
+		if r.About == api.AboutNode && ordinary(r.Component) {
 			r.Wrong = "kubernetesEvent.component is " + r.Component + ", whose Events about Nodes count for nothing: name a monitor's, or name the condition of the Node in a FencePolicy (unhealthyConditions)"
 		}
 	default:

@@ -129,27 +129,27 @@ func TestARuleThatCouldNeverCount(t *testing.T) {
 	}
 }
 
-// TestARuleOnKubernetesEventsNeverFences: a rule on Kubernetes Events with action Fence is no rule (S18, S20).
-// A rule on CloudEvents with action Fence fences.
+// TestARuleOnKubernetesEventsNeverFences: a rule that an older API server stored with action Fence asks a person, and
+// says so (S18, S20). A rule on CloudEvents fences as before.
 func TestARuleOnKubernetesEventsNeverFences(t *testing.T) {
 	fence, ask := api.ProblemFence, api.ProblemAsk
 	closed := &api.CloudEventRule{Source: "/racks/west", BrokerIsClosed: true}
 	type is struct {
-		Action api.ProblemAction
-		Wrong  bool
+		Action      api.ProblemAction
+		Note, Wrong bool
 	}
 	for name, c := range map[string]struct {
 		rule api.ProblemRule
 		want is
 	}{
-		"Ask on Kubernetes Events":   {api.ProblemRule{KubernetesEvent: &api.KubernetesEventRule{Reason: "R"}, Action: &ask}, is{api.ProblemAsk, false}},
-		"Fence on Kubernetes Events": {api.ProblemRule{KubernetesEvent: &api.KubernetesEventRule{Reason: "R"}, Action: &fence}, is{api.ProblemFence, true}},
-		"Fence on CloudEvents":       {api.ProblemRule{CloudEvent: closed, Action: &fence}, is{api.ProblemFence, false}},
-		"Ask on CloudEvents":         {api.ProblemRule{CloudEvent: closed, Action: &ask}, is{api.ProblemAsk, true}},
+		"Ask on Kubernetes Events":   {api.ProblemRule{KubernetesEvent: &api.KubernetesEventRule{Reason: "R"}, Action: &ask}, is{api.ProblemAsk, false, false}},
+		"Fence on Kubernetes Events": {api.ProblemRule{KubernetesEvent: &api.KubernetesEventRule{Reason: "R"}, Action: &fence}, is{api.ProblemAsk, true, false}},
+		"Fence on CloudEvents":       {api.ProblemRule{CloudEvent: closed, Action: &fence}, is{api.ProblemFence, false, false}},
+		"Ask on CloudEvents":         {api.ProblemRule{CloudEvent: closed, Action: &ask}, is{api.ProblemAsk, false, true}},
 	} {
 		p := policyOf("p", nil, c.rule)
 		r := Written(&p)[0]
-		if d := cmp.Diff(c.want, is{r.Action, r.Wrong != ""}); d != "" {
+		if d := cmp.Diff(c.want, is{r.Action, r.Note != "", r.Wrong != ""}); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

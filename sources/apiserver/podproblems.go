@@ -19,7 +19,13 @@ import (
 func (s *Source) problemPolicyWatch(ctx context.Context, scheme *runtime.Scheme) watched {
 	seen := func(obj any) {
 		p := obj.(*api.NodeProblemPolicy)
-		s.policy(ctx, scheme, p.Name, nodeproblem.RulesOf(p))
+		rules := nodeproblem.RulesOf(p)
+		for _, r := range rules {
+			if r.Note != "" {
+				s.o.Logger.Warn("a rule acts otherwise than it is written", "policy", p.Name, "rule", r.Name, "why", r.Note)
+			}
+		}
+		s.policy(ctx, scheme, p.Name, rules)
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: problemPolicies, name: problemPolicies, selector: fields.Everything(), of: &api.NodeProblemPolicy{},

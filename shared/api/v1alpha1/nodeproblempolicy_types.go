@@ -78,9 +78,9 @@ type ProblemRule struct {
 	// (spec.requests.approve of the NodeFence) in every mode of the FencePolicy, and then goes by
 	// that policy and all limits. Nothing is touched before the approval. Without an approval
 	// within an hour (approvalTimeout in mode RequireApproval) the fence ends. Fence is for a
-	// cloudEvent: it asks for a fence, under the node's FencePolicy and all limits. Evict moves Pods
-	// off the node, whose machine is well and runs on: nothing is forced, and no device is touched.
-	// Default: Alert.
+	// cloudEvent: it asks for a fence, under the node's FencePolicy and all limits. A rule on a
+	// kubernetesEvent that was stored with Fence acts as Ask. Evict moves Pods off the node, whose
+	// machine is well and runs on: nothing is forced, and no device is touched. Default: Alert.
 	// +kubebuilder:default=Alert
 	// +optional
 	Action *ProblemAction `json:"action,omitempty"`

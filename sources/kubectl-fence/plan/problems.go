@@ -90,14 +90,16 @@ func counts(r nodeproblem.Rule) string {
 
 // follows says what a rule leads to under that FencePolicy.
 func follows(r nodeproblem.Rule, under string) string {
-	told := "it is told, as an Event on the Node"
+	told, asks := "it is told, as an Event on the Node", "a fence opens under policy "+under+", and waits for a person's approval"
 	switch {
 	case r.Action == api.ProblemAlert:
 		return told
 	case under == "":
 		return told + ", and no more: no FencePolicy selects this node"
+	case r.Action == api.ProblemAsk && r.Note != "":
+		return asks + "; " + r.Note
 	case r.Action == api.ProblemAsk:
-		return "a fence opens under policy " + under + ", and waits for a person's approval"
+		return asks
 	case r.Action == api.ProblemFence:
 		return "a fence is asked for, under policy " + under
 	}

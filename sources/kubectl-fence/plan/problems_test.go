@@ -16,7 +16,7 @@ const problemsPath = "/apis/nodefence.io/v1alpha1/nodeproblempolicies"
 func TestProblems(t *testing.T) {
 	const west, smart = `"source": "/racks/west"`, `"source": "/smart", "type": "com.example.disk"`
 	policies := `{"items": [{"metadata": {"name": "all"}, "spec": {"selector": {}, "rules": [
-		{"name": "hung", "kubernetesEvent": {"reason": "TaskHung", "component": "kernel-monitor"}, "threshold": {"count": 3}, "action": "Ask"},
+		{"name": "hung", "kubernetesEvent": {"reason": "TaskHung", "component": "kernel-monitor"}, "threshold": {"count": 3}, "action": "Fence"},
 		{"name": "oom", "kubernetesEvent": {"reason": "OOMKilling"}, "threshold": {"within": "1h"}},
 		{"name": "mount", "kubernetesEvent": {"about": "Pod", "reason": "FailedMount", "namespaceNames": ["shop", "web"]}, "threshold": {"count": 9, "pods": 3}, "action": "Ask"},
 		{"name": "attach", "kubernetesEvent": {"about": "Pod", "reason": "FailedAttachVolume"}, "action": "Evict", "evict": {"what": "Volume", "deleteAfter": "5m"}},
@@ -26,7 +26,7 @@ func TestProblems(t *testing.T) {
 		{"name": "two", "kubernetesEvent": {"reason": "R"}, "cloudEvent": {` + west + `, "brokerIsClosed": true}}
 	]}}, {"metadata": {"name": "others"}, "spec": {"selector": {"matchLabels": {"pool": "db"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R"}}]}},
 	{"metadata": {"name": "unclear"}, "spec": {"selector": {"matchLabels": {"pool": "not well"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R"}}]}},
-	{"metadata": {"name": "newer"}, "spec": {"selector": {}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R", "hosts": ["b"]}, "action": "Ask"}]}},
+	{"metadata": {"name": "newer"}, "spec": {"selector": {}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R", "hosts": ["b"]}, "action": "Fence"}]}},
 	{"metadata": {"name": "newer-of-others"}, "spec": {"selector": {"matchLabels": {"pool": "db"}}, "rules": [{"name": "r", "kubernetesEvent": {"reason": "R", "hosts": ["b"]}}]}}]}`
 	const always = `rule oom of NodeProblemPolicy all: OOMKilling of the Node, 1 within 1h0m0s: Alert: it is told, as an Event on the Node
 rule smart of NodeProblemPolicy all: event com.example.disk from /smart, 2 within 10m0s: Alert: it is told, as an Event on the Node
@@ -40,7 +40,7 @@ NodeProblemPolicy newer: no effect: it has spec.rules[0].kubernetesEvent.hosts, 
 		code    int
 		want    string
 	}{
-		"under a policy": {running(own(bmc)), 0, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Ask: a fence opens under policy workers, and waits for a person's approval
+		"under a policy": {running(own(bmc)), 0, `rule hung of NodeProblemPolicy all: TaskHung of the Node by kernel-monitor, 3 within 10m0s: Ask: a fence opens under policy workers, and waits for a person's approval; its action Fence acts as Ask, as a Kubernetes Event cuts nothing by itself: a person must approve the fence; set action Ask
 rule mount of NodeProblemPolicy all: FailedMount of 3 Pods in shop, web, 9 within 10m0s: Ask: a fence opens under policy workers, and waits for a person's approval
 rule attach of NodeProblemPolicy all: FailedAttachVolume of a Pod, 1 within 10m0s: Evict: at most 3 Pods are evicted, those with a claim of theirs too, and deleted after 5m0s
 rule west of NodeProblemPolicy all: event io.nodefence.request.fence.v1 from /racks/west: Fence: a fence is asked for, under policy workers
