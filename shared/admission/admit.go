@@ -82,6 +82,9 @@ func rebuild(l *api.FenceLedger, c Picture, now time.Time) {
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		r, found := reservationOf(old, f)
+		if found && r.FenceVersion == "" {
+			r.FenceVersion = f.ResourceVersion // the slot does not say which record it was reserved for
+		}
 		forgetGivenBack(l, f)
 		switch {
 		case f.HoldsSlot():

@@ -173,6 +173,9 @@ func fencesBy(l *api.FenceLedger, read []*api.NodeFence, now time.Time) (all []a
 		byNode[c.Fences[i].NodeName] = fenceOf(&c.Fences[i])
 	}
 	for _, r := range l.Status.Reservations {
+		if r.FenceVersion == "" || r.CountedBy == nil {
+			return nil, "the slot of node " + r.NodeName + " does not say for which record, or by which limits, it was reserved"
+		}
 		f, known := withSlot(byNode[r.NodeName], r)
 		if !known && now.Sub(r.At.Time) > slotKept(r) {
 			return nil, "it does not know what became of the slot of node " + r.NodeName

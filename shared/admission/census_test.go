@@ -154,6 +154,9 @@ func TestWhatACensusLacks(t *testing.T) {
 			s.policies[0].Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"role": "x"}}
 		},
 		"not seen node n0 as it is": func(_ *snapshot, n *observed.Node) { n.Exists = false },
+		"does not say for which record, or by which limits, it was reserved": func(s *snapshot, _ *observed.Node) {
+			s.ledger.Status.Reservations = []api.Reservation{{NodeName: "n1"}}
+		},
 		"no slot of node n1, which holds one": func(s *snapshot, _ *observed.Node) {
 			s.ledger.Status.Census.Fences = append(s.ledger.Status.Census.Fences, api.CountedFence{NodeName: "n1", FenceUID: "u", FenceNumber: 1, Version: "5", Phase: api.Fencing})
 		},

@@ -274,25 +274,30 @@ func TestACensusFromBeforeADrain(t *testing.T) {
 }
 
 // TestADrainThatTakesLonger sends a fence that has cut nothing back to the gate; one that takes less
-// does not (S17).
+// does not, and neither does a record that names no drain (S17).
 func TestADrainThatTakesLonger(t *testing.T) {
 	under := func(d *api.Drain) []api.FencePolicy {
 		return []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: api.FencePolicySpec{Mode: api.ModeEnforce, Action: api.ActionReboot, Selector: &api.LabelSelector{}, Drain: d}}}
 	}
 	for name, c := range map[string]struct {
 		was, is *api.Drain
+		noDrain bool
 		want    bool
 	}{
-		"as it was":           {nil, nil, false},
-		"longer":              {nil, &api.Drain{Timeout: api.DurationOf(6 * time.Minute)}, true},
-		"shorter":             {nil, &api.Drain{Timeout: api.DurationOf(time.Minute)}, false},
-		"it gives up":         {nil, &api.Drain{OnTimeout: api.DrainThenGiveUp}, true},
-		"it gives up no more": {&api.Drain{OnTimeout: api.DrainThenGiveUp}, nil, false},
-		"no drain gives up":   {nil, &api.Drain{Timeout: api.DurationOf(0), OnTimeout: api.DrainThenGiveUp}, false},
+		"as it was":             {nil, nil, false, false},
+		"longer":                {nil, &api.Drain{Timeout: api.DurationOf(6 * time.Minute)}, false, true},
+		"shorter":               {nil, &api.Drain{Timeout: api.DurationOf(time.Minute)}, false, false},
+		"it gives up":           {nil, &api.Drain{OnTimeout: api.DrainThenGiveUp}, false, true},
+		"it gives up no more":   {&api.Drain{OnTimeout: api.DrainThenGiveUp}, nil, false, false},
+		"no drain gives up":     {nil, &api.Drain{Timeout: api.DurationOf(0), OnTimeout: api.DrainThenGiveUp}, false, false},
+		"the record names none": {nil, nil, true, false},
 	} {
 		f, _, l := fencetest.World(fencetest.Start)
 		f.Status.Phase = api.Isolating
 		f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(under(c.was), "n0", nil)
+		if c.noDrain {
+			f.Status.Decision.Settings.Drain = api.DrainSettings{}
+		}
 		if b := admission.Against(f, under(c.is), observed.Node{Exists: true}, l, fencetest.Start); b.Stricter != c.want {
 			t.Errorf("%s: stricter %v, %s", name, b.Stricter, b.Message)
 		}

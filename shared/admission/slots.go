@@ -33,7 +33,8 @@ func countedBy(f *api.NodeFence, c Picture) (all []api.CountedBy) {
 	return all
 }
 
-// placeSlots notes by which limits the slots count that were put back.
+// placeSlots notes by which limits the slots count that do not say so, such as those that
+// were put back.
 func placeSlots(l *api.FenceLedger, c Picture) {
 	for i := range c.Fences {
 		f := &c.Fences[i]

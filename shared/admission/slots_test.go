@@ -33,6 +33,11 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 		}
 	}
 	lost := func(l *api.FenceLedger) { l.Status.Reservations = nil }
+	unlimited := func(l *api.FenceLedger) {
+		for i := range l.Status.Reservations {
+			l.Status.Reservations[i].CountedBy = nil
+		}
+	}
 	for name, c := range map[string]struct {
 		zones  bool
 		change func(*admission.Picture)
@@ -40,15 +45,18 @@ func TestSlotsOfNodesThatAreGone(t *testing.T) {
 		asks   string
 		want   bool
 	}{
-		"it is there":                         {false, func(*admission.Picture) {}, nil, "n0", true},
-		"its Node object is deleted":          {false, gone, nil, "n0", true},
-		"it is relabelled":                    {false, label("role", "none"), nil, "n0", true},
-		"deleted, in this zone":               {true, gone, nil, "n0", true},
-		"deleted, in another zone":            {true, gone, nil, "n9", false},
-		"moved out of this zone":              {true, label(fencetest.ZoneKey, "b"), nil, "n0", true},
-		"moved into this zone":                {true, label(fencetest.ZoneKey, "b"), nil, "n9", true},
-		"deleted, and the ledger was lost":    {false, gone, lost, "n0", true},
-		"nobody knows any more in which zone": {true, gone, lost, "n9", true},
+		"it is there":                                 {false, func(*admission.Picture) {}, nil, "n0", true},
+		"its Node object is deleted":                  {false, gone, nil, "n0", true},
+		"it is relabelled":                            {false, label("role", "none"), nil, "n0", true},
+		"deleted, in this zone":                       {true, gone, nil, "n0", true},
+		"deleted, in another zone":                    {true, gone, nil, "n9", false},
+		"moved out of this zone":                      {true, label(fencetest.ZoneKey, "b"), nil, "n0", true},
+		"moved into this zone":                        {true, label(fencetest.ZoneKey, "b"), nil, "n9", true},
+		"deleted, and the ledger was lost":            {false, gone, lost, "n0", true},
+		"nobody knows any more in which zone":         {true, gone, lost, "n9", true},
+		"its slot names no limits, and it is deleted": {false, gone, unlimited, "n0", true},
+		"its slot names no limits, in this zone":      {true, func(*admission.Picture) {}, unlimited, "n0", true},
+		"its slot names no limits, in another zone":   {true, func(*admission.Picture) {}, unlimited, "n9", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, rate := range []bool{false, true} {
