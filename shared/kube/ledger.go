@@ -22,7 +22,7 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 		}
 		l = &api.FenceLedger{
 			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceLedger"},
-			ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName},
+			ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName, Labels: ledgerLabels()},
 		}
 		made, err := create(ctx, c, ledgersPath, l)
 		if err == nil {
@@ -32,6 +32,13 @@ func (c *Client) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 			return nil, err
 		}
 	}
+}
+
+// ledgerLabels are those of a new ledger. With none it would have no field at all, and an API server does
+// not record who sets a field of such an object later: Flux, applying the ledger, would take a person's stop
+// for its own, and remove it.
+func ledgerLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/part-of": "nodefence"}
 }
 
 // restored adds to a ledger that the API server's state went back, if this process has seen that.

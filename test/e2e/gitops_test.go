@@ -19,8 +19,9 @@ import (
 )
 
 // TestGitOpsKeepsWhatOthersOwn: the shipped policy and ledger are applied again, by each way of kubectl apply and as
-// Flux applies. The names in pauseRequests and the stop belong to others, and stay (S17: a fence that a
-// pause or a stop holds does not begin). A manifest that names the field takes them away, which infra/GITOPS.md says.
+// Flux applies, and so is the ledger that nodefence has made. The names in pauseRequests and the stop belong to
+// others, and stay (S17: a fence that a pause or a stop holds does not begin). A manifest that names the field takes
+// them away, which infra/GITOPS.md says.
 func TestGitOpsKeepsWhatOthersOwn(t *testing.T) {
 	w := newWorld(t, 1, quick)
 	policy, ledger := w.readShipped("examples/policies.yaml", "by-zone"), w.readShipped("ledger/ledger.yaml", "cluster")
@@ -30,14 +31,25 @@ func TestGitOpsKeepsWhatOthersOwn(t *testing.T) {
 		"by force":    func(u *unstructured.Unstructured) error { return w.applyServerSide(u, true) },
 		"by Flux":     w.applyAsFlux,
 	}
-	for made, first := range ways {
+	made := maps.Clone(ways)
+	made["by nodefence"] = func(*unstructured.Unstructured) error { _, err := w.Fences.Ledger(w.ctx); return err }
+	for made, first := range made {
 		for again, apply := range ways {
-			for _, u := range []*unstructured.Unstructured{policy, ledger} {
+			for _, shipped := range []*unstructured.Unstructured{policy, ledger} {
+				u := shipped.DeepCopy()
+				if shipped == policy && made == "by nodefence" {
+					continue
+				}
 				w.deleteObject(u)
 				must(t, first(u))
 				w.setBrake(u, cluster.FieldManager)
 				for _, version := range []string{"1", "2"} {
-					u.SetLabels(map[string]string{"app.kubernetes.io/version": version})
+					labels := u.GetLabels()
+					if labels == nil {
+						labels = map[string]string{}
+					}
+					labels["app.kubernetes.io/version"] = version
+					u.SetLabels(labels)
 					if err := apply(u); !apierrors.IsConflict(err) { // another manager's fields are refused without force
 						must(t, err)
 					}
