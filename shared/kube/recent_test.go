@@ -139,36 +139,45 @@ func TestTheFunctionIsNamed(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsNotOlderThanItWasSeen: of a policy that was written or read by itself, an older
-// list of all is not what a look goes by, and neither is the list that named it.
+// TestAPolicyIsNotOlderThanItWasSeen: after a read that shows what a decision rests on, no later
+// read of the same decision comes from a cache from before it, whether by name or of the list.
 func TestAPolicyIsNotOlderThanItWasSeen(t *testing.T) {
-	status := ""
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		one := `{"metadata":{"name":"p","resourceVersion":"1"},"status":{` + status + `}}`
-		if r.URL.Path == policiesPath {
-			one = `{"items":[` + one + `]}`
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(one))
-	}))
-	t.Cleanup(s.Close)
-	f, err := New(&rest.Config{Host: s.URL})
-	if err != nil {
-		t.Fatal(err)
+	reads := map[string]func(Recent) ([]api.FencePolicy, error){
+		"by name": func(r Recent) ([]api.FencePolicy, error) { return r.PoliciesNamed(t.Context(), []string{"p"}) },
+		"listed":  func(r Recent) ([]api.FencePolicy, error) { return r.Policies(t.Context()) },
 	}
-	if _, err := f.Policies(t.Context()); err != nil { // as policystatus does before it writes
-		t.Fatal(err)
-	}
-	status = `"failedMachines":[{"name":"m"}]`
-	for name, read := range map[string]func() ([]api.FencePolicy, error){
-		"by name": func() ([]api.FencePolicy, error) { return f.Since(0).PoliciesNamed(t.Context(), []string{"p"}) },
-		"listed":  func() ([]api.FencePolicy, error) { return f.Since(0).Policies(t.Context()) },
-	} {
-		if _, err := f.Policy(t.Context(), "p"); err != nil {
-			t.Fatal(err)
-		}
-		if all, err := read(); err != nil || len(all) != 1 || len(all[0].Status.FailedMachines) != 1 {
-			t.Errorf("%s: %+v, %v", name, all, err)
+	for old, before := range reads {
+		for showing, shows := range reads {
+			for name, after := range reads {
+				t.Run(old+", then "+showing+", then "+name, func(t *testing.T) {
+					status := ""
+					s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						one := `{"metadata":{"name":"p","resourceVersion":"1"},"status":{` + status + `}}`
+						if r.URL.Path == policiesPath {
+							one = `{"items":[` + one + `]}`
+						}
+						w.Header().Set("Content-Type", "application/json")
+						_, _ = w.Write([]byte(one))
+					}))
+					t.Cleanup(s.Close)
+					c, err := New(&rest.Config{Host: s.URL})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := before(c.Anew()); err != nil {
+						t.Fatal(err)
+					}
+					status = `"failedMachines":[{"name":"m"}]`
+					for _, read := range []func() ([]api.FencePolicy, error){
+						func() ([]api.FencePolicy, error) { return shows(c.Anew()) },
+						func() ([]api.FencePolicy, error) { return after(c.Since(0)) },
+					} {
+						if all, err := read(); err != nil || len(all) != 1 || len(all[0].Status.FailedMachines) != 1 {
+							t.Errorf("%+v, %v", all, err)
+						}
+					}
+				})
+			}
 		}
 	}
 }

@@ -26,8 +26,18 @@ func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
 		}
 	}
 	k.all[path] = cachedObject{raw, at}
-	if strings.HasPrefix(path, policiesPath+"/") && k.all[policiesPath].at < at {
-		delete(k.all, policiesPath) // the list has this policy as it was before
+	k.dropOlderPolicies(path, at)
+}
+
+// dropOlderPolicies drops what is older than the policy, or the list of all policies, that was just
+// added. Else a decision that follows from the one could read the other, and miss what it rests on.
+func (k *objectCache) dropOlderPolicies(path string, at time.Duration) {
+	one, all := strings.HasPrefix(path, policiesPath+"/"), path == policiesPath
+	for p, old := range k.all {
+		stale := one && p == policiesPath || all && strings.HasPrefix(p, policiesPath+"/")
+		if stale && old.at < at {
+			delete(k.all, p)
+		}
 	}
 }
 
