@@ -65,6 +65,11 @@ func (s *starting) up(ctx context.Context, kube string) error {
 	if err != nil {
 		return err
 	}
+	return s.addNodes(ctx, client)
+}
+
+// addNodes starts the machines and returns when their nodes and pods can be used.
+func (s *starting) addNodes(ctx context.Context, client kubernetes.Interface) error {
 	if s.options.Nodes > 0 {
 		if err := allowMachines(ctx, client); err != nil {
 			return err

@@ -120,6 +120,17 @@ func nodesReady(client kubernetes.Interface, want int) condition {
 	}
 }
 
+// noNodes asks the API server's cache, which nodesReady reads too.
+func noNodes(client kubernetes.Interface) condition {
+	return func(ctx context.Context) error {
+		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err == nil && len(nodes.Items) > 0 {
+			err = fmt.Errorf("%d nodes are left", len(nodes.Items))
+		}
+		return err
+	}
+}
+
 // schedulable also waits until the taints are gone that a new node has for a moment.
 func schedulable(node *corev1.Node) bool {
 	if len(node.Spec.Taints) > 0 {

@@ -32,20 +32,26 @@ plane, which takes minutes (see "build").`,
 			return up(cmd, o, attach)
 		},
 	}
+	machineFlags(cmd, &o)
+	f := cmd.Flags()
+	f.DurationVar(&o.Grace, "grace", o.Grace, "silence after which a node is NotReady (upstream: 50s)")
+	f.DurationVar(&o.Eviction, "eviction", o.Eviction, "how long pods stay on a node that is NotReady (upstream: 300s)")
+	f.BoolVar(&o.Fsync, "fsync", o.Fsync, "have etcd write through to the disk")
+	f.BoolVar(&attach, "attach", false, "stay, and end the lab on Ctrl-C")
+	return cmd
+}
+
+// machineFlags are the flags about machines, and not about the control plane.
+func machineFlags(cmd *cobra.Command, o *bringup.Options) {
 	f := cmd.Flags()
 	f.StringVar(&o.Name, "name", o.Name, "what to call the lab")
 	f.IntVar(&o.Nodes, "nodes", o.Nodes, "how many machines; 0 for the control plane alone")
 	f.IntVar(&o.Zones, "zones", o.Zones, "over how many zones to spread the nodes")
 	f.DurationVar(&o.Lease, "lease", o.Lease, "how often a node renews its Lease (upstream: 10s)")
 	f.DurationVar(&o.Status, "status-period", o.Status, "how often a node reports its status")
-	f.DurationVar(&o.Grace, "grace", o.Grace, "silence after which a node is NotReady (upstream: 50s)")
-	f.DurationVar(&o.Eviction, "eviction", o.Eviction, "how long pods stay on a node that is NotReady (upstream: 300s)")
 	f.BoolVar(&o.Outlets, "outlets", o.Outlets, "whether two outlets feed each machine (without: half the sockets, for thousands of nodes)")
 	f.StringToStringVar(&o.SystemUUIDs, "system-uuid", nil, "NODE=UUID: what a kubelet reports as its machine's UUID; machine-id as without SMBIOS")
 	f.StringToStringVar(&o.BMCUUIDs, "bmc-uuid", nil, "NODE=UUID: what a BMC says its machine is")
-	f.BoolVar(&o.Fsync, "fsync", o.Fsync, "have etcd write through to the disk")
-	f.BoolVar(&attach, "attach", false, "stay, and end the lab on Ctrl-C")
-	return cmd
 }
 
 func up(cmd *cobra.Command, o bringup.Options, attach bool) error {
