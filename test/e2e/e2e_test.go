@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,8 +27,17 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
 // patient tries for longer than any test lasts, so a fence does not give up while a device fails.
 var patient = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1)
 
-// labs numbers the labs of this process.
-var labs atomic.Int64
+// labs are the labs of this process.
+var labs = rig.NewPool("e2e")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := labs.Close(); err != nil {
+		fmt.Fprintf(os.Stderr, "labs left something behind: %v\n", err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // world is a lab with nodefence's kinds, bindings and a policy.
 type world struct {
@@ -44,7 +52,7 @@ func newWorld(t *testing.T, nodes int, policy string, flags ...string) *world {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	t.Cleanup(cancel)
-	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes, Flags: flags})
+	c := labs.ForTest(ctx, t, rig.LabOptions{Nodes: nodes, Flags: flags})
 	w := &world{Cluster: c, t: t, ctx: ctx, log: &rig.Log{}}
 	must(t, c.Furnish(ctx, policy))
 	t.Cleanup(func() { c.Tell(t, w.log) })

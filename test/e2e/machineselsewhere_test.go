@@ -36,7 +36,7 @@ type management struct {
 // are in the same namespace, and name nodes of the same names.
 func (w *world) managed() *management {
 	w.t.Helper()
-	c := rig.ForTest(w.ctx, w.t, rig.LabOptions{Name: fmt.Sprintf("e2e-%d-%d", os.Getpid(), labs.Add(1)), Nodes: 1})
+	c := labs.ForTest(w.ctx, w.t, rig.LabOptions{Nodes: 1})
 	crds, err := os.ReadFile("testdata/machinehealthcheck/v1beta2.yaml")
 	must(w.t, err)
 	must(w.t, c.Apply(w.ctx, string(crds)))

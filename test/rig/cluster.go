@@ -33,6 +33,8 @@ type Cluster struct {
 	Kube   kubernetes.Interface
 	// Fences reads nodefence's own objects.
 	Fences *kube.Client
+	// installed means that nodefence's kinds are served already.
+	installed bool
 }
 
 // Connect reaches the lab's API server.

@@ -17,11 +17,7 @@ func ForTest(ctx context.Context, t testing.TB, o LabOptions) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := lab.Down(); err != nil {
-			t.Errorf("lab left something behind: %v", err)
-		}
-	})
+	t.Cleanup(func() { lab.endForTest(t) })
 	c, err := Connect(lab)
 	if err != nil {
 		t.Fatal(err)
@@ -29,10 +25,19 @@ func ForTest(ctx context.Context, t testing.TB, o LabOptions) *Cluster {
 	return c
 }
 
+func (l *Lab) endForTest(t testing.TB) {
+	t.Helper()
+	if err := l.Down(); err != nil {
+		t.Errorf("lab left something behind: %v", err)
+	}
+}
+
 // Furnish installs nodefence's kinds, binds each machine to its BMC, and applies a policy.
 func (c *Cluster) Furnish(ctx context.Context, policy string) error {
-	if err := c.Install(ctx); err != nil {
-		return err
+	if !c.installed {
+		if err := c.Install(ctx); err != nil {
+			return err
+		}
 	}
 	machines, err := c.Lab.Machines()
 	if err != nil {

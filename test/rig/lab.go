@@ -19,6 +19,8 @@ type Lab struct {
 	Name       string
 	Kubeconfig string
 	bin        string
+	// restarted means that the control plane was interrupted or replaced: no other test gets it.
+	restarted bool
 }
 
 // LabOptions are the choices of Up. The zero value is three nodes with fast Leases.
@@ -92,10 +94,7 @@ func Up(ctx context.Context, o LabOptions) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Nodes == 0 {
-		o.Nodes = 3
-	}
-	args := append([]string{"up", "--name", o.Name, "--nodes", fmt.Sprint(o.Nodes)}, o.Flags...)
+	args := append([]string{"up", "--name", o.Name}, o.args()...)
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it then cleans up
 	var out, msg bytes.Buffer
@@ -107,6 +106,20 @@ func Up(ctx context.Context, o LabOptions) (*Lab, error) {
 		return nil, fmt.Errorf("start lab %s: %w: %s", o.Name, err, msg.String())
 	}
 	return &Lab{Name: o.Name, Kubeconfig: strings.TrimSpace(out.String()), bin: bin}, nil
+}
+
+// args are the flags of `nodefence-lab up` and `reset`.
+func (o LabOptions) args() []string {
+	if o.Nodes == 0 {
+		o.Nodes = 3
+	}
+	return append([]string{"--nodes", fmt.Sprint(o.Nodes)}, o.Flags...)
+}
+
+// reset takes the lab back to the content that it kept, with new machines.
+func (l *Lab) reset(ctx context.Context, o LabOptions) error {
+	_, err := l.runFor(ctx, append([]string{"reset"}, o.args()...)...)
+	return err
 }
 
 // Down ends the lab and removes everything that it has left.
@@ -133,6 +146,7 @@ func (l *Lab) Snapshot(file string) error {
 // Restore takes the cluster, and nothing else, back to a snapshot, and returns when
 // its API server answers again.
 func (l *Lab) Restore(file string) error {
+	l.restarted = true
 	_, err := l.run("restore", file)
 	return err
 }
@@ -158,6 +172,7 @@ func (l *Lab) Machines() (map[string]Machine, error) {
 
 // ControlPlane is the process of the control plane: etcd, API server, controllers and scheduler.
 func (l *Lab) ControlPlane() (*os.Process, error) {
+	l.restarted = true
 	var s struct {
 		Processes []struct {
 			Name  string
@@ -228,9 +243,11 @@ func (l *Lab) ask(into any, args ...string) error {
 	return err
 }
 
-func (l *Lab) run(args ...string) ([]byte, error) {
+func (l *Lab) run(args ...string) ([]byte, error) { return l.runFor(context.Background(), args...) }
+
+func (l *Lab) runFor(ctx context.Context, args ...string) ([]byte, error) {
 	var out, msg bytes.Buffer
-	cmd := exec.Command(l.bin, append(args, "--name", l.Name)...)
+	cmd := exec.CommandContext(ctx, l.bin, append(args, "--name", l.Name)...)
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	if err := cmd.Run(); err != nil {
 		return out.Bytes(), fmt.Errorf("nodefence-lab %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(msg.String()))
