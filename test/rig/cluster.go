@@ -33,7 +33,7 @@ type Cluster struct {
 	Kube   kubernetes.Interface
 	// Fences reads nodefence's own objects.
 	Fences *kube.Client
-	// installed means that nodefence's kinds are served already.
+	// installed means that Install has nothing to do.
 	installed bool
 }
 
@@ -55,8 +55,12 @@ func Connect(l *Lab) (*Cluster, error) {
 	return &Cluster{Lab: l, Config: cfg, Kube: k, Fences: f}, nil
 }
 
-// Install applies infra/namespaces and infra/crd, and waits until the kinds are served.
+// Install applies infra/namespaces and infra/crd, and waits until the kinds are served. The labs
+// of a Pool have all of that.
 func (c *Cluster) Install(ctx context.Context) error {
+	if c.installed {
+		return nil
+	}
 	root, err := Root()
 	if err != nil {
 		return err

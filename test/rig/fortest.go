@@ -34,10 +34,8 @@ func (l *Lab) endForTest(t testing.TB) {
 
 // Furnish installs nodefence's kinds, binds each machine to its BMC, and applies a policy.
 func (c *Cluster) Furnish(ctx context.Context, policy string) error {
-	if !c.installed {
-		if err := c.Install(ctx); err != nil {
-			return err
-		}
+	if err := c.Install(ctx); err != nil {
+		return err
 	}
 	machines, err := c.Lab.Machines()
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +37,17 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
 `
 
-var labs atomic.Int64
+// labs are the labs of this process.
+var labs = rig.NewPool("lambda")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := labs.Close(); err != nil {
+		fmt.Fprintf(os.Stderr, "labs left something behind: %v\n", err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // world is a lab, and nodefence as on AWS.
 type world struct {
@@ -64,7 +73,7 @@ func newStack(t *testing.T, nodes int, parameters map[string]string) *world {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), rig.Timeout)
 	t.Cleanup(cancel)
-	c := rig.ForTest(ctx, t, rig.LabOptions{Name: fmt.Sprintf("lambda-%d-%d", os.Getpid(), labs.Add(1)), Nodes: nodes})
+	c := labs.ForTest(ctx, t, rig.LabOptions{Nodes: nodes})
 	must(t, c.Install(ctx))
 	root, err := rig.Root()
 	must(t, err)
