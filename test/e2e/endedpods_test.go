@@ -69,7 +69,7 @@ func TestAJobsPodIsReplaced(t *testing.T) {
 	w := newWorld(t, 3, quick+"action: PowerOff\nrelease: {strategy: ResourceDeletion, resourceDeletion: {}, timeout: 30s}\n")
 	must(t, w.Apply(w.ctx, tracked))
 	victim := w.jobRuns("pfp", "")
-	held := "apiVersion: v1\nkind: Pod\nmetadata: {name: held, finalizers: [example.com/held]}\nspec: {nodeName: " + victim + ", containers: [{name: c, image: example.invalid/x:1}]}\n"
+	held := "apiVersion: v1\nkind: Pod\nmetadata: {name: held, finalizers: [example.com/held]}\nspec: {nodeName: " + victim + ", containers: [{name: c, image: example.invalid/x:1}], tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists}, {key: node.kubernetes.io/not-ready, operator: Exists}]}\n" // Kubernetes' own eviction would end it too
 	must(t, w.Apply(w.ctx, held))
 	w.moved("held", "")
 	w.node(victim, "crash")
