@@ -40,10 +40,14 @@ func TestAFenceThatIsRefusedAgainIsNotResolved(t *testing.T) {
 		given func(*burst, *api.NodeFence, *observed.Look)
 		want  got
 	}{
-		"all slots are taken":       {func(*burst, *api.NodeFence, *observed.Look) {}, refused},
-		"it waits for a budget":     {func(_ *burst, f *api.NodeFence, _ *observed.Look) { f.Status.Reason = api.BudgetExhausted }, refused},
-		"a slot is free":            {func(b *burst, _ *api.NodeFence, _ *observed.Look) { b.ledger.Status.Reservations = nil }, got{true, "reserved", nil, 0, 0}},
-		"it was not refused before": {func(_ *burst, f *api.NodeFence, _ *observed.Look) { f.Status.Reason = api.Opened }, resolved},
+		"all slots are taken": {func(*burst, *api.NodeFence, *observed.Look) {}, refused},
+		"it waits for a budget": {func(_ *burst, f *api.NodeFence, _ *observed.Look) {
+			f.Status.Reason, f.Status.WaitsFor = api.BudgetExhausted, api.WaitsForBudget
+		}, refused},
+		"a slot is free": {func(b *burst, _ *api.NodeFence, _ *observed.Look) { b.ledger.Status.Reservations = nil }, got{true, "reserved", nil, 0, 0}},
+		"it was not refused before": {func(_ *burst, f *api.NodeFence, _ *observed.Look) {
+			f.Status.Reason, f.Status.WaitsFor = api.Opened, ""
+		}, resolved},
 		"the policies have changed": {func(_ *burst, _ *api.NodeFence, s *observed.Look) { s.Brakes.Changed = true }, resolved},
 		"no device is bound":        {func(_ *burst, f *api.NodeFence, _ *observed.Look) { f.Status.Decision.Devices = nil }, resolved},
 		"its devices were refused":  {func(_ *burst, f *api.NodeFence, _ *observed.Look) { f.Status.Decision.DevicesError = "two nodes" }, resolved},
@@ -59,7 +63,7 @@ func TestAFenceThatIsRefusedAgainIsNotResolved(t *testing.T) {
 				b.answers["/api/v1/nodes/"+nameOf(0)] = textOf(t, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nameOf(0)}})
 				b.take(2)
 				f := &b.fences[0]
-				f.Status.Reason, f.Status.Decision.Devices = api.TooManyConcurrent, api.Named(api.Binding{Driver: "mem"})
+				f.Status.Reason, f.Status.WaitsFor, f.Status.Decision.Devices = api.TooManyConcurrent, api.WaitsForSlot, api.Named(api.Binding{Driver: "mem"})
 				f.Status.Decision.Settings.Action = api.ActionReboot
 				var seen observed.Look
 				c.given(b, f, &seen)
@@ -146,7 +150,7 @@ func waitingWith(t *testing.T, b *burst, device api.Binding, action api.FenceAct
 	b.answers[policyPath] = textOf(t, list)
 	f := b.fences[0].DeepCopy()
 	f.Status = fencetest.Spec().In(f.Status)
-	f.ResourceVersion, f.Status.Reason = "7", api.TooManyConcurrent
+	f.ResourceVersion, f.Status.Reason, f.Status.WaitsFor = "7", api.TooManyConcurrent, api.WaitsForSlot
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(list.Items, f.Spec.NodeName, nil)
 	f.Status.Decision.Devices = api.Named(device)
 	return f

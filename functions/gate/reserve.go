@@ -57,8 +57,7 @@ func (g *Gate) full(ctx context.Context, f *api.NodeFence, seen *observed.Look) 
 // all of it, and more.
 func waitsForSlot(f *api.NodeFence) bool {
 	st := &f.Status
-	others := st.Reason == api.TooManyConcurrent || st.Reason == api.BudgetExhausted
-	return others && !st.Begun() && len(st.Decision.Devices) > 0 && st.Decision.DevicesError == ""
+	return st.WaitsFor.OneOf(api.WaitsForSlot, api.WaitsForBudget) && !st.Begun() && len(st.Decision.Devices) > 0 && st.Decision.DevicesError == ""
 }
 
 // letOthers gives the Lease back that keeps others away, unless another invocation has reserved a slot

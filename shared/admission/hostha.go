@@ -106,7 +106,7 @@ func begunState(st *api.NodeFenceStatus) api.HostHA {
 		return api.HostHAFenced
 	case api.Recovering:
 		switch {
-		case st.Reason == api.WaitingForUncordon:
+		case st.WaitsFor == api.WaitsForUncordon:
 			return api.HostHAFenced // a person must give it back
 		case st.ReadySince != nil || st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence:
 			return api.HostHARecovered

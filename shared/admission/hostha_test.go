@@ -72,7 +72,7 @@ func TestHostHA(t *testing.T) {
 		"it boots":                           {api.HostHARecovering, []func(*admission.Host){in(api.Recovering)}},
 		"access is given back":               {api.HostHARecovering, []func(*admission.Host){in(api.Restoring)}},
 		"it is Ready again":                  {api.HostHARecovered, []func(*admission.Host){in(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince = &now })}},
-		"a person is to give it back":        {api.HostHAFenced, []func(*admission.Host){in(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.Reason = &now, api.WaitingForUncordon })}},
+		"a person is to give it back":        {api.HostHAFenced, []func(*admission.Host){in(api.Recovering, func(st *api.NodeFenceStatus) { st.ReadySince, st.WaitsFor = &now, api.WaitsForUncordon })}},
 		"its fence failed":                   {api.HostHAIneligible, []func(*admission.Host){in(api.Failed)}},
 	} {
 		h := admission.Host{Name: "a", Here: true, Fenceable: metav1.ConditionTrue, Policies: []api.FencePolicy{policyNamed("p")}}

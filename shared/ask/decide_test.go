@@ -67,7 +67,7 @@ func by(all ...string) (asked []api.AskedBy) {
 // record is a node's record, with its second fence in that phase.
 func record(phase api.Phase, asked []api.AskedBy, change func(*api.NodeFence)) *api.NodeFence {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}}
-	f.Status = api.NodeFenceStatus{FenceNumber: 2, Phase: phase, Reason: api.WaitingForApproval, Message: "waits", Decision: api.Decision{AskedBy: asked}}
+	f.Status = api.NodeFenceStatus{FenceNumber: 2, Phase: phase, Reason: api.WaitingForApproval, WaitsFor: api.WaitsForApproval, Message: "waits", Decision: api.Decision{AskedBy: asked}}
 	if change != nil {
 		change(f)
 	}

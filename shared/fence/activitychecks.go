@@ -99,7 +99,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 		case observed.Ahead(r.Since.Time, d.Now):
 			r.Since = d.At(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
-		if !d.Said(api.CheckingActivity, api.StorageUnreachable) {
+		if d.Record.WaitsFor != api.WaitsForChecks {
 			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told
 		}
 	}

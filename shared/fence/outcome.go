@@ -171,15 +171,15 @@ func (d *decision) carryOut(a Action) outcome {
 
 // aside is a sentence of the story that does not say where the fence stands.
 func (d *decision) aside(why api.Reason, msg string) {
-	reason, message := d.Record.Reason, d.Record.Message
+	reason, waits, message := d.Record.Reason, d.Record.WaitsFor, d.Record.Message
 	d.tell(why, msg)
-	d.Record.Reason, d.Record.Message = reason, message
+	d.Record.Reason, d.Record.WaitsFor, d.Record.Message = reason, waits, message
 }
 
 // tell adds a sentence to the story, unless it is the last one over again.
 func (d *decision) tell(why api.Reason, msg string) {
 	msg = clip.Message(msg)
-	d.Record.Reason, d.Record.Message = why, msg
+	d.Record.Reason, d.Record.WaitsFor, d.Record.Message = why, waits[why], msg
 	if n := len(d.Record.History); n > 0 {
 		last := d.Record.History[n-1]
 		if last.Phase == d.Record.Phase && last.Reason == why && last.Message == msg {

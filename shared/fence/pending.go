@@ -23,7 +23,7 @@ func (d *decision) reserve() outcome {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()
 		waived := ""
-		if e := d.Seen.Brakes.Ended; d.Said(api.StormCoolDown) && e != "" {
+		if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
 			waived = "; " + e
 		}
 		if facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads() {
@@ -229,7 +229,7 @@ func (d *decision) awaitDump() outcome {
 		}
 		return d.waitUntil(until)
 	}
-	if d.Said(api.KdumpUnderWay) {
+	if d.Record.WaitsFor == api.WaitsForDump {
 		d.tell(api.KdumpOver, d.DumpOver())
 	}
 	return goOn

@@ -97,7 +97,7 @@ func (d *decision) standDown() outcome {
 // must not push the story out of the record.
 func (d *decision) toProbe() outcome {
 	story, why := d.Record.History, d.ProbeReason()
-	again := d.Said(why)
+	again := d.LastReasonIs(why)
 	d.enter(api.Probing, why, fmt.Sprintf("reading the machine, and no more: %s", map[bool]string{
 		true: "under policy " + d.Decision.Policy.Name + " nothing is switched off", false: "its Lease stands still",
 	}[why == api.WaitingForConfirmation]))

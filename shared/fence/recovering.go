@@ -146,7 +146,7 @@ func (d *decision) notBackYet() {
 // illAgain says of a node that was held that its health is waited for again.
 func (d *decision) illAgain() {
 	d.Record.KeptSince = nil
-	if d.Said(api.WaitingForUncordon) {
+	if d.Record.WaitsFor == api.WaitsForUncordon {
 		d.tell(api.WaitingForUncordon, "not healthy any more; once it is, "+d.UntilUncordoned())
 	}
 }

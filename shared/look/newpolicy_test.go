@@ -120,9 +120,11 @@ func TestPoliciesAreListedBeforeAnAction(t *testing.T) {
 		change func(*planes, *api.NodeFence)
 		want   []string
 	}{
-		"a cut may follow":            {func(*planes, *api.NodeFence) {}, []string{budgetsPath, policiesPath}},
-		"it waits for its turn":       {func(_ *planes, f *api.NodeFence) { f.Status.Phase = api.Pending }, []string{policiesPath + "/p"}},
-		"a list has shown a change":   {func(_ *planes, f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.PolicyChanged }, []string{policiesPath}},
+		"a cut may follow":      {func(*planes, *api.NodeFence) {}, []string{budgetsPath, policiesPath}},
+		"it waits for its turn": {func(_ *planes, f *api.NodeFence) { f.Status.Phase = api.Pending }, []string{policiesPath + "/p"}},
+		"a list has shown a change": {func(_ *planes, f *api.NodeFence) {
+			f.Status.Phase, f.Status.WaitsFor = api.Pending, api.WaitsForPolicies
+		}, []string{policiesPath}},
 		"the census lacks its policy": {func(c *planes, f *api.NodeFence) { f.Status.Phase, c.ledger.Status.Census.Policies = api.Pending, nil }, []string{policiesPath}},
 		"no census":                   {func(c *planes, f *api.NodeFence) { f.Status.Phase, c.ledger.Status.Census = api.Pending, nil }, []string{policiesPath}},
 	} {

@@ -37,7 +37,7 @@ func PoliciesShowing(ctx context.Context, c kube.Recent, shown func([]api.FenceP
 // lead to an action that a new policy stops (S17), and if the census is known to be late: it
 // does not name a policy that the record rests on, or a list has just shown the gate a change.
 func PoliciesFor(ctx context.Context, c kube.Recent, f *api.NodeFence, acts bool) ([]api.FencePolicy, error) {
-	if acts || f.Status.Reason == api.PolicyChanged {
+	if acts || f.Status.WaitsFor == api.WaitsForPolicies {
 		return c.Policies(ctx)
 	}
 	return PoliciesShowing(ctx, c, func(named []api.FencePolicy) bool { return haveAllOf(named, f.Status.Decision.ResolvedPolicy) })

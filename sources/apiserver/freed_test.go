@@ -17,10 +17,10 @@ import (
 // for the census: a gate that counts by an older one refuses.
 func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	later := metav1.NewMicroTime(sec(300))
-	in := func(rv, node string, p api.Phase, why api.Reason) *api.NodeFence {
+	in := func(rv, node string, p api.Phase, what api.WaitsFor) *api.NodeFence {
 		return fenceOf(rv, func(f *api.NodeFence) {
 			f.Name, f.Spec.NodeName, f.UID = node, node, types.UID("fence-"+node)
-			f.Status.Phase, f.Status.Reason, f.Status.NextLook = p, why, &later
+			f.Status.Phase, f.Status.WaitsFor, f.Status.NextLook = p, what, &later
 		})
 	}
 	for name, c := range map[string]struct {
@@ -41,18 +41,18 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := asleepWith(t, &taker{}, sec(30))
-			s.fence(in("1", "w", api.Pending, api.TooManyConcurrent))
-			of := func(rv string, p api.Phase, why api.Reason) *api.NodeFence {
-				f := in(rv, "a", p, why)
+			s.fence(in("1", "w", api.Pending, api.WaitsForSlot))
+			of := func(rv string, p api.Phase) *api.NodeFence {
+				f := in(rv, "a", p, "")
 				f.Status.Drain = c.drain
 				return f
 			}
-			s.fence(of("1", c.was, api.Admitted))
+			s.fence(of("1", c.was))
 			s.due.SendDue(sec(30))
 			if n := len(s.outbox.Waiting()); n > 0 {
 				t.Fatalf("%d wake-ups before anything has changed", n)
 			}
-			s.fence(of("2", c.is, api.Paused))
+			s.fence(of("2", c.is))
 			s.due.SendDue(sec(30))
 			woken := false
 			for _, l := range s.outbox.Waiting() {
@@ -111,7 +111,7 @@ func TestAHealthyNodeWakesOnceItIsCounted(t *testing.T) {
 	s.enrol.begin()
 	later := metav1.NewMicroTime(sec(300))
 	s.fence(fenceOf("1", func(f *api.NodeFence) {
-		f.Name, f.Spec.NodeName, f.Status.Phase, f.Status.Reason, f.Status.NextLook = "w", "w", api.Pending, api.TooManyUnhealthy, &later
+		f.Name, f.Spec.NodeName, f.Status.Phase, f.Status.NextLook = "w", "w", api.Pending, &later
 	}))
 	s.node(nodeIn("b", "False", 0))
 	s.node(nodeIn("b", "True", 1))

@@ -79,6 +79,10 @@ type NodeFenceStatus struct {
 	// infra/crd/REASONS.md.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
+	// waitsFor is what the fence waits for, where that is something that others can give. It is
+	// missing where the fence waits for nothing of that kind.
+	// +optional
+	WaitsFor WaitsFor `json:"waitsFor,omitempty"`
 	// message says it in a sentence, with the numbers, for people.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional

@@ -51,7 +51,7 @@ func (d *Facts) saysAdmitted() says {
 	switch st := d.Record; {
 	case st.DecidedAt != nil || Served(st):
 		return says{metav1.ConditionTrue, api.Admitted, ""}
-	case st.Phase == api.Pending && d.Said(api.Opened, ""):
+	case st.Phase == api.Pending && d.LastReasonIs(api.Opened, ""):
 		return notYet
 	}
 	return d.no()

@@ -112,7 +112,7 @@ func (d *Facts) Patience() time.Duration {
 // LeftBehind says what a release that timed out has not freed, in the words in which it was
 // told, as long as they are the last.
 func (d *Facts) LeftBehind() string {
-	if d.Said(api.ReleaseTimedOut) {
+	if d.LastReasonIs(api.ReleaseTimedOut) {
 		return d.Record.Message
 	}
 	msg := "the release ended before all was free"

@@ -73,9 +73,11 @@ func ConflictWords(p api.ResolvedPolicy) string {
 	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
 }
 
-// Said tells whether the last sentence has one of these reasons. What is told next may
-// depend on it, and nothing that is done.
-func (d *Facts) Said(reasons ...api.Reason) bool { return slices.Contains(reasons, d.Record.Reason) }
+// LastReasonIs reports whether the last sentence has one of these reasons. The words that are told next
+// may depend on it. What is done goes by status.waitsFor, and by what was seen and done.
+func (d *Facts) LastReasonIs(reasons ...api.Reason) bool {
+	return slices.Contains(reasons, d.Record.Reason)
+}
 
 // NoDeviceTouched is what such a fence says.
 const NoDeviceTouched = "no new work is placed on this node, and no device is touched: its work stays with it until it is back, or a person confirms that the machine is off (spec.requests.confirmOff)"

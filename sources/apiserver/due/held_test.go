@@ -88,20 +88,20 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 		}
 		return f
 	}
-	waits := func(node string, opened float64, why api.Reason, policies ...string) {
+	waits := func(node string, opened float64, what api.WaitsFor, policies ...string) {
 		f := under(fenceOf("1", check(3000), pending), policies...)
 		at := metav1.NewMicroTime(sec(opened))
-		f.Spec.NodeName, f.Status.OpenedAt, f.Status.Reason = node, &at, why
+		f.Spec.NodeName, f.Status.OpenedAt, f.Status.WaitsFor = node, &at, what
 		d.note(f, sec(0))
 	}
-	waits("third", 3, api.TooManyConcurrent, "all", "west")
-	waits("second", 2, api.BudgetExhausted)
-	waits("first", 1, api.TooManyConcurrent, "all")
-	waits("approval", 0, api.WaitingForApproval, "all")
-	waits("fourth", 4, api.TooManyConcurrent, "all")
-	waits("elsewhere", 0.5, api.TooManyConcurrent, "east")
+	waits("third", 3, api.WaitsForSlot, "all", "west")
+	waits("second", 2, api.WaitsForBudget)
+	waits("first", 1, api.WaitsForSlot, "all")
+	waits("approval", 0, api.WaitsForApproval, "all")
+	waits("fourth", 4, api.WaitsForSlot, "all")
+	waits("elsewhere", 0.5, api.WaitsForSlot, "east")
 	running := fenceOf("1", check(3000))
-	running.Spec.NodeName, running.Status.Reason = "running", api.TooManyConcurrent
+	running.Spec.NodeName, running.Status.WaitsFor = "running", api.WaitsForSlot
 	d.note(running, sec(0))
 	var counted chan struct{}
 	taken := func(at float64, want ...string) {
@@ -179,11 +179,11 @@ func TestAFreeSlotWakesItsOwnDomainFirst(t *testing.T) {
 // TestAHealthyNodeWakesNobodyWhoWaitsForASlot: it frees none. All others who wait are woken.
 func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
 	d := newDueList(time.Hour, unlabelled)
-	for node, why := range map[string]api.Reason{
-		"slot": api.TooManyConcurrent, "budget": api.BudgetExhausted, "storm": api.TooManyUnhealthy, "approval": api.WaitingForApproval,
+	for node, what := range map[string]api.WaitsFor{
+		"slot": api.WaitsForSlot, "budget": api.WaitsForBudget, "storm": "", "approval": api.WaitsForApproval,
 	} {
 		f := fenceOf("1", check(3000), pending)
-		f.Spec.NodeName, f.Status.Reason = node, why
+		f.Spec.NodeName, f.Status.WaitsFor = node, what
 		d.note(f, sec(0))
 	}
 	counted := make(chan struct{})

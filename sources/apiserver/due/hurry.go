@@ -60,7 +60,7 @@ func whichever(*api.NodeFence) bool { return true }
 // waitsForNoSlot: what holds the fence is not that others have all slots. A node that is healthy again
 // frees none, so it wakes only these: where a hundred nodes fail and ten are fenced at a time, each that
 // came back would otherwise have ninety fences ask in vain.
-func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.Reason != api.TooManyConcurrent }
+func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.WaitsFor != api.WaitsForSlot }
 
 // nextOnes is how many fences one free slot wakes. The first may be held by another limit too.
 const nextOnes = 2
@@ -70,7 +70,7 @@ const nextOnes = 2
 // count it as taken, so they are sent once counted is closed.
 func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	waits := d.waiting(freed, now, func(f *api.NodeFence) bool {
-		return f.Status.Reason == api.BudgetExhausted || !gaveBack(freed)
+		return f.Status.WaitsFor == api.WaitsForBudget || !gaveBack(freed)
 	})
 	// Another domain may have room too, and then the turn is its own.
 	other := slices.IndexFunc(waits, func(x *due) bool { return d.apart(freed, x.fence) == otherDomain })
@@ -155,7 +155,7 @@ const (
 
 // apart says that of a fence and one that waits. A budget may count any two.
 func (d *dueList) apart(freed, waits *api.NodeFence) int {
-	if waits.Status.Reason == api.BudgetExhausted {
+	if waits.Status.WaitsFor == api.WaitsForBudget {
 		return together
 	}
 	all := otherPolicy
@@ -178,7 +178,7 @@ func (d *dueList) inOneDomain(key, a, b string) bool { return d.labels(a)[key] =
 
 // waitsForOthers: the fence waits until another one is done.
 func waitsForOthers(f *api.NodeFence) bool {
-	return f.CurrentPhase() == api.Pending && (f.Status.Reason == api.TooManyConcurrent || f.Status.Reason == api.BudgetExhausted)
+	return f.CurrentPhase() == api.Pending && f.Status.WaitsFor.OneOf(api.WaitsForSlot, api.WaitsForBudget)
 }
 
 func openedAt(f *api.NodeFence) time.Time {

@@ -65,7 +65,7 @@ func TestAWakeUpThatIsNotUsedIsPassedOn(t *testing.T) {
 }
 
 // holdsIt: no slot is asked for until its device may be read.
-func holdsIt(f *api.NodeFence) { f.Status.Phase, f.Status.Reason = api.Pending, api.DeviceBeingRead }
+func holdsIt(f *api.NodeFence) { f.Status.Phase, f.Status.WaitsFor = api.Pending, "" }
 
 // TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus: also to one that is to be looked at soon for another
 // reason.
@@ -94,7 +94,7 @@ func TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus(t *testing.T) {
 func waitsSince(node string, opened float64) *api.NodeFence {
 	f := fenceOf("1", check(3000), pending)
 	at := metav1.NewMicroTime(sec(opened))
-	f.Spec.NodeName, f.Status.Reason, f.Status.OpenedAt = node, api.TooManyConcurrent, &at
+	f.Spec.NodeName, f.Status.WaitsFor, f.Status.OpenedAt = node, api.WaitsForSlot, &at
 	return f
 }
 

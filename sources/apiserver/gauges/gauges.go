@@ -142,7 +142,7 @@ func (g *Gauges) toBeFenced(f *api.NodeFence) bool {
 // wants it; nil if it does not.
 func forPerson(f *api.NodeFence) *api.Time {
 	switch st := &f.Status; {
-	case f.CurrentPhase() == api.Recovering && st.Reason == api.WaitingForUncordon:
+	case f.CurrentPhase() == api.Recovering && st.WaitsFor == api.WaitsForUncordon:
 		return cmp.Or(st.KeptSince, st.ReadySince) // neither, while it is ill again
 	case f.CurrentPhase() == api.Restoring && st.Reason == api.WaitingForReboot:
 		return st.PhaseSince

@@ -20,6 +20,9 @@ func fence(phase api.Phase, reason api.Reason, change ...func(*api.NodeFenceStat
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: "a1", UID: "u", ResourceVersion: "7"}, Spec: api.NodeFenceSpec{NodeName: "a1"}}
 	st := &f.Status
 	st.FenceNumber, st.Phase, st.Reason, st.Message = 3, phase, reason, "m"
+	if reason == api.WaitingForApproval {
+		st.WaitsFor = api.WaitsForApproval
+	}
 	st.Decision.Policy.Name = "workers"
 	st.Decision.Settings.Action, st.Decision.Settings.Mode = api.ActionReboot, api.ModeRequireApproval
 	st.Decision.Settings.PerNode.CutsPerDay = 3

@@ -17,7 +17,7 @@ func approved(f *api.NodeFence, at time.Time) []string {
 		return []string{fmt.Sprintf("It was given up after power was cut, or work released: this approval begins nothing. Retry it (kubectl fence retry %s), and approve it then.", f.Name)}
 	case phase == api.Failed:
 		begins = fmt.Sprintf("It was given up: this approval begins nothing before somebody retries it (kubectl fence retry %s). Then the fence begins once all limits allow it:", f.Name)
-	case phase != api.Pending && st.Reason != api.WaitingForApproval:
+	case phase != api.Pending && st.WaitsFor != api.WaitsForApproval:
 		return []string{"It has begun, so this approval is late: it changes nothing unless the fence comes to wait for one."}
 	}
 	return append([]string{begins}, Follows(&st.Decision, f, at)...)

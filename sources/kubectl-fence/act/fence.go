@@ -45,7 +45,7 @@ func Approve(f *api.NodeFence, p Person) (Change, error) {
 		return Change{}, err
 	}
 	st := &f.Status
-	if st.Decision.Settings.Mode != api.ModeRequireApproval && st.Reason != api.WaitingForApproval {
+	if st.Decision.Settings.Mode != api.ModeRequireApproval && st.WaitsFor != api.WaitsForApproval {
 		return Change{}, nothingToDo(f.Name, fmt.Sprintf("its fence waits for no approval: policy %s is in mode %s", st.Decision.Policy.Name, st.Decision.Settings.Mode))
 	}
 	c := request(f, p, api.AskedApprove, nil)

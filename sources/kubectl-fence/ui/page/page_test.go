@@ -233,7 +233,9 @@ func TestVerbs(t *testing.T) {
 		want   string
 	}{
 		{"a1", nil, "ask"}, {"b1", nil, "abort, confirm-off"}, {"b2", nil, "abort, retry, confirm-off"},
-		{"b1", func(f *api.NodeFence) { f.Status.Reason = api.WaitingForApproval }, "approve, abort, confirm-off"},
+		{"b1", func(f *api.NodeFence) {
+			f.Status.Reason, f.Status.WaitsFor = api.WaitingForApproval, api.WaitsForApproval
+		}, "approve, abort, confirm-off"},
 		{"b1", func(f *api.NodeFence) {
 			f.Status.Decision.Settings.Mode, f.Status.Phase, f.Status.Reason = api.ModeRequireApproval, api.Pending, api.TooManyUnhealthy
 		}, "approve, abort, confirm-off"},
