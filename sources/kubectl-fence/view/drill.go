@@ -28,11 +28,12 @@ type step struct {
 	at   *api.Time
 }
 
-// steps are those of a whole fence, in order.
+// steps are those of a whole fence, in order. Power.OffAt is gone by the end of a fence, once no Off of it
+// can take effect any more; Power.CutAt stays.
 func steps(asked time.Time, f *api.NodeFence) []step {
 	st := &f.Status
 	begun := metav1.NewMicroTime(asked)
-	all := []step{{"asked", &begun}, {"opened", st.OpenedAt}, {"power-off sent", st.Power.OffAt}, {"proven off", nil}, {"released", st.Release.DoneAt}, {"power-on sent", st.Power.OnAt}, {"back", nil}}
+	all := []step{{"asked", &begun}, {"opened", st.OpenedAt}, {"power-off sent", st.Power.CutAt}, {"proven off", nil}, {"released", st.Release.DoneAt}, {"power-on sent", st.Power.OnAt}, {"back", nil}}
 	if st.Proof != nil {
 		all[3].at = &st.Proof.At
 	}

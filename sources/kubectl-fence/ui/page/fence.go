@@ -121,7 +121,9 @@ func marks(st *api.NodeFenceStatus, from, to time.Time) []Mark {
 		add("Drain ended: "+string(d.Ended), d.EndedAt)
 	}
 	add("Node isolated", st.Placed.IsolatedAt)
-	add("Off sent", st.Power.OffAt)
+	if st.Power.OffCalls > 0 {
+		add("Off sent", st.Power.CutAt) // offAt is gone once no Off can take effect any more
+	}
 	for _, i := range st.Isolation {
 		add("Cut sent to "+i.Words(), i.OffAt)
 		add("Seen cut off by "+i.Words(), i.SeenCutAt)

@@ -194,7 +194,7 @@ func TestBars(t *testing.T) {
 	}{{0, api.Pending}, {15 * time.Second, api.Isolating}, {15 * time.Second, api.Isolating}, {30 * time.Second, api.Fencing}, {45 * time.Second, api.Releasing}} {
 		st.History = append(st.History, api.HistoryEntry{At: *at(h.after - time.Minute), Phase: h.phase})
 	}
-	st.Power.OffAt = at(-28 * time.Second)
+	st.Power.CutAt, st.Power.OffCalls = at(-28*time.Second), 1
 	st.Proof = &api.Proof{Type: api.ProofSeenOff, At: *at(-16 * time.Second), Reads: []api.Read{{State: api.PoweredOff, At: *at(-20 * time.Second)}, {State: api.PoweredOff, At: *at(-16 * time.Second)}}}
 	st.Release.StartedAt, st.Release.PodsLeft, st.Release.Pods = at(-15*time.Second), 2, 9
 	got := fenceOf(&Look{Seen: view.Seen{Now: now}}, &f)
