@@ -35,7 +35,7 @@ func TestConstantsAreThePromises(t *testing.T) {
 		"S26: a cut counts against the node's limit for a day":                                {facts.CutsCount, 24 * time.Hour},
 		"S24: deletions a minute are counted over a minute":                                   {facts.DeletionWindow, time.Minute},
 		"S5: a device that declares no lead may read off for five seconds before it is":       {facts.DefaultLead, 5 * time.Second},
-		"S5: and so may one whose binding does not say":                                       {new(facts.Facts).Lead(&api.Binding{}), 5 * time.Second},
+		"S5: and so may one whose binding does not say":                                       {facts.Lead(&api.Binding{}), 5 * time.Second},
 		"S7: a device call takes twenty seconds at most, unless nodefence is set otherwise":   {(&api.Decision{}).CallLimit(), 20 * time.Second},
 		"S15: a Lease is believed to be renewed each 25 seconds at least":                     {facts.SlowestRenewal, 25 * time.Second},
 		"S25: a step is tried again after five seconds, unless the policy says otherwise":     {(*api.Power)(nil).Settings().RetryInterval.Duration, 5 * time.Second},

@@ -20,23 +20,29 @@ func (d *Facts) SettleTime() time.Duration { return d.SettleOf(d.Binding()) }
 // SettleOf is that time for one of the machine's devices.
 func (d *Facts) SettleOf(b *api.Binding) time.Duration {
 	settle := Settle
+	if d.Record.Release.StartedAt == nil { // from there it was proven off once
+		settle = ReadsApart(b, d.Record.Power.SwitchedByUs)
+	}
 	if d.Record.Power.LeaseFresh {
 		settle = max(settle, d.Seen.Lease.Renewal+d.Seen.Lease.Renewal/5)
 	}
-	if d.Record.Release.StartedAt == nil { // from there it was proven off once
-		lead := d.Lead(b)
-		if !d.Record.Power.SwitchedByUs {
-			lead = min(lead, longestUnseen)
-		}
-		settle = max(settle, lead)
-	}
 	return settle
+}
+
+// ReadsApart is the least time between the two reads by which a device proves a machine off, where the
+// node's Lease stands still. byUs says whether nodefence switched it off.
+func ReadsApart(b *api.Binding, byUs bool) time.Duration {
+	lead := Lead(b)
+	if !byUs {
+		lead = min(lead, longestUnseen)
+	}
+	return max(Settle, lead)
 }
 
 // Lead is how long the device may read off before the machine is off. It is counted from
 // the first read of off: when it began to say so is known to nobody. A binding
 // without a lead has DefaultLead.
-func (d *Facts) Lead(b *api.Binding) time.Duration {
+func Lead(b *api.Binding) time.Duration {
 	if b == nil || b.Lead == nil {
 		return DefaultLead
 	}

@@ -29,7 +29,7 @@ func calls(dec *api.Decision, off string) []string {
 	switch {
 	case p.Settings.Action == api.ActionWaitForOff && b.Driver != "":
 		out = []string{device + "State, now and then, until it reads off, or a person confirms that the machine is off (spec.requests.confirmOff); nothing is switched",
-			marks, device + "State, once more, at least " + facts.Settle.String() + " later, where no person has confirmed"}
+			marks, device + "State, once more, at least " + facts.ReadsApart(&b, false).String() + " later, where no person has confirmed"}
 	case !p.Settings.Action.Device():
 		out = append(out, "a person confirms that the machine is off (spec.requests.confirmOff); no device is touched")
 	default:
@@ -52,7 +52,7 @@ func switchedOff(p *api.ResolvedPolicy, levels []api.Binding) []string {
 	out := []string{
 		device + "State",
 		device + "Off, if the machine reads on" + deletes(&levels[0]),
-		device + "State, until it reads off twice, at least " + facts.Settle.String() + " apart",
+		device + "State, until it reads off twice, at least " + facts.ReadsApart(&levels[0], true).String() + " apart, and a whole renewal of the node's Lease if that still moved",
 	}
 	for i := 1; i < min(len(levels), int(p.Settings.Power.MaxLevels)); i++ {
 		out = append(out, fmt.Sprintf("only if it can't be seen off: the same with level %d, device %s%s; what was cut is undone in reverse", i+1, levels[i].Words(), deletes(&levels[i])))

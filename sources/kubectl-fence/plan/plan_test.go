@@ -224,7 +224,7 @@ recovery    uncordon (mark-schedulable)
 call 1      API server: cordon the node, and place taint nodefence.io/isolated
 call 2      device ipmi 192.0.2.7:623: State
 call 3      device ipmi 192.0.2.7:623: Off, if the machine reads on
-call 4      device ipmi 192.0.2.7:623: State, until it reads off twice, at least 2s apart
+call 4      device ipmi 192.0.2.7:623: State, until it reads off twice, at least 5s apart, and a whole renewal of the node's Lease if that still moved
 call 5      API server: set Ready to Unknown, place the out-of-service taint, force-delete the node's pods
 call 6      API server: wait until its pods and volume attachments are gone, or 5m0s
 call 7      device ipmi 192.0.2.7:623: On, if it was nodefence that switched it off

@@ -3,6 +3,9 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
@@ -42,6 +45,28 @@ func TestWhatCantBeUndone(t *testing.T) {
 		}
 		if strings.Contains(got, tc.not) {
 			t.Errorf("%s: %s\nnot %s", name, got, tc.not)
+		}
+	}
+}
+
+// TestTheSettleIsTheDevices: two reads that prove a machine off are as far apart as its device needs.
+func TestTheSettleIsTheDevices(t *testing.T) {
+	second := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Second} }
+	for name, tc := range map[string]struct {
+		action api.FenceAction
+		lead   *metav1.Duration
+		want   string
+	}{
+		"none is given":          {api.ActionOff, nil, "reads off twice, at least 5s apart"},
+		"its method gives one":   {api.ActionOff, second(8), "reads off twice, at least 8s apart"},
+		"no lead at all":         {api.ActionOff, second(0), "reads off twice, at least 2s apart"},
+		"others switch it off":   {api.ActionWaitForOff, second(8), "once more, at least 8s later"},
+		"others, and a long one": {api.ActionWaitForOff, second(300), "once more, at least 20s later"},
+	} {
+		dec := &api.Decision{Devices: []api.Binding{{Driver: "ipmi", Address: "192.0.2.7:623", Role: api.RolePower, Lead: tc.lead}}}
+		dec.Settings.Action, dec.Settings.Power.MaxLevels = tc.action, 4
+		if got := strings.Join(calls(dec, ""), "\n"); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s\nwant %s", name, got, tc.want)
 		}
 	}
 }
