@@ -22,7 +22,9 @@ var (
 	isOver  = Remedy{"nothing: this fence is over", "kubectl fence history NODE"}
 	isFine  = Remedy{"nothing: this is as it should be", ""}
 	noFence = Remedy{"nothing, unless a fence is wanted nevertheless; then ask for one", `kubectl fence ask NODE --reason "…"`}
-	onWatch = Remedy{"wait; or end the fence, if the node is not to be fenced", "kubectl fence abort NODE"}
+	// askAnother is about a failed node whose fence a person has ended.
+	askAnother = Remedy{"mend the node; or ask for another fence, because what a person has ended opens no other by itself", `kubectl fence ask NODE --reason "…"`}
+	onWatch    = Remedy{"wait; or end the fence, if the node is not to be fenced", "kubectl fence abort NODE"}
 )
 
 // remedies say for each reason what a person can do. infra/crd/REASONS.md has the same in short.

@@ -97,6 +97,21 @@ func TestAnOldStatusHoldsNobody(t *testing.T) {
 	}
 }
 
+// TestAnAbortedFenceMayBeAskedForAgain, also once the policy lists the node as held for that.
+func TestAnAbortedFenceMayBeAskedForAgain(t *testing.T) {
+	for name, held := range map[string][]api.HeldNode{
+		"not listed": nil, "listed": {{NodeName: "a6", Reason: api.Aborted, Message: "a person has ended its fence"}},
+	} {
+		s := seen()
+		s.Fences[4].Status.PhaseSince = at(-time.Minute)
+		s.Policies[0].Status.Held = held
+		a, err := s.Why("a6")
+		if err != nil || a.Run != `kubectl fence ask a6 --reason "…"` || !strings.HasPrefix(a.Do, "mend the node; or ask for another fence") {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
 // TestAnyPhaseIsAState: a phase that is added later is shown by its name.
 func TestAnyPhaseIsAState(t *testing.T) {
 	for _, p := range append(api.Phases, "FromTheFuture") {

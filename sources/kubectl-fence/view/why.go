@@ -46,8 +46,11 @@ func (s *Seen) Why(node string) (Answer, error) {
 	if x != nil && x.Held != "" && a.Reason == api.NodeMissing {
 		r = RemedyFor(api.Excluded)
 	}
-	if f != nil && f.Open() {
+	switch {
+	case f != nil && f.Open():
 		r = resume(r, f)
+	case a.Reason == api.Aborted:
+		r = askAnother
 	}
 	if r == goesOn && s.Blind() {
 		r = RemedyFor(api.LeasePictureOld) // it may not go on
@@ -126,7 +129,7 @@ func (s *Seen) unfenced(a *Answer, f *api.NodeFence) {
 	}
 	a.What += "; its last fence ended: " + ended(f)
 	if f.Status.Outcome == api.Aborted && !f.EndedByWithdrawal() {
-		a.Do, a.Run = "mend the node; or ask for another fence, because what a person has ended opens no other by itself", `kubectl fence ask `+a.Node+` --reason "…"`
+		a.Do, a.Run = askAnother.Do, strings.ReplaceAll(askAnother.Run, "NODE", a.Node)
 	}
 }
 
