@@ -38,27 +38,42 @@ func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) 
 
 type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
-// refused is why a fence may not begin now; nil if it may. The ledger is brought to what
-// is so, and storms begin and end on it.
+// refused is why a fence may not begin now; nil if it may. What counts is separate from what answers: the
+// ledger is brought to what is so, and storms begin on it, whichever reason is returned (S15). The cool-down
+// of a storm begins and ends on a picture on which a fence may begin, and on no other.
 func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {
 	rebuild(l, c, now)
 	rebuildDraining(l, c, now)
 	placeSlots(l, c)
 	placeUnderWay(l, c)
-	if v := heldForAll(l, now); v != nil {
-		return v
-	}
-	for _, lim := range f.Status.Decision.Limits {
-		if words := c.uncounted(lim.Policy); words != "" {
-			return hold(api.TooManyUnhealthy, words, askStorm)
-		}
-	}
-	if v := calm(f, c, l, now); v != nil {
+	forAll := heldForAll(l, now)
+	storm := calm(f, c, l, forAll == nil, now)
+	if v := firstVerdict(forAll, uncountedUnder(f, c), storm); v != nil {
 		return v
 	}
 	for _, limit := range limits {
 		if v := limit(f, c, l, now); v != nil {
 			return v
+		}
+	}
+	return nil
+}
+
+// firstVerdict is the first of these that holds; nil if none does.
+func firstVerdict(all ...*observed.Verdict) *observed.Verdict {
+	for _, v := range all {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// uncountedUnder holds a fence under a policy whose missing nodes nobody can count; nil if there is none.
+func uncountedUnder(f *api.NodeFence, c Picture) *observed.Verdict {
+	for _, lim := range f.Status.Decision.Limits {
+		if words := c.uncounted(lim.Policy); words != "" {
+			return hold(api.TooManyUnhealthy, words, askStorm)
 		}
 	}
 	return nil

@@ -11,35 +11,31 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// calm holds in a storm and in the cool-down after it (S15). A storm is over all nodes of a
-// policy, or over those of one domain where the policy has limits for domains besides;
-// whoever counts there begins and ends it.
-func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+// calm brings the storms over all scopes of a fence's limits to date, and holds in a storm and in the
+// cool-down after it (S15); the first scope that holds answers. A storm is over all nodes of a policy, or over
+// those of one domain where the policy has limits for domains besides; whoever counts there begins and ends it.
+// On a picture on which no fence may begin (usable is false), or of whose missing nodes nobody knows the number,
+// storms begin and go on, and none cools down or ends.
+func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, usable bool, now time.Time) (first *observed.Verdict) {
 	for _, lim := range f.Status.Decision.Limits {
+		ends := usable && c.uncounted(lim.Policy) == ""
 		for _, s := range scopes(lim) {
-			if v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, now); v != nil {
-				return v
-			}
+			v := calmIn(s, c.domain(s, f.Spec.NodeName), c, l, ends, now)
+			first = firstVerdict(first, v)
 		}
 	}
-	return nil
+	return first
 }
 
-func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-	unhealthy, total := count(sc, domain, c, l)
-	may, numbers := mayBegin(sc, unhealthy, total)
-	numbers = clip.Message(numbers)
+// calmIn brings the storm of one scope to date, and returns how it holds; nil if it does not. Without ends a
+// storm that the count no longer shows stays as it is.
+func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, ends bool, now time.Time) *observed.Verdict {
 	where := facts.PolicyNamed(sc.Policy, sc.Generation) + in(sc, domain)
-	s := storm(l, sc, domain)
-	if !may {
-		if s == nil {
-			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: observed.StampOf(now), Message: numbers})
-		} else {
-			s.Message, s.CoolDownUntil = numbers, nil
-		}
+	if numbers := noteStorm(sc, domain, c, l, now); numbers != "" {
 		return hold(api.TooManyUnhealthy, where+": "+numbers, askStorm)
 	}
-	if s == nil {
+	s := storm(l, sc, domain)
+	if s == nil || !ends {
 		return nil
 	}
 	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !Waived(l, s) {
@@ -48,6 +44,24 @@ func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Tim
 	}
 	l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return isOver(s, sc, domain) })
 	return nil
+}
+
+// noteStorm counts in one scope. Of more unhealthy nodes than the scope allows it returns the numbers, and a
+// storm with them stands in the ledger, as far as the ledger has room; of fewer it returns nothing, and changes
+// nothing.
+func noteStorm(sc scope, domain string, c Picture, l *api.FenceLedger, now time.Time) (numbers string) {
+	unhealthy, total := count(sc, domain, c, l)
+	may, numbers := mayBegin(sc, unhealthy, total)
+	if may {
+		return ""
+	}
+	numbers = clip.Message(numbers)
+	if s := storm(l, sc, domain); s != nil {
+		s.Message, s.CoolDownUntil = numbers, nil
+	} else if len(l.Status.Storms) < maxStorms {
+		l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: sc.Policy, TopologyKey: sc.key, Domain: domain, Since: observed.StampOf(now), Message: numbers})
+	}
+	return numbers
 }
 
 func isOver(s api.Storm, sc scope, domain string) bool {
@@ -85,17 +99,15 @@ func Storming(f *api.NodeFence, labels map[string]string, l *api.FenceLedger) st
 
 // CalmDown counts under each storm of the ledger as Admit does, and begins and ends
 // its cool-down where no fence asks for long, because all have healed or were called
-// off: else it would hold what comes weeks later. It begins no storm, and ends none on
-// a picture on which Admit would not decide (S15, S16). The caller has read the ledger
+// off: else it would hold what comes weeks later. It begins no storm. On a picture on which Admit would not
+// decide a storm that the count shows goes on, and none cools down or ends (S15, S16). The caller has read the ledger
 // before everything else, and writes it by compare-and-swap: a storm that began
 // meanwhile is not ended by what was seen before it.
 func CalmDown(policies []api.FencePolicy, c Picture, l *api.FenceLedger, now time.Time) {
-	if closedTo(l, now) != nil {
-		return
-	}
+	ends := closedTo(l, now) == nil
 	var left []api.Storm
 	for _, s := range l.Status.Storms {
-		if !calmed(&s, limitsUnder(s.Policy, policies, c), c, l, now) {
+		if !calmed(&s, limitsUnder(s.Policy, policies, c), c, l, ends, now) {
 			left = append(left, s)
 		}
 	}
@@ -129,11 +141,9 @@ const goneCoolDown = 5 * time.Minute
 // calmed tells whether a storm and its cool-down are over under all of these limits. If
 // there are none, its policy is deleted, or counts by other domains, and no open fence has
 // them, or it was a ConfigMap's and its fences have ended: nothing is held by it, and
-// whatever comes under that name again counts for itself.
-func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedger, now time.Time) bool {
-	if slices.Contains(c.Uncounted, s.Policy) {
-		return false
-	}
+// whatever comes under that name again counts for itself. Without ends no storm is over, and no cool-down begins.
+func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedger, ends bool, now time.Time) bool {
+	ends = ends && !slices.Contains(c.Uncounted, s.Policy)
 	longest, found := time.Duration(0), false
 	for _, lim := range limits {
 		for _, sc := range scopes(lim) {
@@ -150,6 +160,9 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedg
 	}
 	if !found {
 		longest = goneCoolDown
+	}
+	if !ends {
+		return false
 	}
 	return cooling(s, longest, now) <= 0
 }

@@ -1,0 +1,109 @@
+package admission_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// TestMostNodesAreCutOffAndHealOneByOne: more than half of the nodes are cut off, which is a storm besides
+// MostLeasesStale, and heal one by one, in each order. The ledger has one storm from the first question on, no
+// fence is admitted while nodes heal or within the cool-down, and the last node is admitted after it.
+func TestMostNodesAreCutOffAndHealOneByOne(t *testing.T) { // S15
+	for _, size := range []struct{ cut, total int }{{4, 6}, {6, 10}} {
+		for order := range permutations(size.cut) {
+			if why := healInOrder(order, size.total); why != "" {
+				t.Fatalf("%d of %d nodes heal in the order %v: %s", size.cut, size.total, order, why)
+			}
+		}
+	}
+}
+
+// healInOrder has the first len(order) of total nodes cut off for 30 s and heal in that order, a second apart,
+// but for the last one, which stays lost. Each node that is cut off asks for a slot each second. The limit is
+// three nodes, and the cool-down a minute.
+func healInOrder(order []int, total int) (broken string) {
+	_, c, l := fencetest.World(fencetest.Start)
+	c.Fences, c.Nodes = nil, c.Nodes[:total]
+	c.Nodes[0].Unhealthy = false
+	l.Status.Leases.Total = int32(total)
+	cut := slices.Clone(order)
+	healAt := map[int]int{}
+	for i, n := range order[:len(order)-1] {
+		healAt[n] = 30 + i
+	}
+	calmAt := 30 + len(order) - 4 // three are left
+	for second := range 30 + len(order) + 70 {
+		now := fencetest.Start.Add(time.Duration(second) * time.Second)
+		cut = slices.DeleteFunc(cut, func(n int) bool { return healAt[n] == second && second > 0 })
+		show(&c, l, cut, now)
+		for _, n := range cut {
+			f := c.Fences[slices.IndexFunc(c.Fences, func(f api.NodeFence) bool { return f.Name == c.Nodes[n].Name })]
+			switch v := admission.Admit(&f, c, l, now); {
+			case v == nil && second < calmAt+60:
+				return fmt.Sprintf("second %d: %s is admitted", second, f.Name)
+			case v == nil:
+				return ""
+			}
+			if !slices.Equal(stormStates(l), []bool{second >= calmAt}) {
+				return fmt.Sprintf("second %d, the ledger has the storms %v", second, l.Status.Storms)
+			}
+		}
+	}
+	return "the last node is never admitted"
+}
+
+// show has the picture and the Leases show these nodes as cut off, each with a fence that waits for a slot.
+func show(c *admission.Picture, l *api.FenceLedger, cut []int, now time.Time) {
+	at, since := observed.StampOf(now), observed.StampOf(fencetest.Start.Add(-time.Minute))
+	l.Status.Leases.ObservedAt, l.Status.Leases.Still, l.Status.Leases.StillCount = &at, nil, int32(len(cut))
+	c.Fences = nil
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if n.Unhealthy = slices.Contains(cut, i); n.Unhealthy {
+			l.Status.Leases.Still = append(l.Status.Leases.Still, api.StillLease{NodeName: n.Name, Stale: true, Since: since})
+			f, _, _ := fencetest.World(now)
+			f.Name, f.UID, f.Spec.NodeName = n.Name, types.UID("f"+n.Name), n.Name
+			c.Fences = append(c.Fences, *f)
+		}
+	}
+}
+
+// stormStates tells of each storm of the ledger whether it cools down.
+func stormStates(l *api.FenceLedger) (all []bool) {
+	for i := range l.Status.Storms {
+		all = append(all, l.Status.Storms[i].CoolDownUntil != nil)
+	}
+	return all
+}
+
+// permutations yields each order of 0 … n-1.
+func permutations(n int) func(func([]int) bool) {
+	return func(yield func([]int) bool) {
+		var place func(order, left []int) bool
+		place = func(order, left []int) bool {
+			if len(left) == 0 {
+				return yield(order)
+			}
+			for i, x := range left {
+				if !place(append(slices.Clone(order), x), slices.Delete(slices.Clone(left), i, i+1)) {
+					return false
+				}
+			}
+			return true
+		}
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		place(nil, all)
+	}
+}
