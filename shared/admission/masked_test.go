@@ -28,8 +28,8 @@ func TestMostNodesAreCutOffAndHealOneByOne(t *testing.T) { // S15
 }
 
 // healInOrder has the first len(order) of total nodes cut off for 30 s and heal in that order, a second apart,
-// but for the last one, which stays lost. Each node that is cut off asks for a slot each second. The limit is
-// three nodes, and the cool-down a minute.
+// but for the last one, which stays lost. Each node that is cut off asks for a slot each second while nodes heal.
+// The limit is three nodes, and the cool-down a minute.
 func healInOrder(order []int, total int) (broken string) {
 	_, c, l := fencetest.World(fencetest.Start)
 	c.Fences, c.Nodes = nil, c.Nodes[:total]
@@ -41,9 +41,9 @@ func healInOrder(order []int, total int) (broken string) {
 		healAt[n] = 30 + i
 	}
 	calmAt := 30 + len(order) - 4 // three are left
-	for second := range 30 + len(order) + 70 {
+	for _, second := range append(secondsUntil(30+len(order)), calmAt+59, calmAt+60) {
 		now := fencetest.Start.Add(time.Duration(second) * time.Second)
-		cut = slices.DeleteFunc(cut, func(n int) bool { return healAt[n] == second && second > 0 })
+		cut = slices.DeleteFunc(cut, func(n int) bool { return healAt[n] > 0 && healAt[n] <= second })
 		show(&c, l, cut, now)
 		for _, n := range cut {
 			f := c.Fences[slices.IndexFunc(c.Fences, func(f api.NodeFence) bool { return f.Name == c.Nodes[n].Name })]
@@ -53,12 +53,21 @@ func healInOrder(order []int, total int) (broken string) {
 			case v == nil:
 				return ""
 			}
-			if !slices.Equal(stormStates(l), []bool{second >= calmAt}) {
+			if !slices.Equal(stormsOf("p", l), []bool{second >= calmAt}) {
 				return fmt.Sprintf("second %d, the ledger has the storms %v", second, l.Status.Storms)
 			}
 		}
 	}
 	return "the last node is never admitted"
+}
+
+// secondsUntil are 0, 15, and each second from 29 to last.
+func secondsUntil(last int) []int {
+	all := []int{0, 15}
+	for second := 29; second <= last; second++ {
+		all = append(all, second)
+	}
+	return all
 }
 
 // show has the picture and the Leases show these nodes as cut off, each with a fence that waits for a slot.
@@ -75,14 +84,6 @@ func show(c *admission.Picture, l *api.FenceLedger, cut []int, now time.Time) {
 			c.Fences = append(c.Fences, *f)
 		}
 	}
-}
-
-// stormStates tells of each storm of the ledger whether it cools down.
-func stormStates(l *api.FenceLedger) (all []bool) {
-	for i := range l.Status.Storms {
-		all = append(all, l.Status.Storms[i].CoolDownUntil != nil)
-	}
-	return all
 }
 
 // permutations yields each order of 0 … n-1.
@@ -106,4 +107,58 @@ func permutations(n int) func(func([]int) bool) {
 		}
 		place(nil, all)
 	}
+}
+
+// TestEachHoldLeavesTheCount: whichever hold answers for all fences, more unhealthy nodes than the limit allows
+// are a storm in the ledger, a storm under way does not cool down on that picture, and a cool-down that a new
+// storm interrupts begins anew.
+func TestEachHoldLeavesTheCount(t *testing.T) { // S15
+	now := fencetest.Start
+	soon, old := observed.StampOf(now.Add(time.Second)), observed.StampOf(now.Add(-time.Minute))
+	for name, hold := range map[string]func(*admission.Picture, *api.FenceLedger){
+		"Stopped":             func(_ *admission.Picture, l *api.FenceLedger) { l.Spec.Stop = true },
+		"StateWentBack":       func(_ *admission.Picture, l *api.FenceLedger) { l.Status.Restored = fencetest.Restored(0) },
+		"PolicyNotUnderstood": func(_ *admission.Picture, l *api.FenceLedger) { l.NotUnderstood.Unknown = []string{"spec.brake"} },
+		"LeasePictureOld":     func(_ *admission.Picture, l *api.FenceLedger) { l.Status.Leases.ObservedAt = &old },
+		"MostLeasesStale": func(_ *admission.Picture, l *api.FenceLedger) {
+			l.Status.Leases.Total, l.Status.Leases.Still = 3, []api.StillLease{{NodeName: "n0", Stale: true}, {NodeName: "n1", Stale: true}}
+		},
+		"missing nodes are uncounted": func(c *admission.Picture, _ *api.FenceLedger) { c.Uncounted = []string{"p"} },
+		"another scope": func(_ *admission.Picture, l *api.FenceLedger) {
+			l.Status.Storms = append(l.Status.Storms, api.Storm{Policy: "first", CoolDownUntil: &soon})
+		},
+	} {
+		for unhealthy, want := range map[int][]bool{3: nil, 4: {false}} {
+			for before, storms := range map[string][]api.Storm{"none": nil, "under way": {{Policy: "p"}}, "cooling down": {{Policy: "p", CoolDownUntil: &soon}}} {
+				f, c, l := fencetest.World(now)
+				f.Status.Decision.Limits = append([]api.ScopedLimits{{Policy: "first", MaxUnhealthy: *fencetest.Percent("100%"), MaxConcurrent: 9}}, f.Status.Decision.Limits...)
+				for i := range unhealthy {
+					c.Nodes[i].Unhealthy = true
+				}
+				l.Status.Storms = slices.Clone(storms)
+				hold(&c, l)
+				was := stormsOf("p", l)
+				if admission.Admit(f, c, l, now) == nil {
+					t.Errorf("%s: a fence is admitted", name)
+				}
+				if want == nil && name != "another scope" {
+					if got := stormsOf("p", l); !slices.Equal(got, was) {
+						t.Errorf("%s, storm before %s, %d unhealthy: the storm became %v", name, before, unhealthy, got)
+					}
+				} else if got := stormsOf("p", l); want != nil && !slices.Equal(got, want) {
+					t.Errorf("%s, storm before %s, %d unhealthy: the storms are %v", name, before, unhealthy, got)
+				}
+			}
+		}
+	}
+}
+
+// stormsOf tells of each storm of a policy whether it cools down.
+func stormsOf(policy string, l *api.FenceLedger) (all []bool) {
+	for _, s := range l.Status.Storms {
+		if s.Policy == policy {
+			all = append(all, s.CoolDownUntil != nil)
+		}
+	}
+	return all
 }
