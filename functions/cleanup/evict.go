@@ -16,6 +16,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 	"github.com/nodefence/nodefence/shared/policy"
@@ -104,15 +105,18 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 // leftAlone returns why no Pod of a node is moved, according to its policy, its Node object
 // and its fence; empty if Pods may be moved.
 func leftAlone(p api.ResolvedPolicy, seen observed.Node, f *api.NodeFence) string {
+	in := hold.Input{Policy: p, Node: seen}
+	kept := slices.DeleteFunc(hold.All(in, hold.ByPolicy, hold.ByNode), func(h hold.Hold) bool { return h.CutOnly })
+	mode := hold.First(in, hold.ByMode)
 	switch {
-	case p.Settings.Conflict != "" || p.LeftAlone(seen.Excluded) != "" || seen.Deleting != "":
-		return string(api.Excluded)
+	case len(kept) > 0:
+		return string(kept[0].Reason)
 	case f != nil && f.Open():
 		return string(api.RequestMerged) // an open fence owns what runs there
 	case !seen.Ready():
 		return "NotReady" // no kubelet would end the Pods
-	case p.Settings.Mode != api.ModeEnforce:
-		return string(api.DryRun)
+	case mode != nil:
+		return string(mode.Reason)
 	}
 	return ""
 }

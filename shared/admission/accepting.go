@@ -20,7 +20,7 @@ const acceptingFences = "AcceptingFences"
 // it does not. A person's brakes come first (S16), then the picture of the Leases (S15).
 func closedTo(l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if why, message := Stopped(l); why != "" {
-		return hold(why, message, facts.Resync)
+		return refuse(why, message, facts.Resync)
 	}
 	if v := pictureUsable(l.Status.Leases, now); v != nil {
 		return v
@@ -35,7 +35,7 @@ func heldForAll(l *api.FenceLedger, now time.Time) *observed.Verdict {
 		return v
 	}
 	if words := storms(l); words != "" {
-		return hold(api.TooManyUnhealthy, words, askStorm)
+		return refuse(api.TooManyUnhealthy, words, askStorm)
 	}
 	return nil
 }

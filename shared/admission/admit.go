@@ -73,7 +73,7 @@ func firstVerdict(all ...*observed.Verdict) *observed.Verdict {
 func uncountedUnder(f *api.NodeFence, c Picture) *observed.Verdict {
 	for _, lim := range f.Status.Decision.Limits {
 		if words := c.uncounted(lim.Policy); words != "" {
-			return hold(api.TooManyUnhealthy, words, askStorm)
+			return refuse(api.TooManyUnhealthy, words, askStorm)
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func roomToNote(f *api.NodeFence, l *api.FenceLedger, now time.Time) *observed.V
 		return nil
 	}
 	next := longestPeriod - now.Sub(kept[0].At.Time)
-	return hold(api.TooManyInATime, fmt.Sprintf("%d fences of the last 24 hours are kept, which maxRate of other policies may count, and no more can be; the next in %s at most",
+	return refuse(api.TooManyInATime, fmt.Sprintf("%d fences of the last 24 hours are kept, which maxRate of other policies may count, and no more can be; the next in %s at most",
 		len(kept), next.Round(time.Second)), min(next, facts.Resync))
 }
 

@@ -7,6 +7,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -52,18 +53,16 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n observed.Nod
 	if is.Settings.Mode == api.ModeRequireApproval && facts.Approved(f.Requests(), &f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
+	all := hold.All(hold.Input{Policy: is, Node: n}, hold.ByPolicy)
 	why, msg := stricter(was, is)
-	switch {
-	case why == "" && n.Excluded != "":
-		why, msg = api.Excluded, n.Excluded
-	case why == "" && is.Spares(n.ControlPlane):
-		why, msg = api.ControlPlaneNode, facts.SparedWords(is, n)
+	if len(all) > 0 {
+		why, msg = all[0].Reason, all[0].Message
 	}
 	if why == "" {
 		return
 	}
 	b.Stricter, b.Why, b.Message = true, why, msg
-	b.Unmark = why == api.Excluded || is.Settings.Mode == api.ModeDryRun || is.Settings.Action == api.ActionWaitForOff
+	b.Unmark = hold.Unmarks(all) || is.Settings.Mode == api.ModeDryRun || is.Settings.Action == api.ActionWaitForOff
 }
 
 // limited notes the pauses and the pause windows of the policies whose limits hold.

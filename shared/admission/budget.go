@@ -22,14 +22,14 @@ func budgets(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *obse
 			continue
 		}
 		if b.NotUnderstood.Any() {
-			return hold(api.PolicyNotUnderstood, budgetWords(b), askStorm)
+			return refuse(api.PolicyNotUnderstood, budgetWords(b), askStorm)
 		}
 		s := stateOf(b, f.Spec.NodeName, c, l)
 		if s.fencing >= s.most {
-			return hold(api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent)
+			return refuse(api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: %d of its %d nodes are being fenced, %s", b.Name, s.fencing, s.nodes, s.words), askConcurrent)
 		}
 		if s.healthy && s.unavailable >= s.room {
-			return hold(api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: this node is healthy, and %d other of its %d nodes are unavailable, %s", b.Name, s.unavailable, s.nodes, s.words), askStorm)
+			return refuse(api.BudgetExhausted, fmt.Sprintf("FenceBudget %s: this node is healthy, and %d other of its %d nodes are unavailable, %s", b.Name, s.unavailable, s.nodes, s.words), askStorm)
 		}
 	}
 	return nil

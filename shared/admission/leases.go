@@ -15,11 +15,11 @@ import (
 func pictureUsable(p api.LeasePicture, now time.Time) *observed.Verdict {
 	switch {
 	case p.ObservedAt == nil || p.Since == nil:
-		return hold(api.LeasePictureOld, "nobody has watched the Leases yet", facts.AskPicture)
+		return refuse(api.LeasePictureOld, "nobody has watched the Leases yet", facts.AskPicture)
 	case !observed.Fresh(p.ObservedAt.Time, now, facts.Resync):
-		return hold(api.LeasePictureOld, "the picture of the Leases is older than "+facts.Resync.String(), facts.AskPicture)
+		return refuse(api.LeasePictureOld, "the picture of the Leases is older than "+facts.Resync.String(), facts.AskPicture)
 	case p.ObservedAt.Sub(p.Since.Time) < p.Renewal.Duration:
-		return hold(api.LeasePictureOld, "the Leases have been watched for less than one renewal", facts.AskPicture)
+		return refuse(api.LeasePictureOld, "the Leases have been watched for less than one renewal", facts.AskPicture)
 	}
 	return tooManyStill(p)
 }
@@ -29,7 +29,7 @@ func tooManyStill(p api.LeasePicture) *observed.Verdict {
 	if !p.Cut() {
 		return nil
 	}
-	return hold(api.TooManyUnhealthy, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm)
+	return refuse(api.TooManyUnhealthy, fmt.Sprintf("%d of %d Leases stand still, more than are kept by name (%d): a storm under any limit", p.StillCount, p.Total, api.MaxStill), askStorm)
 }
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
@@ -59,7 +59,7 @@ func mostStill(l *api.FenceLedger, counts func(api.StillLease) bool) *observed.V
 	if off > 0 {
 		words += fmt.Sprintf(", beside %d of machines that are kept off", off)
 	}
-	return hold(api.MostLeasesStale, words+": it may be we who are cut off", askStorm)
+	return refuse(api.MostLeasesStale, words+": it may be we who are cut off", askStorm)
 }
 
 // keptOff: the machine was proven off, or cut from its storage, and its fence keeps it so. The Lease has stood
@@ -120,7 +120,7 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 			return s.Since.Time, nil
 		}
 	}
-	return time.Time{}, hold(api.LeaseStandsStill, "the source has not seen this node's Lease stand still", facts.AskPicture)
+	return time.Time{}, refuse(api.LeaseStandsStill, "the source has not seen this node's Lease stand still", facts.AskPicture)
 }
 
 // lookBack holds a fence for which only the Lease speaks until every node that was
@@ -138,7 +138,7 @@ func lookBack(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *o
 	renewal := l.Status.Leases.Renewal.Duration
 	shows := since.Add(2*renewal + renewal/5 + facts.PictureLag)
 	if left := shows.Sub(now); left > 0 {
-		return hold(api.WaitingForTime, "until "+shows.UTC().Format(time.RFC3339)+", when every node that was lost in the same moment would show", left)
+		return refuse(api.WaitingForTime, "until "+shows.UTC().Format(time.RFC3339)+", when every node that was lost in the same moment would show", left)
 	}
 	return nil
 }

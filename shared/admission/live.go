@@ -9,6 +9,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -89,16 +90,18 @@ func Outdated(f *api.NodeFence, policies []api.FencePolicy, n observed.Node, now
 	if f.Status.Begun() || selected && !changed(f.Status.Decision.ResolvedPolicy, is) {
 		return nil
 	}
-	return hold(api.PolicyChanged, "the policies have just changed: asking again", facts.Poll)
+	return refuse(api.PolicyChanged, "the policies have just changed: asking again", facts.Poll)
 }
 
-// Spared holds a fence of a control-plane node that its policy never fences (S13).
+// Spared holds a fence of a control-plane node that its policy never fences (S13): the one hold of a policy that is
+// about the cut alone. The gate may know such a node by its static pods only.
 func Spared(f *api.NodeFence, n observed.Node) *observed.Verdict {
-	p := f.Status.Decision.ResolvedPolicy
-	if !p.Spares(n.ControlPlane) {
-		return nil
+	for _, h := range hold.All(hold.Input{Policy: f.Status.Decision.ResolvedPolicy, Node: n}, hold.ByPolicy) {
+		if h.CutOnly {
+			return refuse(h.Reason, h.Message, h.Again)
+		}
 	}
-	return hold(api.ControlPlaneNode, facts.SparedWords(p, n), facts.Resync)
+	return nil
 }
 
 // Renew has a fence that is not begun rest on the policies as they stand; what the

@@ -42,9 +42,9 @@ func planeNeverFenced(f *api.NodeFence, plane bool) *observed.Verdict {
 	case f.Status.Decision.Settings.ControlPlane.Fence == api.WithQuorum:
 		return nil
 	case !plane:
-		return hold(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+name+" never fences those (controlPlane.fence: Never)", facts.Resync)
+		return refuse(api.ControlPlaneNode, "etcd runs on this node, as a policy's spec.controlPlane.etcdNodeNames says, and policy "+name+" never fences those (controlPlane.fence: Never)", facts.Resync)
 	default:
-		return hold(api.ControlPlaneNode, "policy "+name+" never fences control-plane nodes (controlPlane.fence: Never)", facts.Resync)
+		return refuse(api.ControlPlaneNode, "policy "+name+" never fences control-plane nodes (controlPlane.fence: Never)", facts.Resync)
 	}
 }
 
@@ -56,7 +56,7 @@ func otherPlaneFenced(f *api.NodeFence, c Picture, l *api.FenceLedger, planes ma
 		o := &c.Fences[i]
 		other := o.Spec.NodeName != f.Spec.NodeName && acts(o, l) && !(onlyDrains(o, l) && c.failed(f.Spec.NodeName, l))
 		if other && (planes[o.Spec.NodeName] || c.isMember(o.Spec.NodeName) || wasPlane(o, c, l)) {
-			return hold(api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm)
+			return refuse(api.EtcdQuorum, fmt.Sprintf("control-plane node %s is under a fence: one at a time", o.Spec.NodeName), askStorm)
 		}
 	}
 	return nil
@@ -71,18 +71,18 @@ func (c Picture) failed(node string, l *api.FenceLedger) bool {
 // a list that has the node, or nobody knows its members.
 func quorumLost(f *api.NodeFence, c Picture, l *api.FenceLedger) *observed.Verdict {
 	if c.EtcdUnread {
-		return hold(api.EtcdQuorum, "etcd's pods in kube-system could not be read: nobody knows who is a member", askStorm)
+		return refuse(api.EtcdQuorum, "etcd's pods in kube-system could not be read: nobody knows who is a member", askStorm)
 	}
 	lists := c.listsOf(f.Spec.NodeName)
 	if len(c.Etcd) == 0 && len(lists) == 0 {
-		return hold(api.EtcdQuorum, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm)
+		return refuse(api.EtcdQuorum, "etcd's members could not be learnt from the static pods of kube-system: list their nodes under spec.controlPlane.etcdNodeNames", askStorm)
 	}
 	if has(c.Etcd, f.Spec.NodeName) {
 		lists = append([]members{{f.Status.Decision.Policy.Name, c.Etcd, c.EtcdFrom}}, lists...)
 	}
 	for _, m := range lists {
 		if words := m.without(f, c, l); words != "" {
-			return hold(api.EtcdQuorum, words, askStorm)
+			return refuse(api.EtcdQuorum, words, askStorm)
 		}
 	}
 	return nil

@@ -104,10 +104,10 @@ const (
 // fits: the ledger can keep this fence beside the others.
 func fits(f *api.NodeFence, l *api.FenceLedger) *observed.Verdict {
 	if _, has := reservationOf(l.Status.Reservations, f); !has && len(l.Status.Reservations) >= maxSlots {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent)
+		return refuse(api.TooManyConcurrent, fmt.Sprintf("%d fences are running in the whole cluster, and no more may", len(l.Status.Reservations)), askConcurrent)
 	}
 	if underWayOf(l.Status.UnderWay, f) == nil && len(l.Status.UnderWay) >= maxUnderWay {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent)
+		return refuse(api.TooManyConcurrent, fmt.Sprintf("%d fences in the whole cluster have begun and not ended, and no more may", len(l.Status.UnderWay)), askConcurrent)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func roomFor(f *api.NodeFence, s scope, c Picture, all []api.Reservation, what s
 		}
 	}
 	if most := max(1, int(s.maxConcurrent)); used >= most {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d %s, %smaxConcurrent is %d", facts.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, what, s.field, most), askConcurrent)
+		return refuse(api.TooManyConcurrent, fmt.Sprintf("%s%s: %d %s, %smaxConcurrent is %d", facts.PolicyNamed(s.Policy, s.Generation), in(s, domain), used, what, s.field, most), askConcurrent)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func roomFor(f *api.NodeFence, s scope, c Picture, all []api.Reservation, what s
 func roomToDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, _ time.Time) *observed.Verdict {
 	all := l.Status.Draining
 	if _, has := reservationOf(all, f); !has && len(all) >= maxSlots {
-		return hold(api.TooManyConcurrent, fmt.Sprintf("%d nodes drain in the whole cluster, or have drained and wait for a slot, and no more may", len(all)), askConcurrent)
+		return refuse(api.TooManyConcurrent, fmt.Sprintf("%d nodes drain in the whole cluster, or have drained and wait for a slot, and no more may", len(all)), askConcurrent)
 	}
 	for _, lim := range f.Status.Decision.Limits {
 		for _, s := range scopes(lim) {
@@ -160,7 +160,7 @@ func rate(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obser
 			next = min(next, period-age)
 		}
 		if begun >= int(lim.MaxRate.Count) {
-			return hold(api.TooManyInATime, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
+			return refuse(api.TooManyInATime, fmt.Sprintf("%s: %d fences began within %s, %d are allowed; the next in %s",
 				facts.PolicyNamed(lim.Policy, lim.Generation), begun, period, lim.MaxRate.Count, next.Round(time.Second)), min(next, facts.Resync))
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
-	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -156,21 +157,17 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture, l *api.F
 	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}
-	f, strange := c.fence(n.Name), policy.NotUnderstood(all, n.Labels, nil)
+	f, in := c.fence(n.Name), hold.Input{Policy: r, Node: observed.Node{ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting}}
+	if strange := policy.NotUnderstood(all, n.Labels, nil); strange != nil {
+		in.NotUnderstood = policy.PolicyWords(strange)
+	}
+	stands := hold.First(in, hold.ByPolicy, hold.ByNode)
 	ended := abortedWords(f, n, l)
 	switch {
 	case f != nil && f.Open() && (f.CurrentPhase() == api.Pending || f.CurrentPhase() == api.Failed) && f.Status.Reason != "":
 		h.Reason, h.Message = f.Status.Reason, f.Status.Message
-	case strange != nil:
-		h.Reason, h.Message = api.PolicyNotUnderstood, policy.PolicyWords(strange)
-	case r.Settings.Conflict != "":
-		h.Reason, h.Message = api.PolicyConflict, facts.ConflictWords(r)
-	case r.Spares(n.ControlPlane):
-		h.Reason, h.Message = api.ControlPlaneNode, "controlPlane.fence is Never"
-	case r.LeftAlone(n.Excluded) != "":
-		h.Reason, h.Message = api.Excluded, r.LeftAlone(n.Excluded)
-	case n.Deleting != "":
-		h.Reason, h.Message = api.NodeBeingDeleted, n.Deleting
+	case stands != nil:
+		h.Reason, h.Message = stands.Reason, stands.Message
 	case ended != "":
 		h.Reason, h.Message = api.Aborted, ended
 	default:

@@ -102,7 +102,7 @@ func TestPolicyStatus(t *testing.T) {
 			{NodeName: "n1", Reason: api.Excluded, Message: "policy p excludes this node by spec.exclude.nodeNames"},
 			{NodeName: "n2", Reason: api.NodeBeingDeleted, Message: "Karpenter"},
 			{NodeName: "n4", Reason: api.Excluded, Message: "the label"},
-			{NodeName: "n5", Reason: api.ControlPlaneNode, Message: "controlPlane.fence is Never"},
+			{NodeName: "n5", Reason: api.ControlPlaneNode, Message: "policy p (generation 3) never fences control-plane nodes (controlPlane.fence: Never)"},
 		}, ""},
 	} {
 		_, cl, l := fencetest.World(fencetest.Start)

@@ -32,14 +32,14 @@ func calm(f *api.NodeFence, c Picture, l *api.FenceLedger, usable bool, now time
 func calmIn(sc scope, domain string, c Picture, l *api.FenceLedger, ends bool, now time.Time) *observed.Verdict {
 	where := facts.PolicyNamed(sc.Policy, sc.Generation) + in(sc, domain)
 	if numbers := noteStorm(sc, domain, c, l, now); numbers != "" {
-		return hold(api.TooManyUnhealthy, where+": "+numbers, askStorm)
+		return refuse(api.TooManyUnhealthy, where+": "+numbers, askStorm)
 	}
 	s := storm(l, sc, domain)
 	if s == nil || !ends {
 		return nil
 	}
 	if left := cooling(s, sc.StormCoolDown.Duration, now); left > 0 && !Waived(l, s) {
-		return hold(api.StormCoolDown, "after the storm under "+where+", until "+s.CoolDownUntil.UTC().Format(time.RFC3339)+
+		return refuse(api.StormCoolDown, "after the storm under "+where+", until "+s.CoolDownUntil.UTC().Format(time.RFC3339)+
 			", unless a person ends it (spec.coolDownEnded of FenceLedger "+api.LedgerName+")", min(left, askStorm))
 	}
 	l.Status.Storms = slices.DeleteFunc(l.Status.Storms, func(s api.Storm) bool { return isOver(s, sc, domain) })

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -10,15 +9,12 @@ import (
 )
 
 // stricter says in which way what the policies make of a node now allows less than what
-// a fence was admitted under; empty if in none. How many may be fenced, and when, is
+// a fence was admitted under; empty if in none. What holds the node whatever the fence was admitted under stands
+// in the table of package hold. How many may be fenced, and when, is
 // counted and not compared (see Recount and closed).
 func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 	modes, by := []api.Mode{api.ModeEnforce, api.ModeRequireApproval, api.ModeDryRun}, facts.DecidingPolicy(is)
 	switch {
-	case is.Settings.Conflict != "":
-		return api.PolicyConflict, facts.ConflictWords(is)
-	case is.Settings.Excluded != "":
-		return api.Excluded, is.Settings.Excluded + generationOf(is)
 	case is.Policy.Name != was.Policy.Name:
 		return api.PolicyChanged, by + " decides for this node now; it was admitted under " + facts.DecidingPolicy(was)
 	case slices.Index(modes, is.Settings.Mode) > slices.Index(modes, was.Settings.Mode):
@@ -33,13 +29,6 @@ func stricter(was, is api.ResolvedPolicy) (api.Reason, string) {
 		return api.PolicyChanged, by + " asks for more now: " + what
 	}
 	return "", ""
-}
-
-func generationOf(p api.ResolvedPolicy) string {
-	if p.Policy.Generation == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (generation %d)", p.Policy.Generation)
 }
 
 // reach is how far an action goes.

@@ -8,8 +8,8 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// hold is that a fence does not begin now, why, and after how long it asks again.
-func hold(why api.Reason, message string, again time.Duration) *observed.Verdict {
+// refuse says that a fence does not begin now, why, and after how long it asks again.
+func refuse(why api.Reason, message string, again time.Duration) *observed.Verdict {
 	return &observed.Verdict{Reason: why, Message: message, Again: again}
 }
 

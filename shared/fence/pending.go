@@ -7,6 +7,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/hold"
 )
 
 // pending waits for the policy's time, the binding, and a slot.
@@ -82,28 +83,26 @@ func (d *decision) policyChanged() outcome {
 }
 
 // heldByPolicy holds what the policies leave alone.
-func (d *decision) heldByPolicy() outcome {
-	n := d.Seen.Node
-	switch p := d.Decision.ResolvedPolicy; {
-	case p.Settings.Conflict != "":
-		return d.stay(api.PolicyConflict, facts.ConflictWords(p), facts.Resync)
-	case p.Spares(n.ControlPlane):
-		return d.stay(api.ControlPlaneNode, facts.SparedWords(p, n), facts.Resync) // S13
-	case p.LeftAlone(n.Excluded) != "":
-		return d.holdUnmarked(api.Excluded, p.LeftAlone(n.Excluded))
-	}
-	return goOn
-}
+func (d *decision) heldByPolicy() outcome { return d.held(hold.ByPolicy) }
 
 // heldByNode holds what is not to be fenced now for what its node is.
-func (d *decision) heldByNode() outcome {
+func (d *decision) heldByNode() outcome { return d.held(hold.ByNode) }
+
+// held holds by the first row of the table in this group.
+func (d *decision) held(by hold.Group) outcome {
+	all := hold.All(d.holdInput(), by)
 	switch {
-	case d.BeingDeleted():
-		return d.stay(api.NodeBeingDeleted, d.Seen.Node.Deleting, facts.Resync)
-	case d.Seen.Self:
-		return d.stay(api.OwnMachine, "nodefence runs on this node; another replica must fence it", facts.Handover) // S13
+	case len(all) == 0:
+		return goOn
+	case hold.Unmarks(all):
+		return d.holdUnmarked(all[0].Reason, all[0].Message)
 	}
-	return goOn
+	return d.stay(all[0].Reason, all[0].Message, all[0].Again)
+}
+
+// holdInput is what the table of holds is asked about for this fence.
+func (d *decision) holdInput() hold.Input {
+	return hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record)}
 }
 
 // tooEarly waits until a condition of the policy has held for its time.
@@ -167,15 +166,14 @@ func (d *decision) checkActivity() outcome {
 	return goOn
 }
 
-// heldByMode holds what the policy only wants told, or a person must approve.
+// heldByMode holds what the policy only wants told, or a person must approve. The time for the approval
+// runs from here.
 func (d *decision) heldByMode() outcome {
-	switch p := d.Decision.ResolvedPolicy; {
-	case p.Settings.Mode == api.ModeDryRun:
-		return d.holdUnmarked(api.DryRun, "this node would be fenced now; "+facts.DecidingPolicy(p)+" is in DryRun")
-	case p.Settings.Mode == api.ModeRequireApproval && !facts.Approved(d.Requests, d.Record) && !d.ConfirmAsked():
-		return d.awaitApproval("")
+	h := hold.First(d.holdInput(), hold.ByMode)
+	if h == nil || h.Unmark {
+		return d.held(hold.ByMode)
 	}
-	return goOn
+	return d.awaitApproval("")
 }
 
 // refusesUs waits for devices that refuse the account, unless a person's word makes them

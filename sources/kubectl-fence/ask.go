@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -96,7 +97,7 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drai
 		return prepared{}, err
 	}
 	_, resolved := s.Deciding(node)
-	q, says, err := act.Ask(node, a.namespace(), who, resolved, s.Target(node), s.Fence(node))
+	q, says, err := act.Ask(node, a.namespace(), who, resolved, look.NodeFrom(n, ""), s.Target(node), s.Fence(node))
 	if err != nil {
 		return prepared{}, err
 	}

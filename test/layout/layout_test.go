@@ -48,8 +48,9 @@ var cores = map[string][]string{
 	"shared/adopt/far":      {"shared/api/v1alpha1", "shared/clip", "shared/ask"},
 	"shared/fence/observed": {"shared/api/v1alpha1", "shared/clip", "shared/policy"},
 	"shared/fence/facts":    {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed"},
-	"shared/fence":          {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts"},
-	"shared/admission":      {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence"},
+	"shared/hold":           {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts"},
+	"shared/fence":          {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/hold"},
+	"shared/admission":      {"shared/api/v1alpha1", "shared/clip", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/hold", "shared/fence"},
 }
 
 // walked are what the cores' tests begin with, the walk, and the twins that it must catch. Each

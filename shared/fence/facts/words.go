@@ -55,24 +55,6 @@ func DecidingPolicy(p api.ResolvedPolicy) string {
 	return PolicyNamed(p.Policy.Name, p.Policy.Generation)
 }
 
-// SparedWords says that a policy never fences nodes of the control plane, and by which mark the node
-// counts as one.
-func SparedWords(p api.ResolvedPolicy, n observed.Node) string {
-	words, mark := DecidingPolicy(p)+" never fences control-plane nodes (controlPlane.fence: Never)", n.ControlPlaneMark
-	if by := p.Settings.ControlPlane.SelectedBy; by != "" && mark == "" {
-		mark = "spec.controlPlane.nodeSelector of policy " + by
-	}
-	if mark != "" {
-		words += "; the node counts as one by " + mark
-	}
-	return words
-}
-
-// ConflictWords says which two policies it is between, and what ends it.
-func ConflictWords(p api.ResolvedPolicy) string {
-	return fmt.Sprintf("policies %s and %s have the same precedence and both select this node: give one of them another spec.precedence, or selectors that do not both select it", p.Policy.Name, p.Settings.Conflict)
-}
-
 // LastReasonIs reports whether the last sentence has one of these reasons. The words that are told next
 // may depend on it. What is done goes by status.waitsFor, and by what was seen and done.
 func (d *Facts) LastReasonIs(reasons ...api.Reason) bool {

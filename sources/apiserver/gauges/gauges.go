@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 )
 
 var (
@@ -134,7 +135,7 @@ func (g *Gauges) toBeFenced(f *api.NodeFence) bool {
 	if st.Begun() || st.CutOrReleased || slices.ContainsFunc(st.Isolation, access) {
 		return true
 	}
-	leftAlone := f.CurrentPhase() == api.Pending && (st.Reason == api.Excluded || st.Reason == api.ControlPlaneNode)
+	leftAlone := f.CurrentPhase() == api.Pending && hold.Intended(st.Reason)
 	return !leftAlone && !g.exempt(f.Spec.NodeName)
 }
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 var ann = Person{Name: "ann", At: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)), Reason: "seen dark"}
@@ -202,7 +203,7 @@ func TestBrakes(t *testing.T) {
 // TestAsk: what a FenceRequest says, and what it will do.
 func TestAsk(t *testing.T) {
 	r := &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}
-	q, says, err := Ask("a1", "ns", ann, r, nil, nil)
+	q, says, err := Ask("a1", "ns", ann, r, observed.Node{}, nil, nil)
 	if err != nil || q.GenerateName != "a1-" || q.Namespace != "ns" || q.Spec != (api.FenceRequestSpec{NodeName: "a1", Reason: "seen dark", RequestedBy: "ann"}) {
 		t.Errorf("%v: %+v", err, q)
 	}
@@ -211,24 +212,27 @@ func TestAsk(t *testing.T) {
 	}
 	for mode, want := range map[api.Mode]string{api.ModeDryRun: "nothing is touched", api.ModeRequireApproval: "once somebody has approved it (kubectl fence approve a1)"} {
 		r.Settings.Mode = mode
-		if _, says, _ = Ask("a1", "ns", ann, r, nil, nil); !strings.Contains(says[0], want) {
+		if _, says, _ = Ask("a1", "ns", ann, r, observed.Node{}, nil, nil); !strings.Contains(says[0], want) {
 			t.Errorf("%s: %s", mode, says[0])
 		}
 	}
 	r.Settings.Mode = api.ModeEnforce
-	if _, says, _ = Ask("a1", "ns", ann, r, nil, fence(api.Fencing, api.PowerOffSent)); !strings.Contains(says[0], "Fence 3 of node a1 is open (phase Fencing): this request joins it") {
+	if _, says, _ = Ask("a1", "ns", ann, r, observed.Node{}, nil, fence(api.Fencing, api.PowerOffSent)); !strings.Contains(says[0], "Fence 3 of node a1 is open (phase Fencing): this request joins it") {
 		t.Error(says)
 	}
 	target := &api.FenceTarget{}
 	target.Status.Devices = []api.TargetDevice{{Driver: "ipmi", Address: "192.0.2.7", Role: api.RolePower}, {Driver: "snmp", Address: "192.0.2.8", Role: api.RoleNetwork}}
-	if _, says, _ = Ask("a1", "ns", ann, r, target, nil); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
+	if _, says, _ = Ask("a1", "ns", ann, r, observed.Node{}, target, nil); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
 		t.Error(says)
 	}
 	r.Settings.Excluded = "it is excluded"
 	for name, f := range map[string]func() error{
-		"--reason":       func() error { _, _, err := Ask("a1", "ns", Person{Name: "ann"}, r, nil, nil); return err },
-		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil, nil, nil); return err },
-		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r, nil, nil); return err },
+		"--reason": func() error {
+			_, _, err := Ask("a1", "ns", Person{Name: "ann"}, r, observed.Node{}, nil, nil)
+			return err
+		},
+		"no FencePolicy": func() error { _, _, err := Ask("a1", "ns", ann, nil, observed.Node{}, nil, nil); return err },
+		"excluded":       func() error { _, _, err := Ask("a1", "ns", ann, r, observed.Node{}, nil, nil); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -6,18 +6,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 )
 
 // Ask is the FenceRequest for a node, and what it will do. The node's policy is r, nil if none
-// selects it; its FenceTarget is t, and its record f, nil if it has none.
-func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, t *api.FenceTarget, f *api.NodeFence) (*api.FenceRequest, []string, error) {
+// selects it; n is its Node object, its FenceTarget is t, and its record f, nil if it has none.
+func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, n observed.Node, t *api.FenceTarget, f *api.NodeFence) (*api.FenceRequest, []string, error) {
 	switch {
 	case p.Reason == "":
 		return nil, nil, fmt.Errorf("say why, for those who read it later: --reason")
 	case r == nil:
 		return nil, nil, fmt.Errorf("node %s would not be fenced: no FencePolicy selects it", node)
-	case r.Settings.Excluded != "":
-		return nil, nil, fmt.Errorf("node %s would not be fenced: %s", node, r.Settings.Excluded)
+	}
+	if h := hold.First(hold.Input{Policy: *r, Node: n}, hold.ByPolicy); h != nil {
+		return nil, nil, fmt.Errorf("node %s would not be fenced: %s", node, h.Message)
 	}
 	q := &api.FenceRequest{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceRequest"},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/look"
 )
 
 // DrillReason is the reason of the FenceRequest of a drill.
@@ -35,7 +36,7 @@ func Drill(d Drilled, namespace string, p Person) (*api.FenceRequest, []string, 
 		return nil, nil, fmt.Errorf("no drill of node %s: %s", d.Node.Name, why)
 	}
 	p.Reason = DrillReason
-	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy, d.Target, d.Fence)
+	q, says, err := Ask(d.Node.Name, namespace, p, d.Policy, look.NodeFrom(d.Node, ""), d.Target, d.Fence)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestWhatCantBeUndone is said before a person agrees: what is cut off, and which objects are deleted.
@@ -69,7 +70,7 @@ func TestAskNamesTheCuts(t *testing.T) {
 	now := metav1.NewMicroTime(ann.At.Time)
 	target.Status.Devices = []api.TargetDevice{{Driver: "networkfence", Address: "csi", Role: api.RoleStorage, LastChecked: &now}}
 	r := &api.ResolvedPolicy{Policy: api.PolicyRef{Name: "workers"}, Settings: api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}}
-	_, says, err := Ask("a1", "ns", ann, r, target, nil)
+	_, says, err := Ask("a1", "ns", ann, r, observed.Node{}, target, nil)
 	if words := strings.Join(says, "\n"); err != nil || !strings.Contains(words, "- it is cut off from its storage by networkfence csi\n- no device switches its machine: ") || strings.Contains(words, "switched off") {
 		t.Errorf("%v: %s", err, words)
 	}

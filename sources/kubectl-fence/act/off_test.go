@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestTheLastCutOfADay leaves a machine off: who approves a fence or asks for one is told.
@@ -52,7 +53,7 @@ func TestTheLastCutOfADay(t *testing.T) {
 		}
 		f.Status.Decision.Settings.PerNode, f.Status.Decision.Devices = tc.limit, d.Target.Status.Binding.Devices
 		c, err := Approve(f, ann)
-		_, asked, err2 := Ask("a1", "ns", ann, d.Policy, d.Target, tc.record)
+		_, asked, err2 := Ask("a1", "ns", ann, d.Policy, observed.Node{}, d.Target, tc.record)
 		for what, words := range map[string]string{"approve": c.Words(), "ask": strings.Join(asked, "\n")} {
 			if on := strings.Contains(words, "switched on again"); err != nil || err2 != nil || on != (tc.want == "") || !strings.Contains(words, tc.want) {
 				t.Errorf("%s, %s: %v, %v: %s", what, name, err, err2, words)
@@ -74,13 +75,13 @@ func TestADeviceOfWhichOnlyTheNameIsKnown(t *testing.T) {
 	} {
 		d := drillable()
 		of(&d)
-		if _, says, err := Ask("a1", "ns", ann, d.Policy, d.Target, nil); err != nil || !strings.HasSuffix(strings.Join(says, "\n"), unsure) {
+		if _, says, err := Ask("a1", "ns", ann, d.Policy, observed.Node{}, d.Target, nil); err != nil || !strings.HasSuffix(strings.Join(says, "\n"), unsure) {
 			t.Errorf("%s: %v: %s", name, err, strings.Join(says, "\n"))
 		}
 	}
 	d := drillable()
 	d.Policy.Settings.Action = api.ActionIsolate
-	if _, says, err := Ask("a1", "ns", ann, d.Policy, d.Target, nil); err != nil || strings.Contains(strings.Join(says, "\n"), "Not all is known") {
+	if _, says, err := Ask("a1", "ns", ann, d.Policy, observed.Node{}, d.Target, nil); err != nil || strings.Contains(strings.Join(says, "\n"), "Not all is known") {
 		t.Errorf("no device is touched: %v: %v", err, says)
 	}
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// holds are the reasons that neither time nor the recovery of other nodes removes.
-var holds = []api.Reason{api.PolicyConflict, api.ControlPlaneNode, api.Excluded, api.BindingInvalid, api.PauseWindowInvalid, api.PolicyNotUnderstood}
+// invalid are what somebody has to correct besides the permanent holds of the table.
+var invalid = []api.Reason{api.BindingInvalid, api.PauseWindowInvalid}
 
 // judge asks the automaton and the ledger's own rule for their verdict, as if the node had
 // failed long enough ago.
@@ -45,7 +46,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	}
 	words := fmt.Sprintf("%s: %s", reason, message)
 	switch {
-	case slices.Contains(holds, reason):
+	case hold.Permanent(reason) || slices.Contains(invalid, reason):
 		r.Refused = words
 	case reason == "":
 		r.Now = wouldBegin

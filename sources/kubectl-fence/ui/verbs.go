@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -189,7 +190,7 @@ func askFor(ctx context.Context, s *Server, node string) (building, error) {
 	return func(in given) (prepared, error) {
 		who := in.Person
 		who.Reason = cmp.Or(who.Reason, "…")
-		q, says, err := act.Ask(node, s.Namespace, who, resolved, seen.Target(node), seen.Fence(node))
+		q, says, err := act.Ask(node, s.Namespace, who, resolved, look.NodeFrom(n, ""), seen.Target(node), seen.Fence(node))
 		if err == nil {
 			_, err = act.Drain(q, cmp.Or(in.drain, string(api.DrainIfReady))) // the form says what each choice does
 		}

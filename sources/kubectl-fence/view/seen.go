@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/spelling"
 )
@@ -118,7 +119,7 @@ func (s *Seen) Deciding(node string) (*api.FencePolicy, *api.ResolvedPolicy) {
 
 // held says why a node is not fenced; nil if nothing holds it. p and r are what Deciding says of it.
 func (s *Seen) held(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
-	if h := s.listed(node); h != nil && !slices.Contains(sparing, h.Reason) {
+	if h := s.listed(node); h != nil && !hold.Intended(h.Reason) {
 		return h
 	}
 	return s.spared(node, p, r)

@@ -7,14 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 )
-
-// sparing are the reasons for which a policy never has a node fenced, however it is. They follow from the node
-// and the policies alone.
-var sparing = []api.Reason{api.ControlPlaneNode, api.Excluded}
 
 // spared says why the node is not fenced, as far as that follows from the node and the policies of now; nil if it
 // may be. The status of a policy may be older, and names 64 nodes at most.
@@ -23,18 +19,15 @@ func (s *Seen) spared(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *a
 	if n == nil || p == nil {
 		return nil
 	}
-	is, strange := look.NodeFrom(n, ""), s.strange(r)
-	switch why := r.LeftAlone(is.Excluded); {
-	case strange != nil:
-		return &api.HeldNode{NodeName: node, Reason: api.PolicyNotUnderstood, Message: strange.Message}
-	case r.Settings.Conflict != "":
-		return &api.HeldNode{NodeName: node, Reason: api.PolicyConflict, Message: facts.ConflictWords(*r)}
-	case r.Spares(is.ControlPlane):
-		return &api.HeldNode{NodeName: node, Reason: api.ControlPlaneNode, Message: facts.SparedWords(*r, is)}
-	case why != "":
-		return &api.HeldNode{NodeName: node, Reason: api.Excluded, Message: why}
+	in := hold.Input{Policy: *r, Node: look.NodeFrom(n, "")}
+	if c := s.strange(r); c != nil {
+		in.NotUnderstood = c.Message
 	}
-	return nil
+	h := hold.First(in, hold.ByPolicy, hold.ByNode)
+	if h == nil {
+		return nil
+	}
+	return &api.HeldNode{NodeName: node, Reason: h.Reason, Message: h.Message}
 }
 
 // strange is what nodefence has written of the policies that select a node, if one that may be about it is not
@@ -58,7 +51,7 @@ func (s *Seen) strange(r *api.ResolvedPolicy) *metav1.Condition {
 // wanted tells whether a node that is not fenced for that reason is as it should be: its policy spares it on
 // purpose, and nothing is wrong with it that the policy looks for.
 func wanted(why api.Reason, n *corev1.Node, p *api.FencePolicy, r *api.ResolvedPolicy) bool {
-	if !slices.Contains(sparing, why) || policy.Unclear(p) != "" || readyWord(n) != string(corev1.ConditionTrue) {
+	if !hold.Intended(why) || policy.Unclear(p) != "" || readyWord(n) != string(corev1.ConditionTrue) {
 		return false
 	}
 	return !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {

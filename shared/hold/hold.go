@@ -1,0 +1,101 @@
+package hold
+
+import (
+	"slices"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// Input is what the holds of one node are asked about.
+type Input struct {
+	// Policy is what the policies make of the node.
+	Policy api.ResolvedPolicy
+	// Node is the Node object as it was just looked at.
+	Node observed.Node
+	// NotUnderstood says which policy that may be about the node is not understood; empty if each is.
+	NotUnderstood string
+	// Self: the asking program runs on the node.
+	Self bool
+	// SaidOff: a person's word that the machine is off waits for an answer.
+	SaidOff bool
+	// Approved: a person has approved this fence.
+	Approved bool
+}
+
+// Group is what a hold follows from. A fence asks for each group at its own step.
+type Group int
+
+// The groups, in the order of the table.
+const (
+	// ByPolicy: the policies leave the node alone, or nobody knows what they say of it.
+	ByPolicy Group = iota
+	// ByNode: the node is not to be fenced at this time.
+	ByNode
+	// ByMode: the policy only reports, or asks a person.
+	ByMode
+)
+
+// Row is one row of the table.
+type Row struct {
+	Reason api.Reason
+	Group  Group
+	// When returns the message if the row holds; empty if it does not.
+	When func(Input) string
+	// Unmark: none of our marks stays on a node that is held.
+	Unmark bool
+	// Unsure: nobody knows what the policies say of the node, so that no mark is removed by what they say.
+	Unsure bool
+	// Permanent: neither time nor the recovery of other nodes ends the hold.
+	Permanent bool
+	// Intended: somebody wants the node not to be fenced, and a healthy node is as it should be.
+	Intended bool
+	// CutOnly: Pods may be moved off the living node meanwhile.
+	CutOnly bool
+	// Again is after how long a held fence asks again.
+	Again time.Duration
+}
+
+// Hold is a row that holds a node.
+type Hold struct {
+	Row
+	Message string
+}
+
+// First returns the first hold of these groups, in the order of the table; nil if none holds.
+func First(in Input, of ...Group) *Hold {
+	if all := All(in, of...); len(all) > 0 {
+		return &all[0]
+	}
+	return nil
+}
+
+// All returns every hold of these groups, in the order of the table: the first one masks the others.
+func All(in Input, of ...Group) (all []Hold) {
+	for _, r := range table {
+		if !slices.Contains(of, r.Group) {
+			continue
+		}
+		if words := r.When(in); words != "" {
+			all = append(all, Hold{Row: r, Message: words})
+		}
+	}
+	return all
+}
+
+// Unmarks tells whether our marks leave the node under these holds: one of them wants that, masked or not, and
+// none leaves open what the policies say.
+func Unmarks(all []Hold) bool {
+	return !slices.ContainsFunc(all, func(h Hold) bool { return h.Unsure }) && slices.ContainsFunc(all, func(h Hold) bool { return h.Unmark })
+}
+
+// Permanent tells whether neither time nor the recovery of other nodes ends a hold of this reason.
+func Permanent(why api.Reason) bool { return has(why, func(r Row) bool { return r.Permanent }) }
+
+// Intended tells whether somebody wants a node that is held for this reason not to be fenced.
+func Intended(why api.Reason) bool { return has(why, func(r Row) bool { return r.Intended }) }
+
+func has(why api.Reason, what func(Row) bool) bool {
+	return slices.ContainsFunc(table, func(r Row) bool { return r.Reason == why && what(r) })
+}
