@@ -106,8 +106,9 @@
 // 3. Give it a word: a Reason in ../api/v1alpha1/reasons.go, and its row in
 // ../../infra/crd/REASONS.md.
 //
-// 4. Write the rule. In pending.go it holds a fence until it has a slot. It goes into the list
-// of the phase, after heldByNode: what follows may ask devices or the gate.
+// 4. Write the rule. A hold that follows from the policies and the node alone is a row of the table of package
+// hold, and everybody who asks that table knows it. Another rule stands here: in pending.go it holds a fence
+// until it has a slot. It goes into the list of the phase, after heldByNode: what follows may ask devices or the gate.
 //
 //	// heldByLabel holds a node that its owner keeps for now.
 //	func (d *decision) heldByLabel() outcome {
