@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -58,19 +60,28 @@ func (h Host) managed() (on, can bool) {
 	if !h.Here {
 		return true, true
 	}
-	r, ok := policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
+	r, holds, ok := h.holds()
 	paused := func(lim api.ScopedLimits) bool {
 		return slices.ContainsFunc(h.Policies, func(p api.FencePolicy) bool {
 			return p.Name == lim.Policy && len(p.Spec.PauseRequests) > 0
 		})
 	}
-	on = ok && !h.Stopped && h.acts(r) && !slices.ContainsFunc(r.Limits, paused) && policy.NotUnderstood(h.Policies, h.Labels, r.Limits) == nil
-	return on, r.Settings.Conflict == "" && r.LeftAlone(h.Excluded) == ""
+	is := func(state api.HostHA) bool {
+		return slices.ContainsFunc(holds, func(o hold.Hold) bool { return o.HostHA == state })
+	}
+	on = ok && !h.Stopped && !is(api.HostHADisabled) && !slices.ContainsFunc(r.Limits, paused)
+	return on, !is(api.HostHAIneligible)
 }
 
-// acts is whether such a policy acts on the node, and does not only say what it would do.
-func (h Host) acts(r api.ResolvedPolicy) bool {
-	return r.Settings.Mode != api.ModeDryRun && !r.Spares(h.ControlPlane)
+// holds are those of the table that follow from the policies, and what the policies make of the node; ok is
+// false if none selects it.
+func (h Host) holds() (r api.ResolvedPolicy, all []hold.Hold, ok bool) {
+	r, ok = policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
+	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: h.ControlPlane, Excluded: h.Excluded}}
+	if p := policy.NotUnderstood(h.Policies, h.Labels, r.Limits); p != nil {
+		in.NotUnderstood = policy.PolicyWords(p)
+	}
+	return r, hold.All(in, hold.ByPolicy, hold.ByMode), ok
 }
 
 // ToBeFenced tells whether the policies would have the node fenced if it failed: one that acts
@@ -78,8 +89,8 @@ func (h Host) acts(r api.ResolvedPolicy) bool {
 // a conflict that somebody has to end, makes no difference: its devices are to work after that.
 // Nobody decides by it.
 func ToBeFenced(h Host) bool {
-	r, ok := policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
-	return h.Here && ok && h.acts(r) && r.LeftAlone(h.Excluded) == ""
+	_, all, ok := h.holds()
+	return h.Here && ok && !slices.ContainsFunc(all, func(o hold.Hold) bool { return o.Exempt })
 }
 
 // pendingState depends on the activity checks.

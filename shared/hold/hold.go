@@ -51,6 +51,10 @@ type Row struct {
 	Permanent bool
 	// Intended: somebody wants the node not to be fenced, and a healthy node is as it should be.
 	Intended bool
+	// Exempt: the policies would not have the node fenced if it failed, and its devices need not work.
+	Exempt bool
+	// HostHA is the state of the node in Host HA: it is disabled for the node, or the node is not eligible.
+	HostHA api.HostHA
 	// CutOnly: Pods may be moved off the living node meanwhile.
 	CutOnly bool
 	// Again is after how long a held fence asks again.

@@ -9,13 +9,13 @@ import (
 
 // table has the holds in the order in which they answer.
 var table = []Row{
-	{Reason: api.PolicyNotUnderstood, Group: ByPolicy, When: notUnderstood, Unsure: true, Permanent: true, Again: facts.Resync},
-	{Reason: api.PolicyConflict, Group: ByPolicy, When: conflict, Unsure: true, Permanent: true, Again: facts.Resync},
-	{Reason: api.ControlPlaneNode, Group: ByPolicy, When: spared, Permanent: true, Intended: true, CutOnly: true, Again: facts.Resync}, // S13
-	{Reason: api.Excluded, Group: ByPolicy, When: excluded, Unmark: true, Permanent: true, Intended: true, Again: facts.Resync},
+	{Reason: api.PolicyNotUnderstood, Group: ByPolicy, When: notUnderstood, Unsure: true, Permanent: true, HostHA: api.HostHADisabled, Again: facts.Resync},
+	{Reason: api.PolicyConflict, Group: ByPolicy, When: conflict, Unsure: true, Permanent: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
+	{Reason: api.ControlPlaneNode, Group: ByPolicy, When: spared, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHADisabled, CutOnly: true, Again: facts.Resync}, // S13
+	{Reason: api.Excluded, Group: ByPolicy, When: excluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
 	{Reason: api.NodeBeingDeleted, Group: ByNode, When: deleting, Again: facts.Resync},
 	{Reason: api.OwnMachine, Group: ByNode, When: ownMachine, CutOnly: true, Again: facts.Handover}, // S13
-	{Reason: api.DryRun, Group: ByMode, When: dryRun, Unmark: true, Again: facts.Resync},
+	{Reason: api.DryRun, Group: ByMode, When: dryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync},
 	{Reason: api.WaitingForApproval, Group: ByMode, When: unapproved, Again: facts.Resync},
 }
 
