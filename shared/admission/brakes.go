@@ -53,16 +53,16 @@ func (b *brakes) against(f *api.NodeFence, is api.ResolvedPolicy, n observed.Nod
 	if is.Settings.Mode == api.ModeRequireApproval && facts.Approved(f.Requests(), &f.Status) {
 		is.Settings.Mode = was.Settings.Mode // a person's yes stands for this cut, and for nothing else
 	}
-	all := hold.All(hold.Input{Policy: is, Node: n}, hold.ByPolicy)
+	in := hold.Input{Policy: is, Node: n}
 	why, msg := stricter(was, is)
-	if len(all) > 0 {
-		why, msg = all[0].Reason, all[0].Message
+	if h := hold.First(in, hold.ByPolicy); h != nil {
+		why, msg = h.Reason, h.Message
 	}
 	if why == "" {
 		return
 	}
 	b.Stricter, b.Why, b.Message = true, why, msg
-	b.Unmark = hold.Unmarks(all) || is.Settings.Mode == api.ModeDryRun || is.Settings.Action == api.ActionWaitForOff
+	b.Unmark = hold.Unmarks(hold.All(in, hold.ByPolicy, hold.ByMode)) || is.Settings.Action == api.ActionWaitForOff
 }
 
 // limited notes the pauses and the pause windows of the policies whose limits hold.
