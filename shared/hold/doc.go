@@ -6,6 +6,7 @@
 // What a reader must not get wrong: the first hold answers, and a hold that it masks is true all the same. What
 // must happen for a masked hold too, as the removal of our marks, is asked of All.
 //
-// A new hold is one row of the table, an example in holds_test.go, its rows in infra/crd/REASONS.md and in
-// fence's WHY.md, and a broken twin of package fence. TestEveryAskerKnowsEachHold fails while an asker lacks it.
+// A new hold is one row of the table, what makes it hold in holdtest, its rows in infra/crd/REASONS.md and in
+// fence's WHY.md, and a broken twin of package fence. Tests named ...EachHold try every asker with each row and with
+// each pair of rows, and fail while an asker lacks one.
 package hold

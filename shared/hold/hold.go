@@ -67,6 +67,9 @@ type Hold struct {
 	Message string
 }
 
+// Rows returns the table.
+func Rows() []Row { return slices.Clone(table) }
+
 // First returns the first hold of these groups, in the order of the table; nil if none holds.
 func First(in Input, of ...Group) *Hold {
 	if all := All(in, of...); len(all) > 0 {

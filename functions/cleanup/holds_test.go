@@ -1,0 +1,30 @@
+package cleanup
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nodefence/nodefence/shared/admission"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/hold"
+	"github.com/nodefence/nodefence/shared/hold/holdtest"
+	"github.com/nodefence/nodefence/shared/look"
+)
+
+// TestEvictionsKnowEachHold: no Pod is moved off a node that is held, unless only its cut is held. A policy that is
+// not understood is a brake for that.
+func TestEvictionsKnowEachHold(t *testing.T) {
+	moves := func(r hold.Row) bool { return r.CutOnly }
+	brake := func(r hold.Row) bool { return r.Reason == api.PolicyNotUnderstood }
+	holdtest.Try(t, func(r hold.Row) bool { return !moves(r) && !brake(r) }, func(c holdtest.Case) api.Reason {
+		return api.Reason(leftAlone(c.Resolved(), look.NodeFrom(c.Node, ""), nil))
+	})
+	for _, c := range holdtest.Cases(t) {
+		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: c.Node.Name}}
+		f.Status.Decision.ResolvedPolicy = c.Resolved()
+		b := admission.Against(f, c.Policies, look.NodeFrom(c.Node, ""), &api.FenceLedger{}, time.Now())
+		if c.Has(brake) && (b.Hold(time.Now()) == "" || b.Why != api.PolicyNotUnderstood) {
+			t.Errorf("%s: the brakes are %+v", c.Name(), b)
+		}
+	}
+}
