@@ -106,11 +106,10 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 // and its fence; empty if Pods may be moved.
 func leftAlone(p api.ResolvedPolicy, seen observed.Node, f *api.NodeFence) string {
 	in := hold.Input{Policy: p, Node: seen}
-	kept := slices.DeleteFunc(hold.All(in, hold.ByPolicy, hold.ByNode), func(h hold.Hold) bool { return h.CutOnly })
-	mode := hold.First(in, hold.ByMode)
+	kept, mode := hold.First(in, hold.ByPolicy, hold.ByNode), hold.First(in, hold.ByMode)
 	switch {
-	case len(kept) > 0:
-		return string(kept[0].Reason)
+	case kept != nil:
+		return string(kept.Reason)
 	case f != nil && f.Open():
 		return string(api.RequestMerged) // an open fence owns what runs there
 	case !seen.Ready():

@@ -11,10 +11,10 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// TestEvictionsKnowEachHold: no Pod is moved off a node that is held, unless only its cut is held. A policy that is
-// not understood is a brake for that.
+// TestEvictionsKnowEachHold: no Pod is moved off a node that is held. A policy that is not understood is a brake, and
+// nodefence's own node keeps no Pod: its kubelet ends the Pods.
 func TestEvictionsKnowEachHold(t *testing.T) {
-	moves := func(r hold.Row) bool { return r.CutOnly }
+	moves := func(r hold.Row) bool { return r.Reason == api.OwnMachine }
 	brake := func(r hold.Row) bool { return r.Reason == api.PolicyNotUnderstood }
 	holdtest.Try(t, func(r hold.Row) bool { return !moves(r) && !brake(r) }, func(c holdtest.Case) api.Reason {
 		return api.Reason(leftAlone(c.Resolved(), look.NodeFrom(c.Node, ""), nil))

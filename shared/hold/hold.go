@@ -55,7 +55,7 @@ type Row struct {
 	Exempt bool
 	// HostHA is the state of the node in Host HA: it is disabled for the node, or the node is not eligible.
 	HostHA api.HostHA
-	// CutOnly: Pods may be moved off the living node meanwhile.
+	// CutOnly: the hold is about the cut of the machine alone.
 	CutOnly bool
 	// Again is after how long a held fence asks again.
 	Again time.Duration

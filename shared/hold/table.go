@@ -14,7 +14,7 @@ var table = []Row{
 	{Reason: api.ControlPlaneNode, Group: ByPolicy, When: spared, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHADisabled, CutOnly: true, Again: facts.Resync}, // S13
 	{Reason: api.Excluded, Group: ByPolicy, When: excluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
 	{Reason: api.NodeBeingDeleted, Group: ByNode, When: deleting, Again: facts.Resync},
-	{Reason: api.OwnMachine, Group: ByNode, When: ownMachine, CutOnly: true, Again: facts.Handover}, // S13
+	{Reason: api.OwnMachine, Group: ByNode, When: ownMachine, Again: facts.Handover}, // S13
 	{Reason: api.DryRun, Group: ByMode, When: dryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync},
 	{Reason: api.WaitingForApproval, Group: ByMode, When: unapproved, Again: facts.Resync},
 }
