@@ -1,12 +1,11 @@
-// Package hold says what holds the fence of a node, as far as that follows from the policies and the node: one
-// ordered table, which everybody asks. The gate holds a fence by it, a fence that has a slot is sent back by it,
-// the status of a policy and the plugin name its first row, and Pods are moved off a node only where it has no
-// hold.
+// Package hold has one ordered table of the holds on a node's fence: those that follow from the policies and the
+// node. The gate, a look at a fence with a slot, the status of policies, Host HA, evictions, gauges and kubectl fence
+// read the table, and no list of their own.
 //
-// What a reader must not get wrong: the first hold answers, and a hold that it masks is true all the same. What
-// must happen for a masked hold too, as the removal of our marks, is asked of All.
+// What a reader must not get wrong: the first hold answers, and a masked hold is true all the same. An action that a
+// masked hold asks for too, as the removal of nodefence's marks, is decided by All.
 //
-// A new hold is one row of the table, what makes it hold in holdtest, its rows in infra/crd/REASONS.md and in
-// fence's WHY.md, and a broken twin of package fence. Tests named ...EachHold try every asker with each row and with
-// each pair of rows, and fail while an asker lacks one.
+// A new hold is a row of the table, an entry in holdtest, a row in infra/crd/REASONS.md and in shared/fence/WHY.md,
+// and a broken twin of package fence. Tests named ...EachHold try every asker with each row and with each pair of
+// rows, and fail while an asker lacks the row.
 package hold

@@ -8,13 +8,13 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// Input is what the holds of one node are asked about.
+// Input has the facts about one node that the rows of the table read.
 type Input struct {
-	// Policy is what the policies make of the node.
+	// Policy is the result of all policies that select the node.
 	Policy api.ResolvedPolicy
-	// Node is the Node object as it was just looked at.
+	// Node is the Node object, just read.
 	Node observed.Node
-	// NotUnderstood says which policy that may be about the node is not understood; empty if each is.
+	// NotUnderstood names a policy with unknown fields that may be about the node; empty if there is none.
 	NotUnderstood string
 	// Self: the asking program runs on the node.
 	Self bool
@@ -24,12 +24,12 @@ type Input struct {
 	Approved bool
 }
 
-// Group is what a hold follows from. A fence asks for each group at its own step.
+// Group is the source of a hold. A fence asks for each group at another step.
 type Group int
 
 // The groups, in the order of the table.
 const (
-	// ByPolicy: the policies leave the node alone, or nobody knows what they say of it.
+	// ByPolicy: the policies leave the node alone, or contradict each other, or are not understood.
 	ByPolicy Group = iota
 	// ByNode: the node is not to be fenced at this time.
 	ByNode
@@ -41,23 +41,24 @@ const (
 type Row struct {
 	Reason api.Reason
 	Group  Group
-	// When returns the message if the row holds; empty if it does not.
+	// When returns the message of the hold; empty if the row does not hold the node.
 	When func(Input) string
-	// Unmark: none of our marks stays on a node that is held.
+	// Unmark: nodefence's marks leave the held node.
 	Unmark bool
-	// Unsure: nobody knows what the policies say of the node, so that no mark is removed by what they say.
+	// Unsure: nobody knows the will of the policies, so no mark is removed because of a policy.
 	Unsure bool
 	// Permanent: neither time nor the recovery of other nodes ends the hold.
 	Permanent bool
 	// Intended: somebody wants the node not to be fenced, and a healthy node is as it should be.
 	Intended bool
-	// Exempt: the policies would not have the node fenced if it failed, and its devices need not work.
+	// Exempt: the policies keep every fence from the node on purpose, so the node's devices need not work.
 	Exempt bool
-	// HostHA is the state of the node in Host HA: it is disabled for the node, or the node is not eligible.
+	// HostHA is the state of the held node in Host HA: HostHADisabled or HostHAIneligible; empty if the hold does
+	// not change the state.
 	HostHA api.HostHA
 	// CutOnly: the hold is about the cut of the machine alone.
 	CutOnly bool
-	// Again is after how long a held fence asks again.
+	// Again is the time until a held fence asks again.
 	Again time.Duration
 }
 
@@ -91,8 +92,8 @@ func All(in Input, of ...Group) (all []Hold) {
 	return all
 }
 
-// Unmarks tells whether our marks leave the node under these holds: one of them wants that, masked or not, and
-// none leaves open what the policies say.
+// Unmarks tells whether nodefence's marks leave the node under these holds: at least one hold has Unmark, masked or
+// not, and none has Unsure.
 func Unmarks(all []Hold) bool {
 	return !slices.ContainsFunc(all, func(h Hold) bool { return h.Unsure }) && slices.ContainsFunc(all, func(h Hold) bool { return h.Unmark })
 }

@@ -1,7 +1,8 @@
-// Package holdtest tries whoever asks package hold: with each row of the table alone, and with each pair of rows.
+// Package holdtest tries the askers of package hold with each row of the table alone and with each pair of rows.
 //
-// What a reader must not get wrong: a case is policies and a Node object, and the asker reads them its own way.
-// What it knows of the table is said by the columns of a row, so that a new row is tried with every asker.
+// What a reader must not get wrong: a case has policies and a Node object, and each asker reads both as it does in
+// production. A test names the rows that its asker knows by the columns of the table, so that a new row is tried with
+// every asker.
 package holdtest
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Case is a healthy node that these rows of the table hold, in the table's order, and no others.
+// Case is a healthy node that Rows hold, in the order of the table, and no other row.
 type Case struct {
 	Rows     []hold.Row
 	Policies []api.FencePolicy
@@ -27,7 +28,7 @@ type Case struct {
 	Self bool
 }
 
-// makes has what makes each row hold.
+// makes changes a case so that a row holds its node.
 var makes = map[api.Reason]func(*Case){
 	api.PolicyNotUnderstood: func(c *Case) {
 		p := &c.Policies[0]
@@ -57,7 +58,7 @@ func (c *Case) mode(m api.Mode) {
 	}
 }
 
-// Of is the case of these rows. Its node and its policy change nothing else: name them as the test needs.
+// Of returns the case of these rows.
 func Of(t *testing.T, rows ...hold.Row) Case {
 	t.Helper()
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}
@@ -75,7 +76,8 @@ func Of(t *testing.T, rows ...hold.Row) Case {
 	return c
 }
 
-// Cases are no row, each row alone, and each pair of rows. A policy has one mode, so two rows of ByMode are no pair.
+// Cases returns the case without a row, a case for each row, and a case for each pair of rows. A policy has one mode,
+// so two rows of ByMode make no pair.
 func Cases(t *testing.T) []Case {
 	t.Helper()
 	all := []Case{Of(t)}
@@ -91,7 +93,7 @@ func Cases(t *testing.T) []Case {
 	return all
 }
 
-// Name has the reasons.
+// Name lists the reasons of the rows.
 func (c Case) Name() string {
 	var all []string
 	for _, r := range c.Rows {
@@ -100,13 +102,13 @@ func (c Case) Name() string {
 	return "held by [" + strings.Join(all, ", ") + "]"
 }
 
-// Resolved is what the policies make of the node.
+// Resolved returns the result of the policies for the node.
 func (c Case) Resolved() api.ResolvedPolicy {
 	r, _ := policy.ResolvePolicy(c.Policies, c.Node.Name, c.Node.Labels)
 	return r
 }
 
-// Input is what the table is asked about. The node is as the asker reads it.
+// Input returns the question to the table, with the node as the asker reads the Node object.
 func (c Case) Input(n observed.Node) hold.Input {
 	in := hold.Input{Policy: c.Resolved(), Node: n, Self: c.Self}
 	if p := policy.NotUnderstood(c.Policies, c.Node.Labels, nil); p != nil {
@@ -115,10 +117,10 @@ func (c Case) Input(n observed.Node) hold.Input {
 	return in
 }
 
-// Has tells whether a row of this kind holds, masked or not.
+// Has tells whether such a row holds the node, masked or not.
 func (c Case) Has(is func(hold.Row) bool) bool { return slices.ContainsFunc(c.Rows, is) }
 
-// First is the reason of the first row that the asker knows; empty if it knows none of them.
+// First returns the reason of the first row that the asker knows; empty if the asker knows no row of the case.
 func (c Case) First(knows func(hold.Row) bool) api.Reason {
 	if i := slices.IndexFunc(c.Rows, knows); i >= 0 {
 		return c.Rows[i].Reason
@@ -126,7 +128,7 @@ func (c Case) First(knows func(hold.Row) bool) api.Reason {
 	return ""
 }
 
-// Try tries an asker with each case: the first row that it knows answers, and no other.
+// Try tries an asker with each case: the answer is the first row that the asker knows.
 func Try(t *testing.T, knows func(hold.Row) bool, asks func(Case) api.Reason) {
 	t.Helper()
 	for _, c := range Cases(t) {
