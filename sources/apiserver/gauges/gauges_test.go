@@ -30,6 +30,9 @@ func fence(phase api.Phase, reason api.Reason, opened, since time.Duration) *api
 	f.Status.FenceNumber, f.Status.Phase, f.Status.Reason = 1, phase, reason
 	f.Status.OpenedAt, f.Status.PhaseSince = ago(opened), ago(since)
 	f.Status.Decision.Policy.Name = "p"
+	if reason == api.WaitingForUncordon {
+		f.Status.WaitsFor = api.WaitsForUncordon
+	}
 	return f
 }
 
