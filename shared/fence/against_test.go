@@ -299,7 +299,7 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			policies := []api.FencePolicy{fencetest.LivePolicy()}
 			f := underPolicy(policies, false)
-			f.Status.Phase, f.Status.Reason = api.Pending, api.StormCoolDown
+			f.Status.Phase, f.Status.Reason, f.Status.WaitsFor = api.Pending, api.StormCoolDown, api.WaitsForCoolDown
 			census, led := cluster(f)
 			led.Status.Storms = []api.Storm{{Policy: "p", CoolDownUntil: at(time.Minute)}}
 			led.Spec.CoolDownEnded = c.word
@@ -325,7 +325,7 @@ func TestAPersonEndsACoolDown(t *testing.T) {
 func TestAWordOfAnEarlierCoolDown(t *testing.T) {
 	policies := []api.FencePolicy{fencetest.LivePolicy()}
 	f := underPolicy(policies, false)
-	f.Status.Phase, f.Status.Reason = api.Pending, api.StormCoolDown
+	f.Status.Phase, f.Status.Reason, f.Status.WaitsFor = api.Pending, api.StormCoolDown, api.WaitsForCoolDown
 	census, led := cluster(f)
 	led.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Reason: "the switch is replaced", Until: observed.StampOf(fencetest.Start)}
 	if v := admission.Admit(f, census, led, fencetest.Start); v != nil {

@@ -167,7 +167,7 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, seen, now := specs.Dumping()
-			f.Status.Phase, f.Status.Proof, f.Status.Reason = api.Pending, nil, api.KdumpUnderWay
+			f.Status.Phase, f.Status.Proof, f.Status.Reason, f.Status.WaitsFor = api.Pending, nil, api.KdumpUnderWay, api.WaitsForDump
 			c.change(f, &seen)
 			st, act := fence.Decide(f, seen, now)
 			if act != c.act || st.Phase != c.phase || c.why != "" && st.Reason != c.why {
