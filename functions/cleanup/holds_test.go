@@ -2,17 +2,17 @@ package cleanup
 
 import (
 	"testing"
-	"time"
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/fencetest"
 	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/hold/holdtest"
 	"github.com/nodefence/nodefence/shared/look"
 )
 
 // TestEvictionsKnowEachHold: no Pod is moved off a node that is held. A policy that is not understood is a brake, and
-// nodefence's own node keeps no Pod: its kubelet ends the Pods.
+// nodefence's own node keeps no Pod: the kubelet ends the Pods.
 func TestEvictionsKnowEachHold(t *testing.T) {
 	moves := func(r hold.Row) bool { return r.Reason == api.OwnMachine }
 	brake := func(r hold.Row) bool { return r.Reason == api.PolicyNotUnderstood }
@@ -22,8 +22,8 @@ func TestEvictionsKnowEachHold(t *testing.T) {
 	for _, c := range holdtest.Cases(t) {
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: c.Node.Name}}
 		f.Status.Decision.ResolvedPolicy = c.Resolved()
-		b := admission.Against(f, c.Policies, look.NodeFrom(c.Node, ""), &api.FenceLedger{}, time.Now())
-		if c.Has(brake) && (b.Hold(time.Now()) == "" || b.Why != api.PolicyNotUnderstood) {
+		b := admission.Against(f, c.Policies, look.NodeFrom(c.Node, ""), &api.FenceLedger{}, fencetest.Start)
+		if c.Has(brake) && (b.Hold(fencetest.Start) == "" || b.Why != api.PolicyNotUnderstood) {
 			t.Errorf("%s: the brakes are %+v", c.Name(), b)
 		}
 	}

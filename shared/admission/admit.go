@@ -38,8 +38,8 @@ func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) 
 
 type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
-// refused is why a fence may not begin now; nil if it may. What counts is separate from what answers: the
-// ledger is brought to what is so, and storms begin on it, whichever reason is returned (S15). The cool-down
+// refused returns the reason why a fence may not begin now; nil if the fence may begin. The count is separate from
+// the answer: the ledger is brought to date, and storms begin there, whichever reason is returned (S15). The cool-down
 // of a storm begins and ends on a picture on which a fence may begin, and on no other.
 func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {
 	rebuild(l, c, now)
@@ -59,7 +59,7 @@ func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, lim
 	return nil
 }
 
-// firstVerdict is the first of these that holds; nil if none does.
+// firstVerdict returns the first verdict that is not nil.
 func firstVerdict(all ...*observed.Verdict) *observed.Verdict {
 	for _, v := range all {
 		if v != nil {

@@ -60,7 +60,7 @@ func (h Host) managed() (on, can bool) {
 	if !h.Here {
 		return true, true
 	}
-	r, holds, ok := h.holds()
+	r, holds, ok := h.listHolds()
 	paused := func(lim api.ScopedLimits) bool {
 		return slices.ContainsFunc(h.Policies, func(p api.FencePolicy) bool {
 			return p.Name == lim.Policy && len(p.Spec.PauseRequests) > 0
@@ -73,9 +73,9 @@ func (h Host) managed() (on, can bool) {
 	return on, !is(api.HostHAIneligible)
 }
 
-// holds are those of the table that follow from the policies, and what the policies make of the node; ok is
-// false if none selects it.
-func (h Host) holds() (r api.ResolvedPolicy, all []hold.Hold, ok bool) {
+// listHolds returns the holds of the table that follow from the policies, and the result of the policies for the
+// node; ok is false if no policy selects the node.
+func (h Host) listHolds() (r api.ResolvedPolicy, all []hold.Hold, ok bool) {
 	r, ok = policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
 	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: h.ControlPlane, Excluded: h.Excluded}}
 	if p := policy.NotUnderstood(h.Policies, h.Labels, r.Limits); p != nil {
@@ -89,7 +89,7 @@ func (h Host) holds() (r api.ResolvedPolicy, all []hold.Hold, ok bool) {
 // a conflict that somebody has to end, makes no difference: its devices are to work after that.
 // Nobody decides by it.
 func ToBeFenced(h Host) bool {
-	_, all, ok := h.holds()
+	_, all, ok := h.listHolds()
 	return h.Here && ok && !slices.ContainsFunc(all, func(o hold.Hold) bool { return o.Exempt })
 }
 

@@ -150,7 +150,7 @@ func TestEachHoldLeavesTheCount(t *testing.T) { // S15
 	}
 }
 
-// countUnder says what is wrong with the storms of policy p while this hold answers.
+// countUnder says what is wrong with the storms of policy p while the hold answers.
 func countUnder(name string, admit admitter) (broken []string) {
 	now := fencetest.Start
 	soon := observed.StampOf(now.Add(time.Second))

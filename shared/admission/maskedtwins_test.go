@@ -30,7 +30,7 @@ func TestEveryMaskedStormIsCaught(t *testing.T) { // S15
 	t.Log(caught)
 }
 
-// answersFirst is a twin that leaves the storms as they were where this hold answers.
+// answersFirst is a twin that leaves the storms unchanged where the hold answers.
 func answersFirst(name string) admitter {
 	return func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 		was := slices.Clone(l.Status.Storms)

@@ -8,7 +8,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// refuse says that a fence does not begin now, why, and after how long it asks again.
+// refuse returns the verdict that a fence does not begin now, with the reason and the time to the next question.
 func refuse(why api.Reason, message string, again time.Duration) *observed.Verdict {
 	return &observed.Verdict{Reason: why, Message: message, Again: again}
 }

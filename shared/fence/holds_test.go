@@ -37,7 +37,7 @@ func TestTheGateKnowsEachHold(t *testing.T) {
 	}
 }
 
-// atTheGate decides on a fence of the node of a case. If it is marked, it was sent back with our marks on the node.
+// atTheGate decides on a fence of the node of a case. A marked fence was sent back with nodefence's marks on the node.
 func atTheGate(c holdtest.Case, marked bool) (api.NodeFenceStatus, fence.Action) {
 	f, _, l := fencetest.World(fencetest.Start)
 	limits := f.Status.Decision.Limits

@@ -88,7 +88,7 @@ func (d *decision) heldByPolicy() outcome { return d.held(hold.ByPolicy) }
 // heldByNode holds what is not to be fenced now for what its node is.
 func (d *decision) heldByNode() outcome { return d.held(hold.ByNode) }
 
-// held holds by the first row of the table in this group.
+// held holds the fence by the first row of the group that holds.
 func (d *decision) held(by hold.Group) outcome {
 	all := hold.All(d.holdInput(), by)
 	switch {
@@ -100,7 +100,7 @@ func (d *decision) held(by hold.Group) outcome {
 	return d.stay(all[0].Reason, all[0].Message, all[0].Again)
 }
 
-// holdInput is what the table of holds is asked about for this fence.
+// holdInput returns the question about the fence to the table of holds.
 func (d *decision) holdInput() hold.Input {
 	return hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record)}
 }

@@ -2,8 +2,7 @@ package fence
 
 import api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 
-// waits maps the reason for which a fence stands where it stands to what it waits for, where others can
-// give that. tell writes both.
+// waits maps a fence's reason to the wait of the fence, where others can end the wait. tell writes both.
 var waits = map[api.Reason]api.WaitsFor{
 	api.TooManyConcurrent:  api.WaitsForSlot,
 	api.BudgetExhausted:    api.WaitsForBudget,

@@ -71,7 +71,7 @@ type Hold struct {
 // Rows returns the table.
 func Rows() []Row { return slices.Clone(table) }
 
-// First returns the first hold of these groups, in the order of the table; nil if none holds.
+// First returns the first hold of the given groups, in the order of the table; nil if none holds.
 func First(in Input, of ...Group) *Hold {
 	if all := All(in, of...); len(all) > 0 {
 		return &all[0]
@@ -79,7 +79,7 @@ func First(in Input, of ...Group) *Hold {
 	return nil
 }
 
-// All returns every hold of these groups, in the order of the table: the first one masks the others.
+// All returns every hold of the given groups, in the order of the table: the first one masks the others.
 func All(in Input, of ...Group) (all []Hold) {
 	for _, r := range table {
 		if !slices.Contains(of, r.Group) {
@@ -92,16 +92,16 @@ func All(in Input, of ...Group) (all []Hold) {
 	return all
 }
 
-// Unmarks tells whether nodefence's marks leave the node under these holds: at least one hold has Unmark, masked or
+// Unmarks tells whether nodefence's marks leave the node under the given holds: at least one hold has Unmark, masked or
 // not, and none has Unsure.
 func Unmarks(all []Hold) bool {
 	return !slices.ContainsFunc(all, func(h Hold) bool { return h.Unsure }) && slices.ContainsFunc(all, func(h Hold) bool { return h.Unmark })
 }
 
-// Permanent tells whether neither time nor the recovery of other nodes ends a hold of this reason.
+// Permanent tells whether neither time nor the recovery of other nodes ends a hold of the reason.
 func Permanent(why api.Reason) bool { return has(why, func(r Row) bool { return r.Permanent }) }
 
-// Intended tells whether somebody wants a node that is held for this reason not to be fenced.
+// Intended tells whether somebody wants a node that is held for the reason not to be fenced.
 func Intended(why api.Reason) bool { return has(why, func(r Row) bool { return r.Intended }) }
 
 func has(why api.Reason, what func(Row) bool) bool {

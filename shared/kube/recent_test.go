@@ -139,8 +139,8 @@ func TestTheFunctionIsNamed(t *testing.T) {
 	}
 }
 
-// TestAPolicyIsNotOlderThanItWasSeen: after a read that shows what a decision rests on, no later
-// read of the same decision comes from a cache from before it, whether by name or of the list.
+// TestAPolicyIsNotOlderThanItWasSeen: after a read that shows the reason of a decision, no later read of
+// the same decision comes from an older cache entry, whether by name or of the list.
 func TestAPolicyIsNotOlderThanItWasSeen(t *testing.T) {
 	reads := map[string]func(Recent) ([]api.FencePolicy, error){
 		"by name": func(r Recent) ([]api.FencePolicy, error) { return r.PoliciesNamed(t.Context(), []string{"p"}) },

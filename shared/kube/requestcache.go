@@ -29,8 +29,8 @@ func (c *Client) addToCache(path string, raw []byte, at time.Duration) {
 	k.dropOlderPolicies(path, at)
 }
 
-// dropOlderPolicies drops what is older than the policy, or the list of all policies, that was just
-// added. Else a decision that follows from the one could read the other, and miss what it rests on.
+// dropOlderPolicies drops policies, and the list of all policies, that are older than the entry just added. A look
+// after a decision would otherwise read an older policy than the decision, and miss the reason of the fence.
 func (k *objectCache) dropOlderPolicies(path string, at time.Duration) {
 	one, all := strings.HasPrefix(path, policiesPath+"/"), path == policiesPath
 	for p, old := range k.all {

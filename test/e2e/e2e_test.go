@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -27,17 +26,10 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
 // patient tries for longer than any test lasts, so a fence does not give up while a device fails.
 var patient = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1)
 
-// labs are the labs of this process.
+// labs is the pool of the test process.
 var labs = rig.NewPool("e2e")
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := labs.Close(); err != nil {
-		fmt.Fprintf(os.Stderr, "labs left something behind: %v\n", err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(labs.Main(m)) }
 
 // world is a lab with nodefence's kinds, bindings and a policy.
 type world struct {

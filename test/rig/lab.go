@@ -19,7 +19,7 @@ type Lab struct {
 	Name       string
 	Kubeconfig string
 	bin        string
-	// restarted means that the control plane was interrupted or replaced: no other test gets it.
+	// restarted means that the control plane was interrupted or replaced: no other test gets the lab.
 	restarted bool
 }
 

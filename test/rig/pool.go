@@ -23,15 +23,15 @@ type Pool struct {
 // NewPool is empty. prefix begins the names of its labs.
 func NewPool(prefix string) *Pool { return &Pool{prefix: prefix} }
 
-// ForTest lends a lab until the test ends. A test that sets flags of the control plane gets a lab of its
-// own, which ends with the test.
+// ForTest lends a lab until the test ends. A test that sets flags of the control plane gets a new lab,
+// which ends with the test.
 func (p *Pool) ForTest(ctx context.Context, t testing.TB, o LabOptions) *Cluster {
 	t.Helper()
 	if slices.ContainsFunc(o.Flags, ofControlPlane) {
-		o.Name = p.name()
+		o.Name = p.nextName()
 		return ForTest(ctx, t, o)
 	}
-	lab, err := p.ask(ctx, o)
+	lab, err := p.lend(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +55,9 @@ func ofControlPlane(flag string) bool {
 	return slices.Contains([]string{"--grace", "--eviction", "--fsync"}, flag)
 }
 
-// ask resets an idle lab, or starts one.
-func (p *Pool) ask(ctx context.Context, o LabOptions) (*Lab, error) {
-	for lab := p.take(); lab != nil; lab = p.take() {
+// lend resets an idle lab, or starts one.
+func (p *Pool) lend(ctx context.Context, o LabOptions) (*Lab, error) {
+	for lab := p.takeIdle(); lab != nil; lab = p.takeIdle() {
 		err := lab.reset(ctx, o)
 		if err == nil {
 			return lab, nil
@@ -67,7 +67,7 @@ func (p *Pool) ask(ctx context.Context, o LabOptions) (*Lab, error) {
 			return nil, err
 		}
 	}
-	lab, err := p.start(ctx)
+	lab, err := p.startLab(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func (p *Pool) ask(ctx context.Context, o LabOptions) (*Lab, error) {
 	return lab, nil
 }
 
-// start starts a lab without machines, and keeps its content for later resets.
-func (p *Pool) start(ctx context.Context) (*Lab, error) {
-	lab, err := Up(ctx, LabOptions{Name: p.name(), Flags: []string{"--nodes", "0"}})
+// startLab starts a lab without machines, and keeps its content for later resets.
+func (p *Pool) startLab(ctx context.Context) (*Lab, error) {
+	lab, err := Up(ctx, LabOptions{Name: p.nextName(), Flags: []string{"--nodes", "0"}})
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +96,14 @@ func (p *Pool) start(ctx context.Context) (*Lab, error) {
 	return lab, nil
 }
 
-func (p *Pool) name() string {
+func (p *Pool) nextName() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.made++
 	return fmt.Sprintf("%s-%d-%d", p.prefix, os.Getpid(), p.made)
 }
 
-func (p *Pool) take() *Lab {
+func (p *Pool) takeIdle() *Lab {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.idle) == 0 {
@@ -120,10 +120,20 @@ func (p *Pool) giveBack(lab *Lab) {
 	p.idle = append(p.idle, lab)
 }
 
-// Close ends the labs that no test uses.
-func (p *Pool) Close() error {
+// Main runs a package's tests, ends the labs of the pool, and returns the exit code.
+func (p *Pool) Main(m *testing.M) int {
+	code := m.Run()
+	if err := p.close(); err != nil {
+		fmt.Fprintf(os.Stderr, "labs left something behind: %v\n", err)
+		return 1
+	}
+	return code
+}
+
+// close ends the labs that no test uses.
+func (p *Pool) close() error {
 	var err error
-	for lab := p.take(); lab != nil; lab = p.take() {
+	for lab := p.takeIdle(); lab != nil; lab = p.takeIdle() {
 		err = errors.Join(err, lab.Down())
 	}
 	return err

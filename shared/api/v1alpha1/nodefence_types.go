@@ -79,8 +79,8 @@ type NodeFenceStatus struct {
 	// infra/crd/REASONS.md.
 	// +optional
 	Reason Reason `json:"reason,omitempty"`
-	// waitsFor is what the fence waits for, where that is something that others can give. It is
-	// missing where the fence waits for nothing of that kind.
+	// waitsFor names what others have to give before the fence goes on. Not set: the fence waits for
+	// nobody.
 	// +optional
 	WaitsFor WaitsFor `json:"waitsFor,omitempty"`
 	// message says it in a sentence, with the numbers, for people.

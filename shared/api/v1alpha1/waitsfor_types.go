@@ -13,7 +13,7 @@ const (
 	WaitsForSlot WaitsFor = "Slot"
 	// WaitsForBudget: other nodes of a FenceBudget are unavailable.
 	WaitsForBudget WaitsFor = "Budget"
-	// WaitsForPolicies: a policy was changed, and all of them are read before the fence goes on.
+	// WaitsForPolicies: a policy was changed, and all policies are read before the fence goes on.
 	WaitsForPolicies WaitsFor = "Policies"
 	// WaitsForApproval: a person approves the fence.
 	WaitsForApproval WaitsFor = "Approval"
@@ -21,11 +21,11 @@ const (
 	WaitsForUncordon WaitsFor = "Uncordon"
 	// WaitsForCoolDown: the time after a storm is over, or a person ends it.
 	WaitsForCoolDown WaitsFor = "CoolDown"
-	// WaitsForDump: the machine has written its kernel dump.
+	// WaitsForDump: the machine has written the kernel dump.
 	WaitsForDump WaitsFor = "Dump"
 	// WaitsForChecks: activity checks have answered.
 	WaitsForChecks WaitsFor = "Checks"
 )
 
-// OneOf reports whether the fence waits for one of these.
+// OneOf reports whether the fence waits for one of the given values.
 func (w WaitsFor) OneOf(any ...WaitsFor) bool { return slices.Contains(any, w) }

@@ -55,8 +55,8 @@ func DecidingPolicy(p api.ResolvedPolicy) string {
 	return PolicyNamed(p.Policy.Name, p.Policy.Generation)
 }
 
-// LastReasonIs reports whether the last sentence has one of these reasons. The words that are told next
-// may depend on it. What is done goes by status.waitsFor, and by what was seen and done.
+// LastReasonIs reports whether the last sentence has one of the given reasons. The next words of the fence may depend
+// on the last sentence. Actions follow from status.waitsFor, from looks, and from earlier actions.
 func (d *Facts) LastReasonIs(reasons ...api.Reason) bool {
 	return slices.Contains(reasons, d.Record.Reason)
 }

@@ -58,7 +58,7 @@ func (c *Case) mode(m api.Mode) {
 	}
 }
 
-// Of returns the case of these rows.
+// Of returns the case of the given rows.
 func Of(t *testing.T, rows ...hold.Row) Case {
 	t.Helper()
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Generation: 1}}

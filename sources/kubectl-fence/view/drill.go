@@ -33,7 +33,11 @@ type step struct {
 func steps(asked time.Time, f *api.NodeFence) []step {
 	st := &f.Status
 	begun := metav1.NewMicroTime(asked)
-	all := []step{{"asked", &begun}, {"opened", st.OpenedAt}, {"power-off sent", st.Power.CutAt}, {"proven off", nil}, {"released", st.Release.DoneAt}, {"power-on sent", st.Power.OnAt}, {"back", nil}}
+	var off *api.Time
+	if st.Power.OffCalls > 0 { // a cut of storage or network sets cutAt too
+		off = st.Power.CutAt
+	}
+	all := []step{{"asked", &begun}, {"opened", st.OpenedAt}, {"power-off sent", off}, {"proven off", nil}, {"released", st.Release.DoneAt}, {"power-on sent", st.Power.OnAt}, {"back", nil}}
 	if st.Proof != nil {
 		all[3].at = &st.Proof.At
 	}

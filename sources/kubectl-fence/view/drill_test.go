@@ -16,6 +16,7 @@ func TestADrillHasPassed(t *testing.T) {
 		f := fenceOf("a1", api.Finished, api.Recovered, "back")
 		st := &f.Status
 		st.Outcome, st.OpenedAt, st.PhaseSince = api.Recovered, at(time.Second), at(13*time.Second)
+		st.Power.OffCalls = 1
 		st.Power.CutAt, st.Power.OnAt, st.Release.DoneAt = at(2*time.Second), at(9*time.Second), at(8*time.Second)
 		st.Proof = &api.Proof{At: *at(7 * time.Second)}
 		return &f
@@ -31,7 +32,7 @@ func TestADrillHasPassed(t *testing.T) {
 		t.Error(d)
 	}
 	for never, spoil := range map[string]func(*api.NodeFenceStatus){
-		"power-off sent": func(st *api.NodeFenceStatus) { st.Power.CutAt = nil },
+		"power-off sent": func(st *api.NodeFenceStatus) { st.Power.OffCalls = 0 },
 		"proven off":     func(st *api.NodeFenceStatus) { st.Proof = nil },
 		"released":       func(st *api.NodeFenceStatus) { st.Release.DoneAt = nil },
 		"power-on sent":  func(st *api.NodeFenceStatus) { st.Power.OnAt = nil },

@@ -37,17 +37,10 @@ recovery: {bootTimeout: 5m, readyDuration: 1s}
 limits: {maxUnhealthy: "50%", maxConcurrent: 4, stormCoolDown: 1s}
 `
 
-// labs are the labs of this process.
+// labs is the pool of the test process.
 var labs = rig.NewPool("lambda")
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := labs.Close(); err != nil {
-		fmt.Fprintf(os.Stderr, "labs left something behind: %v\n", err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(labs.Main(m)) }
 
 // world is a lab, and nodefence as on AWS.
 type world struct {

@@ -38,7 +38,7 @@ func Keep(ctx context.Context, name string) error {
 		return err
 	}
 	defer store.Close()
-	now, err := quiet(ctx, store)
+	now, err := awaitQuiet(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const (
 	storePage = 128
 )
 
-// content maps the keys of etcd to their values.
+// content maps keys of etcd to values.
 type content map[string][]byte
 
 // volatile are the prefixes of keys that a control plane writes by itself, all the time or when a
@@ -71,17 +71,17 @@ func readStore(ctx context.Context, store *clientv3.Client) (now content, create
 	return now, created, nil
 }
 
-// quiet waits until the control plane has written nothing during quietReads reads.
-func quiet(ctx context.Context, store *clientv3.Client) (content, error) {
+// awaitQuiet waits until the control plane has written nothing during quietReads reads.
+func awaitQuiet(ctx context.Context, store *clientv3.Client) (content, error) {
 	var last content
-	err := settle(ctx, func() (string, error) {
+	err := awaitSame(ctx, func() (string, error) {
 		now, created, err := readStore(ctx, store)
 		if err != nil {
 			return "", err
 		}
-		changes := difference(last, now, created)
+		changes := listChanges(last, now, created)
 		last = now
-		return describe(changes), nil
+		return nameKeys(changes), nil
 	})
 	return last, err
 }
@@ -95,23 +95,23 @@ func takeBack(ctx context.Context, dir labdir.Dir, kept content) error {
 		return err
 	}
 	defer store.Close()
-	return settle(ctx, func() (string, error) {
+	return awaitSame(ctx, func() (string, error) {
 		now, created, err := readStore(ctx, store)
 		if err != nil {
 			return "", err
 		}
-		changes := difference(kept, now, created)
+		changes := listChanges(kept, now, created)
 		for page := range slices.Chunk(changes, storePage) {
 			if _, err := store.Txn(ctx).Then(page...).Commit(); err != nil {
 				return "", fmt.Errorf("write etcd: %w", err)
 			}
 		}
-		return describe(changes), nil
+		return nameKeys(changes), nil
 	})
 }
 
-// settle calls look until quietReads calls in a row find nothing that differs.
-func settle(ctx context.Context, look func() (differs string, err error)) error {
+// awaitSame calls look until quietReads calls in a row find nothing that differs.
+func awaitSame(ctx context.Context, look func() (differs string, err error)) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for same := 0; same < quietReads; {
@@ -131,9 +131,9 @@ func settle(ctx context.Context, look func() (differs string, err error)) error 
 	return nil
 }
 
-// difference returns the operations that make now equal to want: objects are deleted in the order of
+// listChanges returns the operations that make now equal to want: objects are deleted in the order of
 // their creation, so that an owner goes before what its controller would create again.
-func difference(want, now content, created []string) []clientv3.Op {
+func listChanges(want, now content, created []string) []clientv3.Op {
 	var ops []clientv3.Op
 	for _, key := range created {
 		if _, wanted := want[key]; !wanted {
@@ -148,8 +148,8 @@ func difference(want, now content, created []string) []clientv3.Op {
 	return ops
 }
 
-// describe names the first keys of ops.
-func describe(ops []clientv3.Op) string {
+// nameKeys names the first keys of ops.
+func nameKeys(ops []clientv3.Op) string {
 	var keys []string
 	for _, op := range ops[:min(len(ops), 5)] {
 		keys = append(keys, string(op.KeyBytes()))
