@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/nodefence/nodefence/test/lab/labdir"
 	"github.com/nodefence/nodefence/test/lab/process"
 )
@@ -31,18 +33,13 @@ func Keep(ctx context.Context, name string) error {
 	if err := allowMachines(ctx, client); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiLimit)
-	defer cancel()
-	store, err := openStore(dir)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	now, err := awaitQuiet(ctx, store)
-	if err != nil {
-		return err
-	}
-	return writeJSON(keptFile(dir), now)
+	return withStore(ctx, dir, func(ctx context.Context, store *clientv3.Client) error {
+		now, err := awaitQuiet(ctx, store)
+		if err != nil {
+			return err
+		}
+		return writeJSON(keptFile(dir), now)
+	})
 }
 
 // Reset ends a lab's machines, takes the content of etcd back to what Keep saved, and starts new

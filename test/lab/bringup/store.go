@@ -41,16 +41,19 @@ func isVolatile(key string) bool {
 	return slices.ContainsFunc(volatile, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// openStore connects to the etcd of a lab.
-func openStore(dir labdir.Dir) (*clientv3.Client, error) {
+// withStore connects to the etcd of a lab for one job, which has apiLimit.
+func withStore(ctx context.Context, dir labdir.Dir, do func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, apiLimit)
+	defer cancel()
 	store, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{"unix://" + dir.File("etcd.sock")}, DialTimeout: requestLimit, Logger: zap.NewNop(),
 		MaxCallSendMsgSize: 64 << 20,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reach etcd: %w", err)
+		return fmt.Errorf("reach etcd: %w", err)
 	}
-	return store, nil
+	defer store.Close()
+	return do(ctx, store)
 }
 
 // readStore returns what etcd holds, without volatile keys. created has the keys in the order in which
@@ -88,25 +91,20 @@ func awaitQuiet(ctx context.Context, store *clientv3.Client) (content, error) {
 
 // takeBack makes the content of a lab's etcd equal to kept, until nobody changes it any more.
 func takeBack(ctx context.Context, dir labdir.Dir, kept content) error {
-	ctx, cancel := context.WithTimeout(ctx, apiLimit)
-	defer cancel()
-	store, err := openStore(dir)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return awaitSame(ctx, func() (string, error) {
-		now, created, err := readStore(ctx, store)
-		if err != nil {
-			return "", err
-		}
-		changes := listChanges(kept, now, created)
-		for page := range slices.Chunk(changes, storePage) {
-			if _, err := store.Txn(ctx).Then(page...).Commit(); err != nil {
-				return "", fmt.Errorf("write etcd: %w", err)
+	return withStore(ctx, dir, func(ctx context.Context, store *clientv3.Client) error {
+		return awaitSame(ctx, func() (string, error) {
+			now, created, err := readStore(ctx, store)
+			if err != nil {
+				return "", err
 			}
-		}
-		return nameKeys(changes), nil
+			changes := listChanges(kept, now, created)
+			for page := range slices.Chunk(changes, storePage) {
+				if _, err := store.Txn(ctx).Then(page...).Commit(); err != nil {
+					return "", fmt.Errorf("write etcd: %w", err)
+				}
+			}
+			return nameKeys(changes), nil
+		})
 	})
 }
 
