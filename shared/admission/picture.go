@@ -61,8 +61,8 @@ type Node struct {
 	ControlPlane bool
 	// Identity shows of which Machine the node may be; empty where the Node was not listed.
 	Identity policy.NodeIdentity
-	// Excluded and Deleting are as in Node.
-	Excluded, Deleting string
+	// Excluded, Deleting and Rebooting are as in observed.Node.
+	Excluded, Deleting, Rebooting string
 	// Under are the policies that count this node though it has no Node object.
 	Under []string
 	// Alike is how many healthy nodes this stands for, of which only the labels are known;

@@ -93,6 +93,9 @@ var noes = []struct {
 	{"its Machine is being deleted", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Deleting = "its Machine m/x has been in deletion since 2026-01-01T00:00:00Z: whoever deletes it ends the machine and frees its work; if that never ends, a person may confirm that the machine is off (spec.requests.confirmOff)"
 	}},
+	{"it reboots on purpose", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
+		s.Node.Rebooting = "kured reboots this machine (annotation weave.works/kured-reboot-in-progress)"
+	}},
 	{"it is a control-plane node", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.ControlPlane = true
 	}},

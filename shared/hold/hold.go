@@ -20,6 +20,12 @@ type Input struct {
 	Self bool
 	// SaidOff: a person's word that the machine is off waits for an answer.
 	SaidOff bool
+	// Asked: a user has asked for this fence.
+	Asked bool
+	// Now is the time of the question.
+	Now time.Time
+	// FailedAt is when the node failed; zero if the question is about a node that has not.
+	FailedAt time.Time
 	// Approved: a person has approved this fence.
 	Approved bool
 }

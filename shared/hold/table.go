@@ -2,6 +2,7 @@ package hold
 
 import (
 	"fmt"
+	"time"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -15,6 +16,7 @@ var table = []Row{
 	{Reason: api.Excluded, Group: ByPolicy, When: tellExcluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
 	{Reason: api.NodeBeingDeleted, Group: ByNode, When: tellDeletion, Again: facts.Resync},
 	{Reason: api.OwnMachine, Group: ByNode, When: tellOwnMachine, Again: facts.Handover}, // S13
+	{Reason: api.RebootUnderWay, Group: ByNode, When: tellReboot, Again: facts.Resync},
 	{Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync},
 	{Reason: api.WaitingForApproval, Group: ByMode, When: tellUnapproved, Again: facts.Resync},
 }
@@ -60,6 +62,23 @@ func tellOwnMachine(in Input) string {
 		return ""
 	}
 	return "nodefence runs on this node; another replica must fence it"
+}
+
+// tellReboot holds for a bounded time: the machine has as long as its policy gives it to boot after a fence. A fence that
+// a user has asked for, and a person's word, do not wait.
+func tellReboot(in Input) string {
+	most := in.Policy.Settings.Recovery.BootTimeout.Duration
+	if in.Node.Rebooting == "" || in.Asked || in.SaidOff {
+		return ""
+	}
+	if in.FailedAt.IsZero() {
+		return fmt.Sprintf("%s: if it fails, it has %s to come back (recovery.bootTimeout)", in.Node.Rebooting, most)
+	}
+	until := in.FailedAt.Add(most)
+	if !in.Now.Before(until) {
+		return ""
+	}
+	return fmt.Sprintf("%s: it has until %s to come back, %s after it failed (recovery.bootTimeout)", in.Node.Rebooting, until.UTC().Format(time.RFC3339), most)
 }
 
 func tellDryRun(in Input) string {

@@ -88,6 +88,7 @@ func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
 	if n.DeletionTimestamp != nil {
 		s.Deleting, s.Terminating = "the Node object is being deleted", true
 	}
+	s.Rebooting = rebooting(n)
 	s.ControlPlaneMark = markOfControlPlane(n)
 	s.ControlPlane = s.ControlPlaneMark != ""
 	for _, t := range n.Spec.Taints {
@@ -128,7 +129,7 @@ func ClusterNodes(nodes []corev1.Node) []admission.Node {
 		n := NodeFrom(&nodes[i], "")
 		all = append(all, admission.Node{
 			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Identity: policy.IdentityOf(&nodes[i]),
-			Excluded: n.Excluded, Deleting: n.Deleting, NotReady: notReady(n),
+			Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting, NotReady: notReady(n),
 		})
 	}
 	return all

@@ -26,6 +26,9 @@ func TestNodeFrom(t *testing.T) {
 	labelled := func(k, v string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{k: v}}}
 	}
+	annotated := func(k, v string, cordoned bool) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{k: v}}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}
+	}
 	const exclude = "remediation.medik8s.io/exclude-from-remediation"
 	long := strings.Repeat("b", 1<<20)
 	for name, c := range map[string]struct {
@@ -40,6 +43,12 @@ func TestNodeFrom(t *testing.T) {
 			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon, Mark: "2026-05-01T12:00:00Z 2026-05-01T12:01:00Z"}}},
 		},
 		"a boot ID that no record takes": {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
+		"kured reboots it":               {annotated("weave.works/kured-reboot-in-progress", "2026-05-01T12:00:00Z", true), observed.Node{Cordoned: true, Rebooting: "kured reboots this machine (annotation weave.works/kured-reboot-in-progress)"}},
+		"kured intends to reboot it":     {annotated("weave.works/kured-reboot-in-progress", "2026-05-01T12:00:00Z", false), observed.Node{}},
+		"OpenShift updates it":           {annotated("machineconfiguration.openshift.io/state", "Working", false), observed.Node{Rebooting: "OpenShift's machine-config-daemon updates and reboots this machine (annotation machineconfiguration.openshift.io/state=Working)"}},
+		"OpenShift reboots it":           {annotated("machineconfiguration.openshift.io/state", "Rebooting", true), observed.Node{Cordoned: true, Rebooting: "OpenShift's machine-config-daemon updates and reboots this machine (annotation machineconfiguration.openshift.io/state=Rebooting)"}},
+		"OpenShift has updated it":       {annotated("machineconfiguration.openshift.io/state", "Done", false), observed.Node{}},
+		"OpenShift can't update it":      {annotated("machineconfiguration.openshift.io/state", "Degraded", false), observed.Node{}},
 		"our taint of this fence":        {taint(api.IsolationTaint, "f1"), observed.Node{Taint: true}},
 		"our taint of another fence":     {taint(api.IsolationTaint, "f0"), observed.Node{}},
 		"a control-plane node":           {labelled(api.ControlPlaneLabel, ""), ofControlPlane("label node-role.kubernetes.io/control-plane")},

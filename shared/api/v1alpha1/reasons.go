@@ -76,6 +76,7 @@ const (
 	BudgetExhausted        Reason = "BudgetExhausted"
 	Excluded               Reason = "Excluded"
 	NodeBeingDeleted       Reason = "NodeBeingDeleted"
+	RebootUnderWay         Reason = "RebootUnderWay"
 	WaitingForApproval     Reason = "WaitingForApproval"
 	ReadingDevices         Reason = "ReadingDevices"
 	WaitingForConfirmation Reason = "WaitingForConfirmation"

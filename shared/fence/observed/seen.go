@@ -80,6 +80,8 @@ type Node struct {
 	// Excluded and Deleting say in words why the node is left alone: somebody
 	// excluded it, or something is about to delete it.
 	Excluded, Deleting string
+	// Rebooting says in words who reboots the machine on purpose, and by which mark; empty if nobody says so.
+	Rebooting string
 	// Labels are the node's own, which anybody with rights on it may write: they
 	// choose policies and domains, never a machine (S11).
 	Labels map[string]string

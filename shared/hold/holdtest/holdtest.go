@@ -47,6 +47,9 @@ var makes = map[api.Reason]func(*Case){
 	api.NodeBeingDeleted: func(c *Case) {
 		c.Node.Spec.Taints = append(c.Node.Spec.Taints, corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule})
 	},
+	api.RebootUnderWay: func(c *Case) {
+		c.Node.Annotations = map[string]string{"machineconfiguration.openshift.io/state": "Working"}
+	},
 	api.OwnMachine:         func(c *Case) { c.Self = true },
 	api.DryRun:             func(c *Case) { c.mode(api.ModeDryRun) },
 	api.WaitingForApproval: func(c *Case) { c.mode(api.ModeRequireApproval) },

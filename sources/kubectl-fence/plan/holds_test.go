@@ -14,9 +14,10 @@ import (
 )
 
 // TestPlanKnowsEachHold: the plan of a node says the first row of the table, and refuses where neither time nor the
-// recovery of other nodes ends the hold. On which machine nodefence runs the plan does not know.
+// recovery of other nodes ends the hold. On which machine nodefence runs the plan does not know, and a reboot ends by
+// itself: the plan notes it.
 func TestPlanKnowsEachHold(t *testing.T) {
-	knows := func(r hold.Row) bool { return r.Reason != api.OwnMachine }
+	knows := func(r hold.Row) bool { return r.Reason != api.OwnMachine && r.Reason != api.RebootUnderWay }
 	holdtest.Try(t, knows, func(c holdtest.Case) api.Reason {
 		code, out, problems := inCluster(t, c).plan(t, "-o", "json", "a")
 		var r Report
@@ -26,6 +27,10 @@ func TestPlanKnowsEachHold(t *testing.T) {
 		first := c.First(knows)
 		if want := hold.Permanent(first); (r.Refused != "") != want || (code == refused) != want {
 			t.Errorf("%s: exit code %d: %s; %s", c.Name(), code, r.Refused, r.Now)
+		}
+		reboots := c.Has(func(row hold.Row) bool { return row.Reason == api.RebootUnderWay })
+		if noted := strings.Contains(strings.Join(r.Notes, "\n"), "if it fails, it has 15m0s to come back"); noted != reboots {
+			t.Errorf("%s: the reboot is noted: %v: %q", c.Name(), noted, r.Notes)
 		}
 		words := r.Refused
 		if words == "" {

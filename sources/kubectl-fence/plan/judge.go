@@ -34,6 +34,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	now := w.Client.Clock().Now()
 	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
 	w.markPlane(r, n.Name, &seen)
+	r.noteReboot(seen.Node)
 	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen, true); err != nil {
 		return err
 	}
@@ -62,6 +63,16 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		}
 	}
 	return nil
+}
+
+// noteReboot notes a planned reboot. It holds a fence for some time after the failure, and the plan is about a later
+// time.
+func (r *Report) noteReboot(n observed.Node) {
+	for _, h := range hold.All(hold.Input{Policy: *r.Policy, Node: n}, hold.ByNode) {
+		if h.Reason == api.RebootUnderWay {
+			r.Notes = append(r.Notes, h.Message)
+		}
+	}
 }
 
 // markPlane marks a control-plane node that the gate would know by a static pod.

@@ -72,6 +72,7 @@ var remedies = map[api.Reason]Remedy{
 	api.LeasePictureOld:        {"see that nodefence's source runs and reaches the API server; just after its start, wait", "kubectl get pods -n nodefence-system"},
 	api.NodeFencedTooOften:     {"find out why the machine fails again and again, or raise limits.perNode", "kubectl fence history NODE"},
 	api.ControlPlaneNode:       {"set controlPlane.fence to WithQuorum in the policy, if control-plane nodes are to be fenced", "kubectl edit fencepolicy POLICY"},
+	api.RebootUnderWay:         {"wait until the machine is back, or until the time in the message; or ask for the fence, if it died in its reboot", `kubectl fence ask NODE --reason "…"`},
 	api.OwnMachine:             {"wait: another replica of nodefence fences this node", ""},
 	api.PolicyConflict:         {"give one of the policies in the message another spec.precedence, or selectors that do not both select the node", "kubectl get fencepolicies"},
 	api.TooManyInATime:         {"wait until the time in the message, or change limits.maxRate", "kubectl edit fencepolicy POLICY"},

@@ -18,7 +18,7 @@ var elsewhere = []struct {
 	reasons []api.Reason
 }{
 	{"a fence has them before anything else, whatever is seen (TestNeverBegins and its like)", []api.Reason{
-		api.BindingInvalid, api.ControlPlaneNode, api.DryRun, api.NodeBeingDeleted, api.NotApproved, api.OwnMachine, api.PolicyConflict}},
+		api.BindingInvalid, api.ControlPlaneNode, api.DryRun, api.NodeBeingDeleted, api.NotApproved, api.OwnMachine, api.PolicyConflict, api.RebootUnderWay}},
 	{"walked by TestSecondWalk", []api.Reason{api.NodeFencedTooOften}},
 	{"walked by TestJoinsWalk", []api.Reason{api.RequestMerged}},
 	{"package admission's, for which TooManyUnhealthy stands here", []api.Reason{

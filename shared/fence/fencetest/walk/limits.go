@@ -68,6 +68,7 @@ var Unvaried = map[string]string{
 	"Node.ControlPlane":        "begins_test.go",
 	"Node.ControlPlaneMark":    "it is only told",
 	"Node.Deleting":            "deleting_test.go",
+	"Node.Rebooting":           "rebooting_test.go",
 	"Node.Labels":              "package policy; Decide does not read them",
 	"Node.OutOfServiceForeign": "again_test.go",
 	"Node.ScaleDownOurs":       "again_test.go",

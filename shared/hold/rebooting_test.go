@@ -1,0 +1,41 @@
+package hold_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/hold"
+	"github.com/nodefence/nodefence/shared/hold/holdtest"
+	"github.com/nodefence/nodefence/shared/look"
+)
+
+// TestARebootHoldsForABoundedTime: as long as the policy gives a machine to boot, counted from the failure. Who
+// asks for the fence does not wait.
+func TestARebootHoldsForABoundedTime(t *testing.T) {
+	rows := hold.Rows()
+	c := holdtest.Of(t, rows[slices.IndexFunc(rows, func(r hold.Row) bool { return r.Reason == api.RebootUnderWay })])
+	failed := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, x := range map[string]struct {
+		after time.Duration
+		asked bool
+		want  string
+	}{
+		"it has just failed":   {0, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after it failed"},
+		"just before the end":  {15*time.Minute - time.Millisecond, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after it failed"},
+		"at the end":           {15 * time.Minute, false, ""},
+		"a fence is asked for": {0, true, ""},
+	} {
+		in := c.Input(look.NodeFrom(c.Node, ""))
+		in.FailedAt, in.Now, in.Asked = failed, failed.Add(x.after), x.asked
+		h := hold.First(in, groups...)
+		if (h == nil) != (x.want == "") || h != nil && !strings.Contains(h.Message, x.want) {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+	if h := hold.First(c.Input(look.NodeFrom(c.Node, "")), groups...); h == nil || !strings.Contains(h.Message, "if it fails, it has 15m0s to come back") {
+		t.Errorf("a node that has not failed: %+v", h)
+	}
+}
