@@ -25,7 +25,7 @@ func closedTo(l *api.FenceLedger, now time.Time) *observed.Verdict {
 	if v := pictureUsable(l.Status.Leases, now); v != nil {
 		return v
 	}
-	return usCutOff(l)
+	return usCutOff(l, now)
 }
 
 // heldForAll is closedTo, and that the ledger can note no other storm: one that began

@@ -48,6 +48,9 @@ func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, lim
 	placeUnderWay(l, c)
 	forAll := heldForAll(l, now)
 	storm := calm(f, c, l, forAll == nil, now)
+	if vouchedFor(f, l, now) != nil {
+		storm = nil
+	}
 	if v := firstVerdict(forAll, uncountedUnder(f, c), storm); v != nil {
 		return v
 	}

@@ -90,10 +90,14 @@ func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger
 			b.Why, b.Message = why, msg
 		}
 	}
-	if msg := Storming(f, n.Labels, led); msg != "" {
+	msg, lost := Storming(f, n.Labels, led), vouchedFor(f, led, now)
+	if lost != nil {
+		b.Lost = lost.By + " says that the node is lost: " + lost.Reason
+	}
+	if msg != "" && lost == nil {
 		b.Storm = true
 		say("", msg)
-	} else if v := StormOfLeases(led); v != nil {
+	} else if v := StormOfLeases(led, now); v != nil {
 		b.Storm = true // S15, S16
 		say(v.Reason, v.Message)
 	}

@@ -34,30 +34,36 @@ func tooManyStill(p api.LeasePicture) *observed.Verdict {
 
 // usCutOff: if most Leases stand still at once, it is likelier that we, or the
 // API server, are the ones cut off (S16).
-func usCutOff(l *api.FenceLedger) *observed.Verdict {
-	return mostStill(l, func(s api.StillLease) bool { return s.Stale })
+func usCutOff(l *api.FenceLedger, now time.Time) *observed.Verdict {
+	return mostStill(l, now, func(s api.StillLease) bool { return s.Stale })
 }
 
-// mostStill holds if most Leases stand still, but for those of machines that nodefence keeps off: they stand
-// still whoever is cut off. It also holds if one other Lease is left, and that one stands still: one Lease
-// does not tell who is cut off.
-func mostStill(l *api.FenceLedger, counts func(api.StillLease) bool) *observed.Verdict {
-	p, still, off := l.Status.Leases, 0, 0
+// mostStill holds if most Leases stand still, but for those of machines that nodefence keeps off, and of nodes
+// that a person has said are lost: they stand still whoever is cut off. It also holds if one other Lease is
+// left, and that one stands still: one Lease does not tell who is cut off.
+func mostStill(l *api.FenceLedger, now time.Time, counts func(api.StillLease) bool) *observed.Verdict {
+	p, still, off, lost := l.Status.Leases, 0, 0, 0
+	word, marks := lostBy(l, now)
 	for _, s := range p.Still {
 		switch {
 		case keptOff(l.Status.Census, s):
 			off++
+		case marks[s.NodeName] != "" && marks[s.NodeName] == s.Renewed:
+			lost++
 		case counts(s):
 			still++
 		}
 	}
-	total := int(p.Total) - off
-	if still+off < 2 || still*2 <= total {
+	total := int(p.Total) - off - lost
+	if still+off+lost < 2 || still*2 <= total {
 		return nil
 	}
 	words := fmt.Sprintf("%d of %d Leases stand still", still, total)
 	if off > 0 {
 		words += fmt.Sprintf(", beside %d of machines that are kept off", off)
+	}
+	if lost > 0 {
+		words += fmt.Sprintf(", beside %d of nodes that %s says are lost", lost, word.By)
 	}
 	return refuse(api.MostLeasesStale, words+": it may be we who are cut off", askStorm)
 }
@@ -73,8 +79,8 @@ func keptOff(c *api.Census, s api.StillLease) bool {
 // StormOfLeases says why the picture of the Leases alone, whatever the limits, is one on
 // which nothing more starts: most of them stand still, or more than it names (S15, S16). Of
 // a cut one only the names tell who is stale, which are no measure of all.
-func StormOfLeases(l *api.FenceLedger) *observed.Verdict {
-	if v := usCutOff(l); v != nil {
+func StormOfLeases(l *api.FenceLedger, now time.Time) *observed.Verdict {
+	if v := usCutOff(l, now); v != nil {
 		return v
 	}
 	return tooManyStill(l.Status.Leases)
@@ -112,7 +118,7 @@ func Suspect(l *api.FenceLedger, node, mark string, now time.Time) (time.Time, *
 	if v := pictureUsable(p, now); v != nil {
 		return time.Time{}, v
 	}
-	if v := mostStill(l, func(api.StillLease) bool { return true }); v != nil {
+	if v := mostStill(l, now, func(api.StillLease) bool { return true }); v != nil {
 		return time.Time{}, v
 	}
 	for _, s := range p.Still {

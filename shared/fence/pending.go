@@ -27,6 +27,9 @@ func (d *decision) reserve() outcome {
 		if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
 			waived = "; " + e
 		}
+		if w := d.Seen.Brakes.Lost; w != "" {
+			waived += "; " + w
+		}
 		if facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads() {
 			d.Record.Power.NotBefore = nil
 		}

@@ -56,6 +56,53 @@ type FenceLedgerSpec struct {
 	// that are under way after storms. A storm that is not over still holds fences.
 	// +optional
 	CoolDownEnded *CoolDownEnded `json:"coolDownEnded,omitempty"`
+	// lost is a person's statement that nodes are lost, and not merely out of nodefence's sight. Their
+	// Leases do not count where most Leases stand still (MostLeasesStale), and once a person has
+	// confirmed of such a node that its machine is off, no storm holds the release of its work. All
+	// other limits hold, and nothing is cut because of it.
+	// +optional
+	Lost *LostNodes `json:"lost,omitempty"`
+}
+
+// LostNodes is one person's statement about nodes whose Leases stand still.
+type LostNodes struct {
+	// by is the authenticated user, in 1 to 256 letters.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	By string `json:"by,omitempty"`
+	// reason is why, for the history of the fences that continue because of it, in 1 to 256
+	// letters.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	Reason string `json:"reason,omitempty"`
+	// until is when the statement ends. One that ends in more than 24 hours does not count yet.
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Type=string
+	// +required
+	Until Time `json:"until,omitempty"`
+	// nodes are the nodes that are lost: 1 to 512.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=512
+	// +listType=map
+	// +listMapKey=nodeName
+	// +required
+	Nodes []LostNode `json:"nodes,omitempty"`
+}
+
+// LostNode is a node whose Lease stands still. The statement says nothing about it once the Lease moves.
+type LostNode struct {
+	// nodeName is the name of the node.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	NodeName string `json:"nodeName,omitempty"`
+	// renewed is status.leases.still[].renewed of the node's Lease.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Renewed string `json:"renewed,omitempty"`
 }
 
 // CoolDownEnded is about the cool-downs that it names by their ends, and about no other one: one of

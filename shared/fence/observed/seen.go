@@ -200,6 +200,8 @@ type Brakes struct {
 	Unwatched string
 	// Ended says who has ended cool-downs that would still be under way, and why; empty if nobody has.
 	Ended string
+	// Lost says who has said that the node is lost and its machine off, and why it is lost; empty if nobody has.
+	Lost string
 	// Counted: all that was asked before the slot was reserved was asked again for this
 	// look. Without that nothing is cut.
 	Counted bool
