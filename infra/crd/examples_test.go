@@ -20,6 +20,7 @@ var othersOwn = map[string]string{
 	"FenceLedger.stop":             "stop",
 	"FenceLedger.coolDownEnded":    "coolDownEnded",
 	"FenceLedger.restoreConfirmed": "restoreConfirmed",
+	"FenceLedger.lost":             "lost",
 }
 
 // TestNoShippedManifestSetsWhatOthersOwn: no example, no policy to start with, no manifest and no chart.

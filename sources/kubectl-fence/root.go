@@ -31,7 +31,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 	for group, commands := range map[string][]*cobra.Command{
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand(), p.uiCommand()},
 		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.cordonCommand(), p.confirmOffCommand()},
-		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand(), p.endCoolDownCommand(), p.confirmRestoreCommand()},
+		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand(), p.endCoolDownCommand(), p.lostCommand(), p.confirmRestoreCommand()},
 		"prepare": {p.planCommand(), p.initCommand(), p.enrolCommand(), p.drillCommand(), p.bundleCommand()},
 	} {
 		for _, c := range commands {

@@ -78,6 +78,7 @@ type LostNodes struct {
 	// +required
 	Reason string `json:"reason,omitempty"`
 	// until is when the statement ends. One that ends in more than 24 hours does not count yet.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Type=string
 	// +required
@@ -93,12 +94,12 @@ type LostNodes struct {
 
 // LostNode is a node whose Lease stands still. The statement says nothing about it once the Lease moves.
 type LostNode struct {
-	// nodeName is the name of the node.
+	// nodeName is the name of the node, in 1 to 253 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	NodeName string `json:"nodeName,omitempty"`
-	// renewed is status.leases.still[].renewed of the node's Lease.
+	// renewed is status.leases.still[].renewed of the node's Lease, in 1 to 64 letters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +required

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -73,6 +74,15 @@ func (c *Client) Raw(ctx context.Context, resource string) ([]byte, error) {
 // NodeNames are the names of all nodes.
 func (c *Client) NodeNames(ctx context.Context) ([]string, error) {
 	l, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	return names(l, err)
+}
+
+// NodesLabelled are the names of the nodes that a selector chooses. It is an error if the selector chooses none.
+func (c *Client) NodesLabelled(ctx context.Context, selector string) ([]string, error) {
+	l, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err == nil && len(l.Items) == 0 {
+		return nil, fmt.Errorf("no node has the labels %s", selector)
+	}
 	return names(l, err)
 }
 

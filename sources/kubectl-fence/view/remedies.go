@@ -68,7 +68,7 @@ var remedies = map[api.Reason]Remedy{
 	api.TooManyUnhealthy:       {"mend what the unhealthy nodes have in common; raise maxUnhealthy only if so many may really be fenced", "kubectl fence status"},
 	api.StormCoolDown:          {"wait until the time in the message; or end the cool-down, if what the nodes had in common is mended", `kubectl fence end-cool-down --reason "…"`},
 	api.TooManyConcurrent:      {"wait for the fence that runs, or raise maxConcurrent", "kubectl fence status -w"},
-	api.MostLeasesStale:        {"mend the network between nodefence, the API server and the nodes: it may be nodefence that is cut off", "kubectl get leases -n kube-node-lease"},
+	api.MostLeasesStale:        {"mend the network between nodefence, the API server and the nodes: it may be nodefence that is cut off; or, if these machines are really dead, say so", `kubectl fence lost NODE --reason "…"`},
 	api.LeasePictureOld:        {"see that nodefence's source runs and reaches the API server; just after its start, wait", "kubectl get pods -n nodefence-system"},
 	api.NodeFencedTooOften:     {"find out why the machine fails again and again, or raise limits.perNode", "kubectl fence history NODE"},
 	api.ControlPlaneNode:       {"set controlPlane.fence to WithQuorum in the policy, if control-plane nodes are to be fenced", "kubectl edit fencepolicy POLICY"},

@@ -109,6 +109,9 @@ func (s *Seen) Notes() []string {
 		out = append(out, words)
 	}
 	out = append(out, s.Storms(stamp)...)
+	if w := s.lost(); w != "" {
+		out = append(out, w)
+	}
 	if slices.ContainsFunc(s.Policies, func(p api.FencePolicy) bool {
 		return int(p.Status.HeldCount) > len(p.Status.Held) || int(p.Status.MissingCount) > len(p.Status.Missing)
 	}) {
