@@ -58,6 +58,11 @@ func TestALostNodesWorkIsReleased(t *testing.T) {
 		"its Lease has moved since": {func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Leases.Still[0].Renewed = "2026-01-01T00:01:00.000000Z"
 		}, api.TooManyUnhealthy},
+		"those of four others have moved since": {func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			for i := range 4 {
+				l.Status.Leases.Still[i+1].Renewed = "2026-01-01T00:01:00.000000Z"
+			}
+		}, api.MostLeasesStale},
 		"another node is lost": {func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Spec.Lost.Nodes = l.Spec.Lost.Nodes[1:]
 		}, api.TooManyUnhealthy},
