@@ -26,7 +26,7 @@ func (d *decision) askApproval() outcome {
 	if d.Begun() || d.Decision.Settings.Mode != api.ModeRequireApproval || facts.Approved(d.Requests, d.Record) {
 		return goOn
 	}
-	d.dropYes()
+	d.dropReservation()
 	return d.enter(api.Pending, api.WaitingForApproval, "the machine is on, and nobody has approved that its power is cut")
 }
 

@@ -119,7 +119,7 @@
 //	}
 //
 // A label may come later, when the fence has its slot. So the rule has a second part, in
-// braked (ended.go), which calledOff asks in every phase before the first Off:
+// applyBrakes (ended.go), which cancel asks in every phase before the first Off:
 //
 //	case d.Seen.Node.Hold && d.Record.Phase != api.Pending:
 //		why, msg = api.HeldByLabel, keptByOwner
@@ -127,7 +127,7 @@
 // What two files need, as the words keptByOwner here, stands in package facts: files need each
 // other in one direction. Choose whether our marks stay on the node meanwhile (stay leaves them,
 // holdUnmarked takes them off first), and whether a person's word that the machine is off ends
-// the hold. In Fencing that word is asked before braked; BeingDeleted is an example of a rule
+// the hold. In Fencing that word is asked before applyBrakes; BeingDeleted is an example of a rule
 // that gives way to it in every phase.
 //
 // 5. Test it at the boundary: a record and a look go into Decide, a phase, a reason and an

@@ -76,7 +76,7 @@ func (d *decision) drainOpensAgain() {
 // beginDrain begins the drain, or goes on with one that a brake had stopped, or that has more time
 // now. A slot of before is given back: others need it meanwhile (S14).
 func (d *decision) beginDrain() outcome {
-	d.dropYes()
+	d.dropReservation()
 	switch r := d.Record.Drain; {
 	case r == nil || d.DrainAskedAnew():
 		d.Record.Drain = &api.DrainRecord{BeganAt: d.Time()}
@@ -91,14 +91,14 @@ func (d *decision) beginDrain() outcome {
 // dropYesOfBefore gives back a slot of before the drain's end: the limits are asked anew (S14).
 func (d *decision) dropYesOfBefore() {
 	if r := d.Seen.Reserved; r != nil && d.DrainOver() && r.Before(d.Record.Drain.EndedAt.Time) {
-		d.dropYes()
+		d.dropReservation()
 	}
 }
 
 // draining follows the policy as it stands: nothing of it is frozen before a slot is reserved.
 func (d *decision) draining() outcome {
 	d.countDrain()
-	o := first(d.ended, d.calledOff, d.letTooLate, d.drainAnew, d.drainShort, d.drain)
+	o := first(d.ended, d.cancel, d.letTooLate, d.drainAnew, d.drainShort, d.drain)
 	d.countDrain()
 	return o
 }

@@ -36,9 +36,9 @@ func (d *decision) ended() outcome {
 	return settled
 }
 
-// calledOff ends a fence whose reason has gone, or sends it back to the gate
+// cancel ends a fence whose reason has gone, or sends it back to the gate
 // when a brake is on. After the first Off neither happens any more (S17, S25).
-func (d *decision) calledOff() outcome {
+func (d *decision) cancel() outcome {
 	if d.Begun() {
 		return goOn
 	}
@@ -63,11 +63,11 @@ func (d *decision) calledOff() outcome {
 	if d.Record.Phase != api.Pending && d.EarlyOnly() && !d.Suspected() {
 		return d.enter(api.Pending, api.LeaseStandsStill, "its Lease is no evidence any more; waiting for a condition of the policy")
 	}
-	return d.braked()
+	return d.applyBrakes()
 }
 
-// braked sends a fence that has not cut power back to the gate.
-func (d *decision) braked() outcome {
+// applyBrakes sends a fence that has not cut power back to the gate.
+func (d *decision) applyBrakes() outcome {
 	b, why := d.Seen.Brakes, api.Reason("")
 	msg := b.Message
 	switch {

@@ -9,7 +9,7 @@ import (
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() outcome {
-	if o := first(d.ended, d.calledOff, d.yesTooOld, d.endsAwaited, d.drainedFirst); o.decided {
+	if o := first(d.ended, d.cancel, d.yesTooOld, d.endsAwaited, d.drainedFirst); o.decided {
 		return o
 	}
 	touches := d.Decision.Settings.Action.Device() || d.ConfirmAsked()

@@ -68,7 +68,7 @@ func (d *decision) toDump() outcome {
 
 // releasingByDump deletes pods as long as messages arrive.
 func (d *decision) releasingByDump() outcome {
-	if o := first(d.calledOff, d.stale); o.decided {
+	if o := first(d.cancel, d.stale); o.decided {
 		if d.Record.Phase != api.Releasing {
 			d.Record.Proof = nil
 		}

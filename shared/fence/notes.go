@@ -26,7 +26,7 @@ func (d *decision) noteWords() {
 	if r := d.Requests.Retry; d.RetryAsked() && st.Phase != api.Failed && st.Awaited == nil && !(st.Phase == api.Fenced && st.Power.SwitchedByUs) {
 		d.answer(api.AskedRetry, r, api.NotNeeded, "the fence is under way, and it counts for nothing later")
 		if st.Phase == api.Pending {
-			d.dropYes()
+			d.dropReservation()
 		}
 		d.aside(api.RetryAsked, r.By+" asked for a retry of what is under way: it counts for nothing later")
 	}
@@ -258,10 +258,10 @@ func (d *decision) takeOver() {
 	}
 }
 
-// dropYes gives back a slot that was reserved a moment ago: it was for the devices as they
+// dropReservation gives back a slot that was reserved a moment ago: it was for the devices as they
 // were bound then, and a person has mended something since (S11, S17). Who looks at a fence
 // that has failed does not see the ledger; one whose flow began anew has forgotten its yes.
-func (d *decision) dropYes() {
+func (d *decision) dropReservation() {
 	d.giveBack()
 	if r := d.Seen.Reserved; r != nil {
 		d.Record.GivenBack, d.Seen.Reserved = d.Stamp(*r), nil

@@ -12,7 +12,7 @@ import (
 
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
-	return first(d.ended, d.backUndrained, d.calledOff, d.endsAtGate, d.awaitsDevice, d.policyChanged,
+	return first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
 		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.checkActivity, d.heldByMode,
 		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }

@@ -22,7 +22,7 @@ import (
 
 // probing reads the machine once.
 func (d *decision) probing() outcome {
-	return first(d.ended, d.calledOff, d.stale, d.readAsCheck, d.probe)
+	return first(d.ended, d.cancel, d.stale, d.readAsCheck, d.probe)
 }
 
 // awaitPerson holds for a person's word where there is no device to read, and says

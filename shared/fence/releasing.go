@@ -22,8 +22,8 @@ func (d *decision) releasing() outcome {
 		return d.void(alive)
 	}
 	if d.Record.Release.StartedAt == nil {
-		if o := d.calledOff(); o.decided {
-			return o // a machine found off, whose fence was called off or braked
+		if o := d.cancel(); o.decided {
+			return o // a machine found off, whose fence was called off or applyBrakes
 		}
 	}
 	if d.Record.Proof == nil {

@@ -93,7 +93,7 @@ func (d *decision) newPass(why api.Reason, msg string) outcome {
 	if d.Record.Release.DoneAt != nil {
 		d.Record.Release = api.ReleaseRecord{}
 	}
-	d.dropYes()
+	d.dropReservation()
 	d.restart()
 	d.Record.Restarts = 0
 	return d.enter(api.Pending, why, msg)

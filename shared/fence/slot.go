@@ -22,7 +22,7 @@ func (d *decision) stale() outcome {
 // outdated does so too with a fence that has begun and was given a slot anew: its step
 // out of Pending may have been saved so late that the slot is another's by now (S14).
 func (d *decision) outdated() outcome {
-	if d.Within(d.Record.DecidedAt, d.YesHolds()) {
+	if d.Within(d.Record.DecidedAt, d.ReservationValidity()) {
 		return goOn
 	}
 	d.Record.DecidedAt = nil
@@ -32,7 +32,7 @@ func (d *decision) outdated() outcome {
 // slot is when this fence's slot was reserved, by whose calls it goes on (S14); nil if it is old.
 func (d *decision) slot() *time.Time {
 	at, limit := d.Seen.Reserved, d.SlotCall()
-	if at == nil || !observed.Fresh(*at, d.Now, d.YesHolds()) {
+	if at == nil || !observed.Fresh(*at, d.Now, d.ReservationValidity()) {
 		return nil
 	}
 	if limit < d.Decision.CallLimit() {
@@ -48,7 +48,7 @@ func (d *decision) drainedFirst() outcome {
 	if o := d.backUndrained(); o.decided || !d.Undrained() {
 		return o
 	}
-	d.dropYes()
+	d.dropReservation()
 	return d.enter(api.Pending, api.NodeDraining, "the node is drained before its machine is cut")
 }
 
@@ -59,7 +59,7 @@ func (d *decision) backUndrained() outcome {
 	if !d.Record.Drain.GivenUp() || !d.Undrained() || !d.Marked() {
 		return goOn
 	}
-	d.dropYes()
+	d.dropReservation()
 	d.Record.Outcome = api.SentBack
 	return d.leave(api.Recovering, api.DrainTimedOut, d.Record.Drain.Left)
 }
@@ -142,7 +142,7 @@ func (d *decision) awaitApproval(about string) outcome {
 // machineGoes asks for the deletion, and waits for it to show. That it was asked for is
 // saved before it is, and is no evidence: the list of resync's next look is.
 func (d *decision) machineGoes() outcome {
-	if o := d.calledOff(); o.decided {
+	if o := d.cancel(); o.decided {
 		return o
 	}
 	r := d.Record.Machine

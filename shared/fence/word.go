@@ -59,7 +59,7 @@ func (d *decision) refuseWord(why api.Reason, msg string) outcome {
 	if d.Begun() {
 		return d.stay(why, told, facts.Handover)
 	}
-	d.dropYes()
+	d.dropReservation()
 	if d.MustNotSwitch() && d.Marked() {
 		d.Record.Outcome = api.SentBack
 		return d.leave(api.Recovering, why, told)
@@ -74,7 +74,7 @@ func (d *decision) readForWord() outcome {
 	if b == nil {
 		return goOn
 	}
-	if o := first(d.awaitEnds, d.calledOff, d.stale, d.livesAgain); o.decided {
+	if o := first(d.awaitEnds, d.cancel, d.stale, d.livesAgain); o.decided {
 		return o
 	}
 	d.tell(api.ReadingDevices, d.Requests.ConfirmOff.By+" confirmed that the machine is off; its devices are read first, twice each: "+d.WordReads())

@@ -68,9 +68,11 @@ func (d *Facts) SlotCall() time.Duration {
 	return min(d.Decision.CallLimit(), max(d.Seen.ReservedCall, api.DeviceCall))
 }
 
-// YesHolds is how old the yes to this fence may be for something to begin by it (S17): as
+// ReservationValidity is how old the yes to this fence may be for something to begin by it (S17): as
 // YesValidity, and no longer than others count the slot behind it (S14).
-func (d *Facts) YesHolds() time.Duration { return DecisionValidity + api.LongerCalls(d.SlotCall()) }
+func (d *Facts) ReservationValidity() time.Duration {
+	return DecisionValidity + api.LongerCalls(d.SlotCall())
+}
 
 // Bound is the identity of the machine that is bound for power, or none if no device is.
 func (d *Facts) Bound() string {
