@@ -63,7 +63,7 @@ func (g *Gate) requestByObject(ctx context.Context, e event.Event, node string, 
 		return nil, g.join(ctx, e, n, f, r)
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	opens, err := g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
+	opens, err := g.prepareRecord(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
 	if err != nil || f != nil {
 		return opens, err
 	}

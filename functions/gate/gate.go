@@ -77,7 +77,7 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if err != nil {
 		return nil, g.unread(ctx, e, err)
 	}
-	if idle, err := g.needless(ctx, e); err != nil || idle {
+	if idle, err := g.isNoise(ctx, e); err != nil || idle {
 		return nil, err
 	}
 	opened, reply, just, err := g.open(ctx, node, e)
@@ -112,8 +112,8 @@ type opened struct {
 	goesOn bool
 }
 
-// goingOn is a record that need not be opened; nil for one of a newer nodefence (S21).
-func goingOn(f *api.NodeFence) *opened {
+// existing is a record that need not be opened; nil for one of a newer nodefence (S21).
+func existing(f *api.NodeFence) *opened {
 	if fence.Foreign(f.Status) {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 		o, reply, err = g.problem(ctx, node, e, f)
 		return o, reply, reply != nil, askedAgain(err)
 	case !ours || f != nil && f.Open():
-		return goingOn(f), nil, g.elsewhere(f, e), g.whileDeleted(ctx, node, e, f)
+		return existing(f), nil, g.elsewhere(f, e), g.whileDeleted(ctx, node, e, f)
 	}
 	n, err := recent.Node(ctx, node)
 	if err != nil {
@@ -188,23 +188,23 @@ func (g *Gate) elsewhere(f *api.NodeFence, e event.Event) bool {
 	if f.Open() && !fence.Foreign(f.Status) && !slices.Contains(Phases, f.CurrentPhase()) {
 		return true
 	}
-	return e.Type() == events.NodeUnhealthy && g.fresh(f)
+	return e.Type() == events.NodeUnhealthy && g.openedJustNow(f)
 }
 
-// fresh: the record was opened a moment ago, and whoever did is at work on it.
+// openedJustNow: the record was opened a moment ago, and whoever did is at work on it.
 // If that gate has died, the source finds the record by its missing nextLook.
-func (g *Gate) fresh(f *api.NodeFence) bool {
+func (g *Gate) openedJustNow(f *api.NodeFence) bool {
 	if f.Status.OpenedAt == nil {
 		return true
 	}
 	return f.Status.Phase == api.Pending && g.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
 }
 
-// begin is a fence that is about to open. First there is a record with our finalizer,
+// prepareRecord returns a fence that is about to open. First there is a record with our finalizer,
 // without what people asked of an earlier fence, and with what they aborted; the status
 // that opens it is saved by the loop, with what its first look sees. A process that dies in between leaves a record
 // that is no fence: the next event of the node opens it.
-func (g *Gate) begin(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (o *opened, err error) {
+func (g *Gate) prepareRecord(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (o *opened, err error) {
 	dec.DeviceCallTimeout.Duration = g.DeviceCall
 	f := last
 	switch {

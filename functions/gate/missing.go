@@ -47,5 +47,5 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	}
 	g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + resolved.Policy.Name}, string(why))
-	return g.begin(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
+	return g.prepareRecord(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
 }

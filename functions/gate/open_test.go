@@ -57,7 +57,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 			}
 			ctx := t.Context()
 			var o *opened
-			idle, err := g.needless(ctx, suspect)
+			idle, err := g.isNoise(ctx, suspect)
 			if err == nil && !idle {
 				o, _, _, err = g.open(ctx, "a", suspect)
 			}

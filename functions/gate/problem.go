@@ -60,7 +60,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 	}
 	dec := forRequest(api.TriggerProblem, n, r, resolved)
 	dec.UseReports(due.uids)
-	o, err = g.begin(ctx, f, node, dec)
+	o, err = g.prepareRecord(ctx, f, node, dec)
 	return o, nil, err
 }
 

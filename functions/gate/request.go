@@ -62,7 +62,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 		return nil, g.join(ctx, e, n, f, r)
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	return g.begin(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
+	return g.prepareRecord(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
 }
 
 // rulesOf are the rules for a node, and which policy that may be about it is not understood.

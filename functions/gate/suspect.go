@@ -28,9 +28,9 @@ type suspicion struct {
 	why     string
 }
 
-// needless: the event is of a Lease that stands still, and no policy takes that
+// isNoise: the event is of a Lease that stands still, and no policy takes that
 // for an early probe. The source sends it again and again, of each such node.
-func (g *Gate) needless(ctx context.Context, e event.Event) (bool, error) {
+func (g *Gate) isNoise(ctx context.Context, e event.Event) (bool, error) {
 	if e.Type() != events.NodeSuspect {
 		return false, nil
 	}

@@ -38,7 +38,7 @@ func (g *Gate) unhealthy(ctx context.Context, recent kube.Recent, n *corev1.Node
 		return nil, nil
 	}
 	resolved := g.resolved(ctx, n, dec)
-	o, err := g.begin(ctx, last, n.Name, *dec)
+	o, err := g.prepareRecord(ctx, last, n.Name, *dec)
 	if o != nil {
 		o.resolved = resolved
 	}
