@@ -53,10 +53,10 @@ type Parts struct {
 	// Call calls the other functions directly, for resync. Without it resync sends through
 	// the broker.
 	Call run.Call
-	// Hands may be set only where every function runs in this process, and each gets the events
+	// Handoff may be set only where every function runs in this process, and each gets the events
 	// that the others send here.
-	Hands *loop.Hands
-	kept  *loop.RecordCache
+	Handoff *loop.Handoff
+	kept    *loop.RecordCache
 	// lists has the ConfigMaps of nodes' devices for all functions of this process.
 	lists  *binding.Lists
 	resync *resync.Resyncer
@@ -180,7 +180,7 @@ func (p Parts) loop(name string, owns []api.Phase, w loop.Function) *loop.Loop {
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: p.Client, Does: w, Reporter: p.Reporter, Source: p.Source,
 		Now: p.Client.Clock().Now, Elapsed: p.Client.Clock().Elapsed, Me: invocationID, Conflict: kube.ErrConflict,
-		Records: p.kept, Hands: p.Hands,
+		Records: p.kept, Handoff: p.Handoff,
 	}
 }
 

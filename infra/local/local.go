@@ -91,7 +91,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if o.Drivers != nil {
 		parts.Drivers = o.Drivers
 	}
-	parts.Hands = &loop.Hands{}
+	parts.Handoff = &loop.Handoff{}
 	if err := installed(ctx, parts.Client); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (inv *invocation) run(ctx context.Context, node string, begin func() (more 
 	}
 	e := inv.announce()
 	if inv.hands != nil {
-		inv.Hands.put(inv.hands)
+		inv.Handoff.put(inv.hands)
 	} else {
 		inv.Records.put(inv.fence, inv.Now())
 	}
@@ -130,7 +130,7 @@ func (inv *invocation) start() {
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
 	return observed.Look{
-		Me: inv.me, HandsOver: inv.Hands != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, Evicted: inv.evicted,
+		Me: inv.me, HandsOver: inv.Handoff != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, Evicted: inv.evicted,
 		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
@@ -165,7 +165,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 	if inv.opens != nil {
 		before = *inv.opens
 	}
-	same := equality.Semantic.DeepEqual(before, st) || stands(before, st, act, now)
+	same := equality.Semantic.DeepEqual(before, st) || onlyNextLookDiffers(before, st, act, now)
 	if over := inv.withoutError(before, st, act, !same, now); over.LastError != st.LastError {
 		st, same = over, false
 	}

@@ -49,9 +49,9 @@ type Loop struct {
 	Conflict error
 	// Records, if set, has the records that this process wrote last.
 	Records *RecordCache
-	// Hands, if set, has what one invocation decides and the next one carries out. It may be set
+	// Handoff, if set, has what one invocation decides and the next one carries out. It may be set
 	// only where every function of a fence runs in this process.
-	Hands *Hands
+	Handoff *Handoff
 }
 
 // rounds bounds one invocation: conflicts and actions on Kubernetes together.
@@ -71,7 +71,7 @@ func (l *Loop) Since(cause event.Event) time.Duration {
 // Run works on the fence of one node until there is nothing more to do now, and returns the event
 // that hands it on, if it must be handed on. Reads from before since do not count (Since).
 func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since time.Duration) (*event.Event, error) {
-	if a := l.Hands.take(node, l.owns); a != nil {
+	if a := l.Handoff.take(node, l.owns); a != nil {
 		inv := invocation{Loop: l, cause: cause, since: since}
 		return inv.run(ctx, node, func() (bool, error) { return inv.carryOn(ctx, a) })
 	}

@@ -50,10 +50,10 @@ func TestANextLookThatStands(t *testing.T) {
 			return st
 		}
 		before, after := at(c.before), at(c.after)
-		if got := stands(before, after, c.act, noon); got != c.want {
+		if got := onlyNextLookDiffers(before, after, c.act, noon); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if after.Retries = 1; stands(before, after, c.act, noon) {
+		if after.Retries = 1; onlyNextLookDiffers(before, after, c.act, noon) {
 			t.Errorf("%s: something else is new, and is not saved", name)
 		}
 	}

@@ -54,7 +54,7 @@ type process struct {
 	// records, if set, are those that this process wrote last.
 	records *loop.RecordCache
 	// hands, if set, has what one invocation of this process hands to the next.
-	hands *loop.Hands
+	hands *loop.Handoff
 	// me identifies this invocation.
 	me string
 }
@@ -104,7 +104,7 @@ func shipped(p process, name string) run.Handler { return p.function(p.client(),
 // inOneProcess is the code as the local runner has it: the event that one function replies goes to
 // the next function of the same process, which carries out what it is handed.
 func inOneProcess(p process, name string) run.Handler {
-	p.hands, p.records = &loop.Hands{}, &loop.RecordCache{}
+	p.hands, p.records = &loop.Handoff{}, &loop.RecordCache{}
 	c := p.client()
 	return func(ctx context.Context, e event.Event) (reply *event.Event, err error) {
 		for range hops {
@@ -160,7 +160,7 @@ func (p process) loop(c *kube.Client, name string, owns []api.Phase, w loop.Func
 	return &loop.Loop{
 		Function: name, Owns: owns, Store: c, Does: w, Reporter: silent{}, Source: source,
 		Now: c.Clock().Now, Elapsed: c.Clock().Elapsed, Me: func() string { return p.me }, Conflict: kube.ErrConflict,
-		Records: p.records, Hands: p.hands,
+		Records: p.records, Handoff: p.hands,
 	}
 }
 

@@ -31,13 +31,13 @@ func TestWhatIsHandedOver(t *testing.T) {
 		"and not sent against a brake":       {func(w *world) { w.elapsed += handedFor; w.stopped = true }, []api.Phase{api.Fencing, api.Fencing}, "LSGL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, h := newWorld(api.Fencing), &Hands{}
+			w, h := newWorld(api.Fencing), &Handoff{}
 			w.counted = true
 			invoked := 0
 			run := func(p api.Phase) *event.Event {
 				l := w.loop(&RecordCache{}, p)
 				invoked++
-				l.Hands, l.Me = h, func() string { return strconv.Itoa(invoked) }
+				l.Handoff, l.Me = h, func() string { return strconv.Itoa(invoked) }
 				e, err := l.Run(t.Context(), "n", event.New(), 0)
 				if err != nil {
 					t.Fatal(err)
@@ -67,12 +67,12 @@ func TestWhatIsHandedOver(t *testing.T) {
 // TestMarksAreHandedOver: the gate writes down what was on the node before, and isolate places the
 // marks at once (S22).
 func TestMarksAreHandedOver(t *testing.T) {
-	w, h := newWorld(api.Pending), &Hands{}
+	w, h := newWorld(api.Pending), &Handoff{}
 	at := metav1.NewMicroTime(w.now)
 	w.reserved = &at.Time
 	for _, p := range []api.Phase{api.Pending, api.Isolating} {
 		l := w.loop(&RecordCache{}, p)
-		l.Hands = h
+		l.Handoff = h
 		if e, err := l.Run(t.Context(), "n", event.New(), 0); err != nil || e == nil {
 			t.Fatal(e, err)
 		}
@@ -90,7 +90,7 @@ func TestMarksAreHandedOver(t *testing.T) {
 
 // TestWhatIsLeftInHandIsForgotten, as soon as another action is handed over.
 func TestWhatIsLeftInHandIsForgotten(t *testing.T) {
-	h := &Hands{}
+	h := &Handoff{}
 	for i, node := range []string{"a", "b"} {
 		f := newWorld(api.Fencing).record
 		f.Spec.NodeName = node

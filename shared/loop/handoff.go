@@ -11,7 +11,7 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// Hands has the actions that one invocation of this process has decided on and saved, and the next
+// Handoff has the actions that one invocation of this process has decided on and saved, and the next
 // one carries out. Where all functions run in one process, an invocation that has made its device
 // call saves the next call's claim together with what the device said, and a function that hands
 // a fence on decides what the next one does first. The next invocation then acts at once: it need
@@ -24,7 +24,7 @@ import (
 //
 // The zero value is empty. A nil one takes nothing: then each invocation looks first, as it must
 // where the next one may run in another process.
-type Hands struct {
+type Handoff struct {
 	mu      sync.Mutex
 	actions map[string]*handed
 }
@@ -50,7 +50,7 @@ const handedFor = 250 * time.Millisecond
 const forgottenAfter = 10 * time.Minute
 
 // put keeps an action. The caller must not use its record any more.
-func (h *Hands) put(a *handed) {
+func (h *Handoff) put(a *handed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.actions == nil {
@@ -66,7 +66,7 @@ func (h *Hands) put(a *handed) {
 
 // take removes and returns the action on a node's fence, if it is for a function that owns these
 // phases; nil if there is none.
-func (h *Hands) take(node string, owns func(api.Phase) bool) *handed {
+func (h *Handoff) take(node string, owns func(api.Phase) bool) *handed {
 	if h == nil {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (h *Hands) take(node string, owns func(api.Phase) bool) *handed {
 // handsOver tells whether the action is for the next invocation, which may be of another
 // function: the call of a device that this invocation has claimed, or the marks of isolation.
 func (inv *invocation) handsOver(f *api.NodeFence, a fence.Action) bool {
-	if inv.Hands == nil || !inv.spoke && inv.owns(f.Status.Phase) {
+	if inv.Handoff == nil || !inv.spoke && inv.owns(f.Status.Phase) {
 		return false
 	}
 	c := f.Status.Claim
