@@ -58,7 +58,7 @@ var table = map[string]func(Parts) run.Handler{
 		return (&request.Requester{Objects: p.Client, Namespaces: p.RequestNamespaces, Now: p.Client.Clock().Now, Log: p.Log, Reporter: p.Reporter}).Handle
 	},
 	deadletter.Name: func(p Parts) run.Handler {
-		return (&deadletter.Teller{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle
+		return (&deadletter.Reporter{Fence: p.Client.Fence, Lost: p.Reporter.Lost}).Handle
 	},
 	resync.Name:       func(p Parts) run.Handler { return p.Resyncer().Handle },
 	policystatus.Name: func(p Parts) run.Handler { return p.statuses().Handle },

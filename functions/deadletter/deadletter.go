@@ -29,8 +29,8 @@ const (
 	ErrorData = "knativeerrordata"
 )
 
-// Teller is the function.
-type Teller struct {
+// Reporter is the function.
+type Reporter struct {
 	// Fence reads the record of a node; nil if there is none.
 	Fence func(ctx context.Context, node string) (*api.NodeFence, error)
 	// Lost reports that the event was given up.
@@ -40,7 +40,7 @@ type Teller struct {
 // Handle handles one event that was given up, or whose type no function takes. A record that
 // is missing, or cannot be read now, is no error: a dead letter has nowhere else to go, and not
 // every broker brings it again.
-func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+func (r *Reporter) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	l := report.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
 	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
 		if l.Message = events.DidYouMean(e.Type()); l.Message == "" {
@@ -50,11 +50,11 @@ func (t *Teller) Handle(ctx context.Context, e event.Event) (*event.Event, error
 	}
 	if node, err := events.Node(e); err == nil {
 		l.Node = node
-		if f, err := t.Fence(ctx, node); err == nil {
+		if f, err := r.Fence(ctx, node); err == nil {
 			l.Fence = f
 		}
 	}
-	t.Lost(ctx, l)
+	r.Lost(ctx, l)
 	return nil, nil
 }
 

@@ -42,7 +42,7 @@ func TestWhatIsSaidOfADeadLetter(t *testing.T) {
 			e.SetExtension(k, v)
 		}
 		var got report.Loss
-		d := Teller{
+		d := Reporter{
 			Fence: func(context.Context, string) (*api.NodeFence, error) { return c.fence, nil },
 			Lost:  func(_ context.Context, l report.Loss) { got = l },
 		}
@@ -79,7 +79,7 @@ func TestATypeThatNobodyTakes(t *testing.T) {
 			e.SetExtension(ErrorCode, c.given)
 		}
 		var got []report.Loss
-		d := Teller{
+		d := Reporter{
 			Fence: func(context.Context, string) (*api.NodeFence, error) { return fence, c.unread },
 			Lost:  func(_ context.Context, l report.Loss) { l.Event = event.Event{}; got = append(got, l) },
 		}
@@ -103,7 +103,7 @@ func TestItIsToldWithoutARecordThatCannotBeRead(t *testing.T) {
 	e := event.New()
 	e.SetSubject("node-7")
 	told := 0
-	d := Teller{
+	d := Reporter{
 		Fence: func(context.Context, string) (*api.NodeFence, error) { return nil, errors.New("away") },
 		Lost: func(_ context.Context, l report.Loss) {
 			told++

@@ -73,7 +73,7 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 		return f.Status.WaitsFor == api.WaitsForBudget || !gaveBack(freed)
 	})
 	// Another domain may have room too, and then the turn is its own.
-	other := slices.IndexFunc(waits, func(x *due) bool { return d.apart(freed, x.fence) == otherDomain })
+	other := slices.IndexFunc(waits, func(x *due) bool { return d.scopeRelation(freed, x.fence) == otherDomain })
 	for i, x := range waits {
 		if i < nextOnes || i == other && openedAt(x.fence).Before(openedAt(waits[0].fence)) {
 			x.wake(counted, now, now)
@@ -105,7 +105,7 @@ func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.Nod
 	far := map[*due]int{}
 	for _, x := range d.byNode {
 		if waitsForOthers(x.fence) && may(x.fence) {
-			all, far[x] = append(all, x), d.apart(freed, x.fence)
+			all, far[x] = append(all, x), d.scopeRelation(freed, x.fence)
 		}
 	}
 	slices.SortFunc(all, func(a, b *due) int {
@@ -153,8 +153,8 @@ const (
 	otherPolicy
 )
 
-// apart says that of a fence and one that waits. A budget may count any two.
-func (d *dueList) apart(freed, waits *api.NodeFence) int {
+// scopeRelation says that of a fence and one that waits. A budget may count any two.
+func (d *dueList) scopeRelation(freed, waits *api.NodeFence) int {
 	if waits.Status.WaitsFor == api.WaitsForBudget {
 		return together
 	}

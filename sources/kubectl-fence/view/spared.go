@@ -12,9 +12,9 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// spared says why the node is not fenced, as far as that follows from the node and the policies of now; nil if it
+// exempt says why the node is not fenced, as far as that follows from the node and the policies of now; nil if it
 // may be. The status of a policy may be older, and names 64 nodes at most.
-func (s *Seen) spared(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
+func (s *Seen) exempt(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
 	n := s.Node(node)
 	if n == nil || p == nil {
 		return nil
