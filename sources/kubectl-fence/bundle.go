@@ -84,8 +84,11 @@ func version() string {
 	}
 	words := info.Main.Version
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" || s.Key == "vcs.modified" && s.Value == "true" {
+		switch {
+		case s.Key == "vcs.revision":
 			words += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			words += " with changes"
 		}
 	}
 	return words

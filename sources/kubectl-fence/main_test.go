@@ -310,6 +310,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"columns":          {calm(), []string{"status", "-o", "custom-columns=N:.node"}, "-o custom-columns=N:.node: it takes one of [wide json yaml name], " + forms},
 		"no template":      {calm(), []string{"status", "-o", "jsonpath"}, "-o jsonpath: template format specified but no template given\n"},
 		"a wrong template": {none, []string{"why", "a", "-o", "jsonpath={.node"}, "-o jsonpath={.node: error parsing jsonpath {.node, unclosed action\n"},
+		"no help for it":   {calm(), []string{"help", "statsu"}, `unknown command "statsu" for "kubectl fence"; Did you mean this? status`},
 		"no such command":  {calm(), []string{"statsu"}, `unknown command "statsu" for "kubectl fence"; Did you mean this? status`},
 		"no such flag":     {calm(), []string{"status", "--wtach"}, "unknown flag: --wtach; see kubectl fence status --help\n"},
 		"not a policy":     {calm(), []string{"pause", "fencepolicy.nodefence.io/w", "--yes"}, "there is no FencePolicy w: kubectl get fencepolicies lists what there is"},

@@ -39,5 +39,22 @@ credentials. What changes anything says first what it will do, and asks.`,
 			cmd.AddCommand(c)
 		}
 	}
+	cmd.SetHelpCommand(helpCommand())
 	return cmd
+}
+
+// helpCommand is cobra's, and refuses a name that no command has, as the name itself is refused.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
 }
