@@ -29,6 +29,8 @@ type CheckRunner struct {
 	Timeout time.Duration
 	// Target is the node that is checked.
 	Target corev1.Node
+	// Avoid are other nodes on which no Job is placed, by name.
+	Avoid []string
 }
 
 // neighbor runs `nodefence reach`, away from the node's failure domain and from
@@ -63,7 +65,9 @@ func (r CheckRunner) job(name string, spec *corev1.PodSpec) *batchv1.Job {
 		OwnerReferences: []metav1.OwnerReference{devicecall.RecordOf("NodeFence", r.Fence.ObjectMeta)},
 	}
 	pod := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *spec}
-	job := runOnce(meta, r.Fence.Spec.NodeName, int64(max(1, r.Timeout.Seconds())), pod)
+	deadline := int64(max(1, r.Timeout.Seconds()))
+	pod.Spec.ActiveDeadlineSeconds = &deadline // the ResourceQuota counts pods with a deadline
+	job := runOnce(meta, r.Fence.Spec.NodeName, deadline, pod, r.Avoid...)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionFailJob,
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{

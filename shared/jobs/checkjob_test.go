@@ -79,3 +79,32 @@ func TestJobOfACheck(t *testing.T) {
 		t.Errorf("%+v", j.Spec)
 	}
 }
+
+// TestACheckAvoidsSilentNodes: no Job is placed on the node in question, or on one whose Lease stands still. Its
+// pod has the Job's deadline, so that the ResourceQuota counts it.
+func TestACheckAvoidsSilentNodes(t *testing.T) {
+	r := CheckRunner{
+		Fence: &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "n"}}, Round: &api.CheckRound{Number: 1}, Timeout: 20 * time.Second,
+		Target: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"zone": "a"}}}, Avoid: []string{"s1", "s2"},
+	}
+	for name, spec := range map[string]*corev1.PodSpec{
+		"neighbor": r.neighbor("image", &api.NeighborsSettings{Count: 2, TopologyKey: "zone"}, []string{"192.0.2.1:10250"}),
+		"template": {Containers: []corev1.Container{{Name: "c"}}},
+	} {
+		j := r.job(name, spec)
+		var off []string
+		for _, term := range j.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, m := range term.MatchFields {
+				if m.Key == metav1.ObjectNameField && m.Operator == corev1.NodeSelectorOpNotIn {
+					off = append(off, m.Values...)
+				}
+			}
+		}
+		if d := cmp.Diff([]string{"s1", "s2", "n"}, off); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if at := j.Spec.Template.Spec.ActiveDeadlineSeconds; at == nil || *at != 20 || *j.Spec.ActiveDeadlineSeconds != 20 {
+			t.Errorf("%s: the pod has no deadline of its own: %v", name, at)
+		}
+	}
+}
