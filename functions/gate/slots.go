@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -40,6 +40,8 @@ type asker struct {
 	drain bool
 	// looks asks whether a slot is free, and takes none.
 	looks bool
+	// checks asks whether a round of its checks may begin, and for no slot.
+	checks bool
 	// batch is the one that this fence is in; nil while it waits for one.
 	batch *batch
 
@@ -147,26 +149,12 @@ func (s *Slots) take() *batch {
 	}
 	b := &batch{askers: s.waiting, here: len(s.waiting), ended: make(chan struct{})}
 	s.waiting = nil
-	slices.SortStableFunc(b.askers, func(x, y *asker) int { return byAge(x.fence, y.fence) })
+	slices.SortStableFunc(b.askers, func(x, y *asker) int { return admission.ByAge(x.fence, y.fence) })
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(b.askers[0].ctx))
 	for _, a := range b.askers {
 		a.batch = b
 	}
 	return b
-}
-
-// byAge compares two fences by when they were opened, then by name.
-func byAge(x, y *api.NodeFence) int {
-	var at [2]time.Time
-	for i, f := range []*api.NodeFence{x, y} {
-		if f.Status.OpenedAt != nil {
-			at[i] = f.Status.OpenedAt.Time
-		}
-	}
-	if by := at[0].Compare(at[1]); by != 0 {
-		return by
-	}
-	return strings.Compare(x.Spec.NodeName, y.Spec.NodeName)
 }
 
 // again has those of a batch who have not left wait for the next.

@@ -13,4 +13,5 @@ var waits = map[api.Reason]api.WaitsFor{
 	api.KdumpUnderWay:      api.WaitsForDump,
 	api.CheckingActivity:   api.WaitsForChecks,
 	api.StorageUnreachable: api.WaitsForChecks,
+	api.TooManyChecks:      api.WaitsForCheckTurn,
 }

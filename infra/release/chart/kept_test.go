@@ -29,6 +29,24 @@ func TestEachNamespaceIsKept(t *testing.T) {
 	}
 }
 
+// TestTheNamespaceOfChecksHasAQuota, by whatever name.
+func TestTheNamespaceOfChecksHasAQuota(t *testing.T) {
+	c := loaded(t)
+	for values, want := range map[string]string{"": "nodefence-checks", "namespaces: {checks: fence-checks}": "fence-checks"} {
+		got, err := render(c, "default", values)
+		must(t, err)
+		var in []string
+		for _, o := range got {
+			if pods, _, _ := unstructured.NestedString(o.Object, "spec", "hard", "pods"); o.GetKind() == "ResourceQuota" && pods == "25" {
+				in = append(in, o.GetNamespace())
+			}
+		}
+		if len(in) != 1 || in[0] != want {
+			t.Errorf("%q: quotas of checks in %v, want one in %s", values, in, want)
+		}
+	}
+}
+
 // TestHelmMakesNoNamespaceWithoutItsLabels: --create-namespace gives none.
 func TestHelmMakesNoNamespaceWithoutItsLabels(t *testing.T) {
 	c := loaded(t)

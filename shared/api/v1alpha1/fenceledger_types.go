@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // FenceLedger is the one object, named "cluster", against which every gate counts, decides and
@@ -62,6 +63,9 @@ type FenceLedgerSpec struct {
 	// other limits hold, and nothing is cut because of it.
 	// +optional
 	Lost *LostNodes `json:"lost,omitempty"`
+	// checks bound the Jobs of activity checks and storage checks over the whole cluster.
+	// +optional
+	Checks *ChecksSpec `json:"checks,omitempty"`
 }
 
 // LostNodes is one person's statement about nodes whose Leases stand still.
@@ -104,6 +108,31 @@ type LostNode struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Renewed string `json:"renewed,omitempty"`
+}
+
+// ChecksSpec bounds the Jobs of all checks.
+type ChecksSpec struct {
+	// concurrent is how many Jobs of activity checks and storage checks may run at the same time in
+	// the whole cluster: 1 to 250, 25 unless set. Other fences wait (TooManyChecks), and the oldest
+	// fence is next. A fence whose policy needs more Jobs for one round than this waits until the
+	// number is raised. The ResourceQuota nodefence-checks in the namespace of the Jobs allows as many
+	// pods: change both.
+	// +kubebuilder:default=25
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=250
+	// +optional
+	Concurrent *int32 `json:"concurrent,omitempty"`
+}
+
+// ConcurrentChecks is how many Jobs of checks may run at the same time unless somebody sets it.
+const ConcurrentChecks = 25
+
+// CheckLimit returns how many Jobs of checks may run at the same time.
+func (s FenceLedgerSpec) CheckLimit() int32 {
+	if s.Checks == nil || s.Checks.Concurrent == nil {
+		return ConcurrentChecks
+	}
+	return *s.Checks.Concurrent
 }
 
 // CoolDownEnded is about the cool-downs that it names by their ends, and about no other one: one of
@@ -178,6 +207,12 @@ type FenceLedgerStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Draining []Reservation `json:"draining,omitempty"`
+	// checking are the rounds of checks whose Jobs may run now, 256 at most. spec.checks.concurrent
+	// bounds their Jobs.
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	// +optional
+	Checking []CheckingFence `json:"checking,omitempty"`
 	// leases is the source's picture of Leases that stand still.
 	// +optional
 	Leases LeasePicture `json:"leases,omitzero"`
@@ -241,6 +276,31 @@ type ConfigsSeen struct {
 	// older than 30s says nothing.
 	// +required
 	ObservedAt Time `json:"observedAt"`
+}
+
+// CheckingFence is a fence that may run the Jobs of one round of checks.
+type CheckingFence struct {
+	// nodeName is the name of the node that is checked.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	NodeName string `json:"nodeName"`
+	// fenceUID is the UID of the NodeFence.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	FenceUID types.UID `json:"fenceUID"`
+	// fenceNumber is which fence of the node it is.
+	// +required
+	FenceNumber int64 `json:"fenceNumber"`
+	// jobs is how many Jobs the round has.
+	// +required
+	Jobs int32 `json:"jobs"`
+	// at is when the Jobs were allowed, by the API server's clock.
+	// +required
+	At Time `json:"at"`
+	// until is when the last of these Jobs has ended at the latest.
+	// +required
+	Until Time `json:"until"`
 }
 
 // NodeTurn is a node's turn to have its devices read.

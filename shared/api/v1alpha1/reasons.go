@@ -82,6 +82,7 @@ const (
 	WaitingForConfirmation Reason = "WaitingForConfirmation"
 	EtcdQuorum             Reason = "EtcdQuorum"
 	CheckingActivity       Reason = "CheckingActivity"
+	TooManyChecks          Reason = "TooManyChecks"
 	ActivitySeen           Reason = "ActivitySeen"
 	StorageUnreachable     Reason = "StorageUnreachable"
 	KdumpUnderWay          Reason = "KdumpUnderWay"

@@ -4,7 +4,7 @@ import "slices"
 
 // WaitsFor is what a fence waits for that others can give: a reason is for people, and what is done
 // goes by this.
-// +kubebuilder:validation:Enum=Slot;Budget;Policies;Approval;Uncordon;CoolDown;Dump;Checks
+// +kubebuilder:validation:Enum=Slot;Budget;Policies;Approval;Uncordon;CoolDown;Dump;Checks;CheckTurn
 type WaitsFor string
 
 // What a fence waits for.
@@ -25,6 +25,8 @@ const (
 	WaitsForDump WaitsFor = "Dump"
 	// WaitsForChecks: activity checks have answered.
 	WaitsForChecks WaitsFor = "Checks"
+	// WaitsForCheckTurn: Jobs of other fences' checks end, or the limit of those Jobs is raised.
+	WaitsForCheckTurn WaitsFor = "CheckTurn"
 )
 
 // OneOf reports whether the fence waits for one of the given values.

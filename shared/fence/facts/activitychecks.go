@@ -14,6 +14,8 @@ const (
 	// CheckGrace is what a check may take beyond its timeout, to be scheduled and
 	// to be seen to have ended.
 	CheckGrace = 30 * time.Second
+	// ChecksBegin is how long a yes to a round of checks is valid.
+	ChecksBegin = 15 * time.Second
 )
 
 // Doubtful: the policy has activity checks, and they have not found this node dead yet.

@@ -83,6 +83,7 @@ var remedies = map[api.Reason]Remedy{
 	api.WaitingForConfirmation: {"switch the machine off, see it off, and say so", "kubectl fence confirm-off NODE"},
 	api.EtcdQuorum:             {"mend the etcd member in the message, or list etcd's nodes in controlPlane.etcdNodeNames", "kubectl edit fencepolicy POLICY"},
 	api.CheckingActivity:       onWatch,
+	api.TooManyChecks:          {"wait for the checks of other nodes; or raise spec.checks.concurrent of the FenceLedger, and the ResourceQuota nodefence-checks", "kubectl edit fenceledger cluster"},
 	api.ActivitySeen:           {"mend the node's kubelet or its network: it is alive", ""},
 	api.StorageUnreachable:     {"mend the storage: the nodes may be healthy", ""},
 	api.KdumpUnderWay:          {"wait until the machine has written its dump", "kubectl fence status -w"},

@@ -23,7 +23,7 @@ var elsewhere = []struct {
 	{"walked by TestJoinsWalk", []api.Reason{api.RequestMerged}},
 	{"package admission's, for which TooManyUnhealthy stands here", []api.Reason{
 		api.BudgetExhausted, api.EtcdQuorum, api.LeasePictureOld, api.MostLeasesStale, api.PolicyNotUnderstood, api.SelectorInvalid, api.StormCoolDown,
-		api.TooManyConcurrent, api.TooManyInATime}},
+		api.TooManyChecks, api.TooManyConcurrent, api.TooManyInATime}},
 	{"a device's or its binding's, for which any error stands here", []api.Reason{api.SecretNotForThisHost}},
 	{"of conditions, at which the walk does not look", []api.Reason{api.NotYet}},
 	{"of events and requests that open no fence, of pods, or told beside a fence (functions gate, resync, cleanup and isolate)", []api.Reason{
