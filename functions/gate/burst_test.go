@@ -42,6 +42,8 @@ type burst struct {
 	fences []api.NodeFence
 	// before is called ahead of each request: somebody else's chance.
 	before func(*http.Request)
+	// serves answers what burst does not know; false for everything else.
+	serves func(*httptest.ResponseRecorder, *http.Request) bool
 
 	mu      sync.Mutex
 	ledger  api.FenceLedger
@@ -174,6 +176,7 @@ func (b *burst) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer b.mu.Unlock()
 	w := httptest.NewRecorder()
 	switch {
+	case b.serves != nil && b.serves(w, r):
 	case r.Method == http.MethodPut && r.URL.Path == ledgerPath+"/status":
 		b.swap(w, r)
 	case r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, fencesPath+"/"):

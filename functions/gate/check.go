@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -37,11 +38,19 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *observed.Look)
 			return err
 		}
 	}
+	led, err := g.looked().Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	r.still = admission.StillNodes(led)
 	for _, c := range r.round.Results {
 		r.said[c.Check] = c
 	}
 	if err := r.ask(ctx); err != nil {
 		return err
+	}
+	if r.waits == 0 && r.ends > 0 {
+		g.endChecks(ctx, f, r.round.StartedAt.Time)
 	}
 	seen.Checked = &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}
 	return nil
@@ -76,8 +85,12 @@ type rounding struct {
 	timeout time.Duration
 	target  corev1.Node
 	others  []corev1.Node
+	// still are the nodes whose Lease stands still: no Job is placed there.
+	still   []string
 	said    map[string]api.CheckResult
 	results []api.CheckResult
+	// waits are how many Jobs have not ended, and ends how many were seen to have ended in this look.
+	waits, ends int
 }
 
 func (r *rounding) ask(ctx context.Context) error {
@@ -127,19 +140,19 @@ func (r *rounding) neighbors(ctx context.Context, name string, n *api.NeighborsS
 			continue
 		}
 		if r.NeighborsImage == "" {
-			r.say(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
+			r.sayOfJob(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
 			continue
 		}
 		target, beside, err := r.addresses()
 		if err != nil {
-			r.say(check, api.AnswerError, err.Error())
+			r.sayOfJob(check, api.AnswerError, err.Error())
 			continue
 		}
 		answer, words, err := r.jobs().Neighbor(ctx, job, r.NeighborsImage, n, append([]string{target}, beside...))
 		if err != nil {
 			return err
 		}
-		r.say(check, answer, words)
+		r.sayOfJob(check, answer, words)
 	}
 	return nil
 }
@@ -153,13 +166,23 @@ func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck)
 	if err != nil {
 		return err
 	}
-	r.say(check, answer, words)
+	r.sayOfJob(check, answer, words)
 	return nil
+}
+
+// sayOfJob notes what a Job has said, or why it can't be made. A Job without an answer has not ended.
+func (r *rounding) sayOfJob(check string, a api.Answer, words string) {
+	if a == "" {
+		r.waits++
+	} else {
+		r.ends++
+	}
+	r.say(check, a, words)
 }
 
 func (r *rounding) jobs() jobs.CheckRunner {
 	return jobs.CheckRunner{
-		Client: r.Client, Namespace: r.Checks, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.timeout, Target: r.target,
+		Client: r.Client, Namespace: r.Checks, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.left(), Target: r.target, Avoid: r.still,
 	}
 }
 

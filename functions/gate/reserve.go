@@ -110,7 +110,9 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 		return err
 	}
 	for _, a := range all {
-		a.verdict, a.err = g.reading(ctx, a.fence.Spec.NodeName, led)
+		if !a.checks { // which touch no device
+			a.verdict, a.err = g.reading(ctx, a.fence.Spec.NodeName, led)
+		}
 	}
 	open := slices.DeleteFunc(slices.Clone(all), refused)
 	if len(open) == 0 {
@@ -119,20 +121,30 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	if err := g.markPlanes(ctx, open); err != nil {
 		return err
 	}
-	world, err := look.ReadWorld(ctx, g.looked(), led)
+	world, fences, err := g.readWorld(ctx, open, led)
 	if err != nil {
 		return err
 	}
 	was := led.DeepCopy()
 	for _, a := range open {
-		led = g.admit(ctx, a, world, fencesOf(all, a), led, now)
+		led = g.admit(ctx, a, world, admits(a, fences), fencesOf(all, a), led, now)
 	}
-	none := !slices.ContainsFunc(open, func(a *asker) bool { return !a.looks && !refused(a) })
+	none := !slices.ContainsFunc(open, func(a *asker) bool { return !a.looks && !a.checks && !refused(a) })
 	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
 		return nil
 	}
 	_, err = g.Client.SaveLedger(ctx, led)
 	return err
+}
+
+// readWorld reads the cluster. Where somebody asks for Jobs of checks, fences are all that there are: their records
+// say which of them wait for a turn.
+func (g *Gate) readWorld(ctx context.Context, all []*asker, led *api.FenceLedger) (world *look.World, fences []api.NodeFence, err error) {
+	world, err = look.ReadWorld(ctx, g.looked(), led)
+	if err == nil && slices.ContainsFunc(all, (*asker).checksByJobs) {
+		fences, err = g.Client.Fences(ctx)
+	}
+	return world, fences, err
 }
 
 // markPlanes marks the nodes on which a static pod of an API server or of etcd runs, for the askers
@@ -161,7 +173,7 @@ func (g *Gate) markPlanes(ctx context.Context, all []*asker) error {
 // admit decides on one fence by a ledger that has the reservations of those before it, and
 // gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
 // the ledger as it was.
-func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
+func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, by admitter, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
 	after := led.DeepCopy()
 	err := guarded(func() error {
 		if err := a.ctx.Err(); err != nil {
@@ -175,7 +187,7 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 		}
 		c, err := world.At(after).Picture(ctx, a.fence, a.node, beside)
 		if err == nil {
-			a.verdict = admits(a)(a.fence, c, after, now)
+			a.verdict = by(a.fence, c, after, now)
 		}
 		return err
 	})
@@ -189,10 +201,18 @@ func (g *Gate) admit(ctx context.Context, a *asker, world *look.World, beside []
 	return after
 }
 
-// admits is what decides on what is asked for.
-func admits(a *asker) func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict {
-	if a.drain {
+// admitter decides on one fence, and reserves on the ledger what it allows.
+type admitter func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict
+
+// admits is what decides on what is asked for. fences are all that there are, where checks are asked for.
+func admits(a *asker, fences []api.NodeFence) admitter {
+	switch {
+	case a.drain:
 		return admission.AdmitDrain
+	case a.checks:
+		return func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+			return admission.AdmitChecks(f, fences, c, l, now)
+		}
 	}
 	return admission.Admit
 }

@@ -51,7 +51,8 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 // looked reads what the look that an action follows has just read, and no older.
 func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
 
-// Act resolves the binding, where a slot may be had, asks the checks, or reserves a slot.
+// Act resolves the binding, where a slot may be had, asks for a round of checks, makes its checks, or reserves
+// a slot.
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
 	switch a {
 	case fence.Resolve:
@@ -59,7 +60,10 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *
 			return err
 		}
 		return g.resolve(ctx, f, seen)
+	case fence.AskChecks:
+		return g.askChecks(ctx, f, seen)
 	case fence.Check:
+		seen.MayCheck = false // the next round asks again
 		return g.check(ctx, f, seen)
 	case fence.AskDrain:
 		err := g.ask(ctx, f, seen, true)

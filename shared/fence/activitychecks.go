@@ -86,9 +86,24 @@ func (d *decision) checking() outcome {
 	return d.ask(&a.CheckRound, "asking whether the node is active")
 }
 
+// roundWaits holds a round until the gate has asked all limits, and its Jobs may run (S14, S15). No slot
+// is reserved by that: the fence passes the whole gate again once its checks are over.
+func (d *decision) roundWaits() outcome {
+	if o := d.fencedTooOften(); o.decided || d.Seen.MayCheck {
+		return o
+	}
+	if v := d.Seen.Verdict; v != nil {
+		return d.stay(v.Reason, v.Message, v.Again)
+	}
+	return d.carryOut(AskChecks)
+}
+
 // ask begins a round, and has its checks asked, once an invocation.
 func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 	if r.StartedAt == nil {
+		if o := d.roundWaits(); o.decided {
+			return o
+		}
 		r.Number++
 		r.Since, r.Results, r.StartedAt = r.EndedAt, nil, d.At(0)
 		switch {
@@ -100,7 +115,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 			r.Since = d.At(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
 		if d.Record.WaitsFor != api.WaitsForChecks {
-			d.tell(api.CheckingActivity, msg) // the rounds after it have their ends told
+			d.tell(api.CheckingActivity, msg+d.waived()) // the rounds after it have their ends told
 		}
 	}
 	if d.Seen.Checked == nil {

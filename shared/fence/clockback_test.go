@@ -67,11 +67,13 @@ var backLooks = map[string]struct {
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: &begun, Since: &begun,
 			Results: []api.CheckResult{{Check: facts.DeviceCheck(1)}}}}
 	}, "Probing CheckingActivity, ", "Pending , Reserve", 0},
-	"rounds of activity checks that failed": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
+	"rounds of activity checks that failed": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
+		s.MayCheck = true
 		f.Status.Phase, f.Status.Decision.Settings.ActivityChecks = api.Pending, specs.Activity().Decision.Settings.ActivityChecks
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 2, EndedAt: stamp}, Done: 2, Failed: 2, FailedAt: stamp}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},
-	"a check that found the storage reachable": {func(f *api.NodeFence, _ *observed.Look, stamp *api.Time) {
+	"a check that found the storage reachable": {func(f *api.NodeFence, s *observed.Look, stamp *api.Time) {
+		s.MayCheck = true
 		f.Status.Phase, f.Status.Decision.Settings.StorageCheck = api.Pending, specs.Storage().Decision.Settings.StorageCheck
 		f.Status.StorageCheck = &api.CheckRound{Number: 1, EndedAt: stamp, Results: []api.CheckResult{{Check: "tcp", Answer: api.AnswerActivity}}}
 	}, "Isolating Admitted, ", "Pending CheckingActivity, Check", 0},

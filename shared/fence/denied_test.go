@@ -114,7 +114,7 @@ func TestARefusedAccountTakesNoSlotForAnActivityCheck(t *testing.T) {
 		f, s := under(now, func(f *api.NodeFence, s *observed.Look) {
 			specs.DeviceAlone().To(f)
 			f.Status.Phase, f.Status.DecidedAt, f.Status.CutOrReleased = api.Pending, nil, true
-			f.Status.Placed, s.Node.Taint, s.Resolved = api.Placed{}, false, true
+			f.Status.Placed, s.Node.Taint, s.Resolved, s.MayCheck = api.Placed{}, false, true, true
 			if b := f.Status.Decision.Power(0); refused {
 				f.Status.Power.Denied = []api.Denied{{Device: b.Driver + " " + b.Address, Count: facts.DeniedTries, At: observed.StampOf(now)}}
 			}

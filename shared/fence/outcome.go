@@ -22,6 +22,9 @@ const (
 	Reserve Action = "Reserve"
 	// AskDrain asks whether all that bounds a fence lets this one drain its node. Owner: gate.
 	AskDrain Action = "AskDrain"
+	// AskChecks asks whether all that bounds a fence lets a round of this one's checks begin, and
+	// whether its Jobs may run beside those of other fences. Owner: gate.
+	AskChecks Action = "AskChecks"
 	// Evict asks pods of a node that lives to leave. Owner: cleanup.
 	Evict Action = "Evict"
 	// Check asks the checks of the round under way. Owner: gate.

@@ -13,7 +13,7 @@ import (
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
 	return first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
-		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.checkActivity, d.heldByMode,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.heldByMode, d.checkActivity, d.unapproved,
 		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
@@ -23,13 +23,7 @@ func (d *decision) reserve() outcome {
 	if r := d.slot(); r != nil {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()
-		waived := ""
-		if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
-			waived = "; " + e
-		}
-		if w := d.Seen.Brakes.Lost; w != "" {
-			waived += "; " + w
-		}
+		waived := d.waived()
 		if facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads() {
 			d.Record.Power.NotBefore = nil
 		}
@@ -47,6 +41,18 @@ func (d *decision) reserve() outcome {
 		return d.stay(v.Reason, v.Message, v.Again)
 	}
 	return d.askGate(Reserve)
+}
+
+// waived says who has ended the cool-down that the fence waited for, and who has said that its node is lost; empty if
+// nobody has.
+func (d *decision) waived() (words string) {
+	if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
+		words = "; " + e
+	}
+	if w := d.Seen.Brakes.Lost; w != "" {
+		words += "; " + w
+	}
+	return words
 }
 
 // holdUnmarked holds where nothing of ours is to stay on the node meanwhile.
@@ -162,6 +168,15 @@ func (d *decision) nothingToFenceBy() outcome {
 	return goOn
 }
 
+// heldByMode holds what the policy only wants told, before any check: a dry run makes no Job and connects to
+// nothing.
+func (d *decision) heldByMode() outcome {
+	if h := hold.First(d.holdInput(), hold.ByMode); h != nil && h.Unmark {
+		return d.held(hold.ByMode)
+	}
+	return goOn
+}
+
 // checkActivity asks whether the machine is active after all, where the policy wants it.
 func (d *decision) checkActivity() outcome {
 	if d.Doubtful() {
@@ -170,12 +185,11 @@ func (d *decision) checkActivity() outcome {
 	return goOn
 }
 
-// heldByMode holds what the policy only wants told, or a person must approve. The time for the approval
-// runs from here.
-func (d *decision) heldByMode() outcome {
-	h := hold.First(d.holdInput(), hold.ByMode)
-	if h == nil || h.Unmark {
-		return d.held(hold.ByMode)
+// unapproved holds what a person must approve, after the checks, whose answers the person sees. The time for the
+// approval runs from here.
+func (d *decision) unapproved() outcome {
+	if hold.First(d.holdInput(), hold.ByMode) == nil {
+		return goOn
 	}
 	return d.awaitApproval("")
 }

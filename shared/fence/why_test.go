@@ -48,6 +48,12 @@ var noes = []struct {
 		c.Fences = append(c.Fences, fencetest.Running("n1", "f1", api.Fencing))
 		fencetest.Budget(c, api.FenceBudgetSpec{MaxUnavailable: fencetest.Number(1)})
 	}},
+	{"as many Jobs of checks as allowed run", func(f *api.NodeFence, s *observed.Look, _ *admission.Picture, l *api.FenceLedger) {
+		f.Status.Decision.Settings.ActivityChecks = &api.ActivitySettings{Rounds: 10, FailedRounds: 8, Checks: []api.CheckSettings{{Type: api.CheckNeighbors, Neighbors: &api.NeighborsSettings{Count: 3}}}}
+		until := observed.StampOf(fencetest.Start.Add(time.Minute))
+		l.Status.Checking = []api.CheckingFence{{NodeName: "n7", FenceUID: "f7", FenceNumber: 1, Jobs: 24, At: observed.StampOf(fencetest.Start), Until: until}}
+		s.MayCheck = false
+	}},
 	{"the node was fenced too often today", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 		f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: observed.StampOf(fencetest.Start)}}
@@ -180,14 +186,20 @@ func refusal(change func(*api.NodeFence, *observed.Look, *admission.Picture, *ap
 	seen.Reserved = nil
 	change(f, &seen, &c, l)
 	st, act := fence.Decide(f, seen, fencetest.Start)
-	if act != fence.Reserve {
+	f.Status = st
+	var v *observed.Verdict
+	switch act {
+	case fence.Reserve:
+		v = admission.Admit(f, c, l, fencetest.Start)
+	case fence.AskChecks:
+		v = admission.AdmitChecks(f, c.Fences, c, l, fencetest.Start)
+	default:
 		return st.Reason, st.Message
 	}
-	f.Status = st
-	if v := admission.Admit(f, c, l, fencetest.Start); v != nil {
-		return v.Reason, v.Message
+	if v == nil {
+		return "", ""
 	}
-	return "", ""
+	return v.Reason, v.Message
 }
 
 // remediesOf is what to do about each reason, as the page of all reasons says.

@@ -31,9 +31,12 @@ type invocation struct {
 	resolved bool
 	checked  *observed.Checked
 	mayDrain bool
+	mayCheck bool
 	evicted  *observed.Evicted
 	// drainAsked is when this invocation last asked whether the node may be drained.
 	drainAsked time.Time
+	// checksAsked is when this invocation last asked whether a round of checks may begin.
+	checksAsked time.Time
 	// cleared is the record's resourceVersion for which the out-of-service taint
 	// was removed last.
 	cleared string
@@ -112,6 +115,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	now := inv.Now()
 	// As any other yes, one to a drain is asked for again when it is too old (S17).
 	seen.MayDrain, seen.DrainAsked = seen.MayDrain && observed.Fresh(inv.drainAsked, now, facts.DecisionValidity), inv.drainAsked
+	seen.MayCheck = seen.MayCheck && observed.Fresh(inv.checksAsked, now, facts.ChecksBegin)
 	return inv.decide(ctx, &seen, now)
 }
 
@@ -130,7 +134,7 @@ func (inv *invocation) start() {
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
 	return observed.Look{
-		Me: inv.me, HandsOver: inv.Handoff != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, Evicted: inv.evicted,
+		Me: inv.me, HandsOver: inv.Handoff != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, MayCheck: inv.mayCheck, Evicted: inv.evicted,
 		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
@@ -201,13 +205,16 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 
 // act carries out what was decided and saved.
 func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observed.Look) (more bool, err error) {
-	if d.Action == fence.AskDrain {
-		inv.drainAsked = inv.Now() // before it is answered: what the answer rests on is read after this
+	switch d.Action { // before it is answered: what the answer rests on is read after this
+	case fence.AskDrain:
+		inv.drainAsked = inv.Now()
+	case fence.AskChecks:
+		inv.checksAsked = inv.Now()
 	}
 	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
 	inv.Reporter.Decided(ctx, d)
 	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
-	inv.mayDrain, inv.evicted = seen.MayDrain, seen.Evicted
+	inv.mayDrain, inv.mayCheck, inv.evicted = seen.MayDrain, seen.MayCheck, seen.Evicted
 	if answered(d.Action) {
 		inv.since = inv.Elapsed()
 	}

@@ -172,6 +172,84 @@ func TestActivityChecksByJobs(t *testing.T) {
 	w.checkJobs(victim)
 }
 
+const byNeighbors = `
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
+activityChecks:
+  checks: [{type: Neighbors, neighbors: {count: 4}}]
+  rounds: 2
+  failedRounds: 2
+  interval: 1s
+  checkTimeout: 20s
+`
+
+// TestChecksAreLimited: ten of 24 nodes are silent. In a storm no Job is begun, and under DryRun none either. Where
+// no limit holds, no more Jobs run than the ledger allows, and none of them on a silent node (S14, S15).
+func TestChecksAreLimited(t *testing.T) {
+	limits := func(most string) string {
+		return byNeighbors + "limits: {maxUnhealthy: \"" + most + "\", maxConcurrent: 10, stormCoolDown: 0s}\n"
+	}
+	w := newWorld(t, 24, limits("20%"))
+	var silent []string
+	for i := range 10 {
+		silent = append(silent, node(i))
+	}
+	w.allAtOnce(silent, "crash")
+	for _, n := range silent {
+		must(t, w.Ready(w.ctx, n, corev1.ConditionUnknown))
+	}
+	w.start(nil)
+	for _, held := range []struct {
+		policy string
+		why    api.Reason
+	}{{limits("20%"), api.TooManyUnhealthy}, {limits("60%") + "mode: DryRun\n", api.DryRun}} {
+		must(t, w.Apply(w.ctx, rig.Policy("default", held.policy)))
+		for _, n := range silent {
+			w.held(n, held.why)
+		}
+		if jobs := w.jobsOfChecks(); len(jobs) != 0 {
+			t.Errorf("%s: %d Jobs were begun", held.why, len(jobs))
+		}
+	}
+	must(t, w.Apply(w.ctx, rig.Policy("default", limits("60%"))))
+	w.until("six fences to be checked, and four to wait", func() (bool, error) {
+		waits, began := 0, 0
+		for _, n := range silent {
+			f, err := w.Fences.Fence(w.ctx, n)
+			if err != nil {
+				return false, err
+			}
+			switch {
+			case f.Status.Reason == api.TooManyChecks:
+				waits++
+			case f.Status.ActivityChecks != nil && len(f.Status.ActivityChecks.Results) == 4:
+				began++
+			}
+		}
+		return began == 6 && waits == 4, nil
+	})
+	jobs := w.jobsOfChecks()
+	if len(jobs) != 24 {
+		t.Errorf("%d Jobs were begun", len(jobs))
+	}
+	for _, j := range jobs {
+		avoids := fmt.Sprint(j.Spec.Template.Spec.Affinity.NodeAffinity)
+		for _, n := range silent {
+			if !strings.Contains(avoids, "["+n+"]") {
+				t.Errorf("Job %s may be placed on %s", j.Name, n)
+			}
+		}
+	}
+}
+
+// jobsOfChecks are those that there are.
+func (w *world) jobsOfChecks() []batchv1.Job {
+	w.t.Helper()
+	l, err := w.Kube.BatchV1().Jobs("nodefence-checks").List(w.ctx, metav1.ListOptions{})
+	must(w.t, err)
+	return l.Items
+}
+
 func (w *world) untilActivity(node string, meanwhile func() error, what string, ok func(*api.ActivityRecord) bool) {
 	w.t.Helper()
 	w.until(what, func() (bool, error) {

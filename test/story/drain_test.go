@@ -69,11 +69,13 @@ func (w *world) evict() *observed.Evicted {
 	return &observed.Evicted{}
 }
 
-// drainStep carries out what concerns a drain; false for any other action.
+// drainStep carries out what concerns a drain, or asks for a round of checks; false for any other action.
 func (w *world) drainStep(a fence.Action, seen *asks) bool {
 	switch a {
 	case fence.AskDrain:
 		seen.mayDrain = true
+	case fence.AskChecks:
+		seen.mayCheck = true
 	case fence.Evict:
 		seen.evicted = w.evict()
 	default:
@@ -82,9 +84,10 @@ func (w *world) drainStep(a fence.Action, seen *asks) bool {
 	return true
 }
 
-// asks are what an invocation has asked so far about a drain.
+// asks are what an invocation has asked so far about a drain, and about checks.
 type asks struct {
 	mayDrain bool
+	mayCheck bool
 	evicted  *observed.Evicted
 }
 

@@ -28,7 +28,7 @@ func (w *world) invoke(why string) {
 	for range 16 {
 		seen := w.look(me)
 		seen.Call, seen.Checked, seen.Cleared = call, checked, cleared == w.saves
-		seen.MayDrain, seen.Evicted = asked.mayDrain, asked.evicted
+		seen.MayDrain, seen.MayCheck, seen.Evicted = asked.mayDrain, asked.mayCheck, asked.evicted
 		if verdict != nil {
 			seen.Verdict = verdict
 		}
@@ -54,7 +54,7 @@ func (w *world) invoke(why string) {
 			continue
 		}
 		if act == fence.Check {
-			checked = w.check()
+			asked.mayCheck, checked = false, w.check()
 			continue
 		}
 		call = w.act(act, seen)

@@ -27,7 +27,7 @@ func LookOf(st *api.NodeFenceStatus, renewed string, now time.Time, ready string
 			OutOfService: st.Placed.OutOfService,
 		},
 		Lease:  observed.Lease{Exists: true, Renewed: renewed, Renewal: Renewal},
-		Brakes: observed.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &observed.Left{}, Reserved: &now, Resolved: true, MayDrain: true, Draining: &observed.Draining{},
+		Brakes: observed.Brakes{Looked: true, Counted: true}, Finalizer: true, Left: &observed.Left{}, Reserved: &now, Resolved: true, MayDrain: true, MayCheck: true, Draining: &observed.Draining{},
 	}
 }
 

@@ -49,6 +49,9 @@ type Look struct {
 	// node now. Nothing is reserved by that. DrainAsked is when it asked; zero for just now.
 	MayDrain   bool
 	DrainAsked time.Time
+	// MayCheck: this invocation has just asked, and one round of checks may begin. No check of it has
+	// begun since.
+	MayCheck bool
 	// Draining is what of the node's work has still to leave it; nil if not looked at.
 	Draining *Draining
 	// Evicted is what came of it that this invocation asked pods to leave; nil if it asked none.

@@ -136,14 +136,20 @@ func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen o
 
 // tried is the reason for which this fence would be held; empty if it would begin.
 func (w *world) tried(f *api.NodeFence, seen observed.Look, c admission.Picture, now time.Time) (api.Reason, string) {
-	var act fence.Action
 	for range 3 {
-		f.Status, act = fence.Decide(f, seen, now)
-		if act != fence.Reserve {
-			break
-		}
-		if seen.Verdict = w.admit(f, c); seen.Verdict == nil {
-			return "", ""
+		var act fence.Action
+		switch f.Status, act = fence.Decide(f, seen, now); act {
+		case fence.AskChecks:
+			seen.Verdict = w.admit(f, c, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+				return admission.AdmitChecks(f, w.lists.Fences, c, l, now)
+			})
+			seen.MayCheck = seen.Verdict == nil
+		case fence.Reserve:
+			if seen.Verdict = w.admit(f, c, admission.Admit); seen.Verdict == nil {
+				return "", ""
+			}
+		default:
+			return f.Status.Reason, f.Status.Message
 		}
 	}
 	return f.Status.Reason, f.Status.Message
@@ -211,12 +217,12 @@ func failedNode(n *corev1.Node, f *api.NodeFence, dec api.Decision, now time.Tim
 }
 
 // admit asks the ledger's rule on a copy, with the node counted as failed.
-func (w *world) admit(f *api.NodeFence, c admission.Picture) *observed.Verdict {
+func (w *world) admit(f *api.NodeFence, c admission.Picture, by func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict) *observed.Verdict {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		if c.Nodes[i].Name == f.Spec.NodeName {
 			c.Nodes[i].Unhealthy = true
 		}
 	}
-	return admission.Admit(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
+	return by(f, c, w.ledger.DeepCopy(), w.Client.Clock().Now())
 }

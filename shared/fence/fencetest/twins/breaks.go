@@ -47,6 +47,7 @@ var breaks = map[string]string{
 	"sleeps while the node drains":                                     "S19: a drain is looked at again within seconds",
 	"asks pods to leave without a save":                                "S8: that pods are asked to leave is saved first",
 	"acts on an old decision":                                          "S17: no first Off on an old decision",
+	"begins a round of checks before it has asked the limits":          "S14, S15: no round of checks begins before all limits were asked",
 	"believes a dump against a moving Lease":                           "kdump: messages against a moving Lease hold nothing",
 	"believes a message of another node":                               "S1: messages of this node's dump arrive",
 	"believes a message of the future":                                 "S3: each batch rests on a message that has just come",

@@ -96,9 +96,10 @@ func (w witnesses) heard(s *State, seen observed.Look, sh shadow, now time.Time)
 }
 
 // checkActivity: nothing begins that the checks do not bear out.
-func (w *walker) checkActivity(s *State, sh *shadow, f *api.NodeFence, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func (w *walker) checkActivity(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	begins := s.st.Phase != a.Phase && a.Phase == api.Isolating
 	x := sh.witnesses
+	say(seen.MayCheck || !roundBegins(s.st.StorageCheck, a.StorageCheck) && !roundBegins(activityRound(&s.st), activityRound(a)), "S14, S15: no round of checks begins before all limits were asked")
 	if p := f.Status.Decision.Settings.StorageCheck; p != nil && begins {
 		say(!x.downAt.IsZero(), "storageCheck: no fence begins before the storage was asked for")
 		say(!x.down || now.Sub(x.downAt) > p.ValidDuration.Duration, "storageCheck: no fence begins while the storage is unreachable for everyone")
@@ -116,6 +117,19 @@ func (w *walker) checkActivity(s *State, sh *shadow, f *api.NodeFence, a *api.No
 	}
 }
 
+// roundBegins tells whether a round of checks begins in this step.
+func roundBegins(b, a *api.CheckRound) bool {
+	return a != nil && a.StartedAt != nil && (b == nil || b.StartedAt == nil || b.Number != a.Number)
+}
+
+// activityRound is the record's round of activity checks; nil if there is none.
+func activityRound(st *api.NodeFenceStatus) *api.CheckRound {
+	if st.ActivityChecks == nil {
+		return nil
+	}
+	return &st.ActivityChecks.CheckRound
+}
+
 // like tells whether a fence goes on like any other from here, whose walk is
 // begun elsewhere: its checks are over, or a person took their place.
 func (s *State) like(l *look) bool {
@@ -129,6 +143,12 @@ func (s *State) checked() bool {
 
 // checkedLooks are all that the checks of the round under way can say next.
 func checkedLooks(s *State, with func(func(*observed.Look))) {
+	if s.checked() {
+		with(func(y *observed.Look) { y.MayCheck = false })
+		with(func(y *observed.Look) {
+			y.MayCheck, y.Verdict = false, &observed.Verdict{Reason: api.TooManyUnhealthy, Message: "5 of 10", Again: time.Second}
+		})
+	}
 	r, storage := s.st.StorageCheck, true
 	if r == nil || r.StartedAt == nil {
 		storage = false

@@ -27,7 +27,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	w.checkRelease(s, sh, f, seen, a, act, now, say)
 	w.checkPower(s, sh, f, seen, a, act, now, say)
 	w.checkEarly(s, sh, f, seen, a, act, now, say)
-	w.checkActivity(s, sh, f, a, act, now, say)
+	w.checkActivity(s, sh, f, seen, a, act, now, say)
 	w.checkKdump(s, sh, f, seen, a, act, now, say)
 	checkDumpProof(s, sh, f, seen, a, act, now, say)
 	checkBegun(s, sh, a, say)
