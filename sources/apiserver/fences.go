@@ -22,12 +22,21 @@ func (s *Source) fence(f *api.NodeFence) {
 	if slot || room || old != nil && !f.Open() {
 		s.due.Freed(old, s.counting.Changed(), now)
 	}
+	if old != nil && roundUnderWay(old) && !roundUnderWay(f) {
+		s.due.ChecksEnded(now)
+	}
 	if waitsForHealth(f) && (old == nil || old.UID != f.UID || old.Status.Transitions != f.Status.Transitions) {
 		s.back(f.Name, now) // what came before this was known woke another phase, or nobody
 	}
 	s.left.closed(f)
 	s.targets.changed(f.Name)
 	s.asks.Fence(f, now)
+}
+
+// roundUnderWay tells whether checks are being made for a fence.
+func roundUnderWay(f *api.NodeFence) bool {
+	a, s := f.Status.ActivityChecks, f.Status.StorageCheck
+	return a != nil && a.StartedAt != nil || s != nil && s.StartedAt != nil
 }
 
 // fenceOf is the node's open fence, or the one that would be opened next.

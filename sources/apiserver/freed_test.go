@@ -76,6 +76,33 @@ func TestAFreeSlotWakesWhoWaitsForIt(t *testing.T) {
 	}
 }
 
+// TestTheEndOfARoundOfChecksWakesWhoWaitsForIt, and its beginning wakes nobody.
+func TestTheEndOfARoundOfChecksWakesWhoWaitsForIt(t *testing.T) {
+	at := metav1.NewMicroTime(sec(29))
+	in := func(rv, node string, what api.WaitsFor, started *api.Time) *api.NodeFence {
+		return fenceOf(rv, func(f *api.NodeFence) {
+			later := metav1.NewMicroTime(sec(300))
+			f.Name, f.Spec.NodeName, f.UID = node, node, types.UID("fence-"+node)
+			f.Status.Phase, f.Status.WaitsFor, f.Status.NextLook = api.Pending, what, &later
+			f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: started}}
+		})
+	}
+	for name, c := range map[string]struct {
+		was, is *api.Time
+		wakes   bool
+	}{"it ends": {&at, nil, true}, "it begins": {nil, &at, false}, "it goes on": {&at, &at, false}} {
+		s := asleepWith(t, &taker{}, sec(30))
+		s.fence(in("1", "w", api.WaitsForCheckTurn, nil))
+		s.fence(in("1", "a", api.WaitsForChecks, c.was))
+		s.fence(in("2", "a", api.WaitsForChecks, c.is))
+		s.due.SendDue(sec(30))
+		woken := slices.ContainsFunc(s.outbox.Waiting(), func(l outbox.Letter) bool { return l.Event.Subject() == "w" })
+		if woken != c.wakes {
+			t.Errorf("%s: woken: %t", name, woken)
+		}
+	}
+}
+
 // TestAFailedNodeWakesItsFenceOnceItIsCounted: a gate that looks at the fence before would find the ledger's
 // census behind, and list the cluster. A node that comes back waits for no census.
 func TestAFailedNodeWakesItsFenceOnceItIsCounted(t *testing.T) {

@@ -147,6 +147,14 @@ func (d *Store) Freed(freed *api.NodeFence, counted <-chan struct{}, now time.Ti
 	d.look()
 }
 
+// ChecksEnded wakes the fences that have waited longest for the Jobs of other fences' checks to end.
+func (d *Store) ChecksEnded(now time.Time) {
+	d.mu.Lock()
+	d.list.hurryChecks(now)
+	d.mu.Unlock()
+	d.look()
+}
+
 // Heard calls Unhold if the part of the ledger that may hold fences has changed. The first call
 // of a lead only notes it.
 func (d *Store) Heard(ledger string, now time.Time) {

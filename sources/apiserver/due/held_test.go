@@ -180,7 +180,7 @@ func TestAFreeSlotWakesItsOwnDomainFirst(t *testing.T) {
 func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
 	d := newDueList(time.Hour, unlabelled)
 	for node, what := range map[string]api.WaitsFor{
-		"slot": api.WaitsForSlot, "budget": api.WaitsForBudget, "storm": "", "approval": api.WaitsForApproval,
+		"slot": api.WaitsForSlot, "checks": api.WaitsForCheckTurn, "budget": api.WaitsForBudget, "storm": "", "approval": api.WaitsForApproval,
 	} {
 		f := fenceOf("1", check(3000), pending)
 		f.Spec.NodeName, f.Status.WaitsFor = node, what
@@ -202,7 +202,36 @@ func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
 		t.Errorf("a node is healthy again: %s", diff)
 	}
 	d.hurryAll(whichever, nil, sec(20))
-	if diff := cmp.Diff([]string{"approval", "budget", "slot", "storm"}, woken(22)); diff != "" {
+	if diff := cmp.Diff([]string{"approval", "budget", "checks", "slot", "storm"}, woken(22)); diff != "" {
 		t.Errorf("somebody has changed a policy: %s", diff)
+	}
+}
+
+// TestTheEndOfChecksWakesTheOldest of those that wait for it, and nobody else. A fence that was just woken comes last.
+func TestTheEndOfChecksWakesTheOldest(t *testing.T) {
+	d := newDueList(time.Hour, unlabelled)
+	waits := func(node string, opened float64, what api.WaitsFor) {
+		f := fenceOf("1", check(3000), pending)
+		at := metav1.NewMicroTime(sec(opened))
+		f.Spec.NodeName, f.Status.OpenedAt, f.Status.WaitsFor = node, &at, what
+		d.note(f, sec(0))
+	}
+	waits("third", 3, api.WaitsForCheckTurn)
+	waits("second", 2, api.WaitsForCheckTurn)
+	waits("first", 1, api.WaitsForCheckTurn)
+	waits("slot", 0, api.WaitsForSlot)
+	for _, c := range []struct {
+		at   float64
+		want []string
+	}{{10, []string{"first", "second"}}, {10.5, []string{"third"}}} {
+		d.hurryChecks(sec(c.at))
+		var got []string
+		for _, w := range d.take(sec(c.at)) {
+			got = append(got, w.fence.Spec.NodeName)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("at %v: %s", c.at, diff)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -57,10 +58,12 @@ func (x *due) await(counted <-chan struct{}, asked time.Time) {
 // whichever it is, the fence may go on.
 func whichever(*api.NodeFence) bool { return true }
 
-// waitsForNoSlot: what holds the fence is not that others have all slots. A node that is healthy again
-// frees none, so it wakes only these: where a hundred nodes fail and ten are fenced at a time, each that
-// came back would otherwise have ninety fences ask in vain.
-func waitsForNoSlot(f *api.NodeFence) bool { return f.Status.WaitsFor != api.WaitsForSlot }
+// waitsForNoSlot: what holds the fence is not that others have all slots, or that the Jobs of their checks run. A
+// node that is healthy again frees none, so it wakes only these: where a hundred nodes fail and ten are fenced at a
+// time, each that came back would otherwise have ninety fences ask in vain.
+func waitsForNoSlot(f *api.NodeFence) bool {
+	return !f.Status.WaitsFor.OneOf(api.WaitsForSlot, api.WaitsForCheckTurn)
+}
 
 // nextOnes is how many fences one free slot wakes. The first may be held by another limit too.
 const nextOnes = 2
@@ -78,6 +81,23 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 		if i < nextOnes || i == other && openedAt(x.fence).Before(openedAt(waits[0].fence)) {
 			x.wake(counted, now, now)
 		}
+	}
+}
+
+// hurryChecks makes those due now that have waited longest for the Jobs of other fences' checks to end, since a
+// round of checks has ended.
+func (d *dueList) hurryChecks(now time.Time) {
+	var waits []*due
+	for _, x := range d.byNode {
+		if x.fence.CurrentPhase() == api.Pending && x.fence.Status.WaitsFor == api.WaitsForCheckTurn {
+			waits = append(waits, x)
+		}
+	}
+	slices.SortFunc(waits, func(a, b *due) int {
+		return cmp.Or(cmp.Compare(a.justWoken(now), b.justWoken(now)), admission.ByAge(a.fence, b.fence))
+	})
+	for _, x := range waits[:min(nextOnes, len(waits))] {
+		x.wake(nil, now, now)
 	}
 }
 
@@ -112,8 +132,7 @@ func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.Nod
 		return cmp.Or(
 			cmp.Compare(a.justWoken(now), b.justWoken(now)),
 			cmp.Compare(far[a], far[b]),
-			openedAt(a.fence).Compare(openedAt(b.fence)),
-			strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName))
+			admission.ByAge(a.fence, b.fence))
 	})
 	return all
 }
