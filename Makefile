@@ -9,6 +9,10 @@ export GOFLAGS += -trimpath -gcflags=all=-dwarf=false
 # Memory is cheaper than time: compilers, labs and walks collect garbage less often.
 # What is measured, and shown, does so as everywhere.
 test twins verify: export GOGC ?= 300
+# Without gRPC's trace pages and the RPC of Lambda's first runtime the linker leaves out each method that
+# nothing calls, which is a fifth of a program. .ko.yaml, infra/knative/Dockerfile, infra/release/programs and
+# infra/aws/README.md name the same tags.
+PROGRAM_TAGS := grpcnotrace,lambda.norpc
 GOFILES := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.git/*')
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 CYCLONEDX := go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
@@ -32,13 +36,13 @@ help: ## Show this list
 build: bin/nodefence bin/kubectl-fence bin/nodefence-local bin/nodefence-source bin/nodefence-kdump bin/nodefence-lab ## Build all programs into bin/
 
 bin/nodefence: $(GOFILES) go.mod go.sum
-	@echo "building nodefence"; go build -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
+	@echo "building nodefence"; go build -tags $(PROGRAM_TAGS) -ldflags '-s -w' -o $@ ./functions/cmd/nodefence
 bin/kubectl-fence: $(GOFILES) $(wildcard sources/kubectl-fence/*/*.yaml sources/kubectl-fence/ui/page/html/* sources/kubectl-fence/ui/static/*) go.mod go.sum
 	@echo "building kubectl-fence"; go build -ldflags '-s -w' -o $@ ./sources/kubectl-fence
 bin/nodefence-local: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-local (the first time takes some minutes)"; go build -o $@ ./infra/local/cmd/nodefence-local
 bin/nodefence-source: $(GOFILES) go.mod go.sum
-	@echo "building nodefence-source"; go build -o $@ ./sources/apiserver/cmd/nodefence-source
+	@echo "building nodefence-source"; go build -tags $(PROGRAM_TAGS) -o $@ ./sources/apiserver/cmd/nodefence-source
 bin/nodefence-kdump: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-kdump"; go build -o $@ ./sources/kdump/cmd/nodefence-kdump
 bin/nodefence-lab: $(GOFILES) test/lab/go.mod test/lab/go.sum
@@ -104,7 +108,7 @@ lab-down: bin/nodefence-lab ## End a lab and leave nothing behind: LAB=name
 release: build ## Into dist/: all that a release holds, with checksums (VERSION=v0.1.0 REGISTRY=registry.example.com/nodefence BASE=<image>@sha256:<digest>)
 	@rm -rf dist && mkdir -p dist
 	@for p in nodefence kubectl-fence nodefence-local nodefence-source nodefence-kdump; do $(CYCLONEDX) bin -json -std -noserial -notimestamp -output dist/$$p.cdx.json bin/$$p && echo "dist/$$p.cdx.json" || exit 1; done
-	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags lambda.norpc -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
+	@for a in arm64:arm64 x86_64:amd64; do GOOS=linux GOARCH=$${a#*:} go build -tags $(PROGRAM_TAGS) -ldflags '-s -w' -o bin/lambda/$${a%:*} ./functions/cmd/nodefence || exit 1; done
 	@cd infra/release && go run . -version "$(VERSION)" -registry "$(REGISTRY)" -lambda-arm64 ../../bin/lambda/arm64 -lambda-x86_64 ../../bin/lambda/x86_64
 	@cd infra/release && go run ./images -version "$(VERSION)" -registry "$(REGISTRY)" -base "$(BASE)"
 	@infra/release/programs

@@ -1,15 +1,9 @@
 package tracing
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"os"
 	"strings"
-	"time"
 )
 
 // Settings are OpenTelemetry's own variables, as far as nodefence heeds them. Besides these the SDK
@@ -40,42 +34,22 @@ func (s Settings) On() bool {
 	return !strings.EqualFold(strings.TrimSpace(s.Disabled), "true") && s.Endpoint+s.TracesEndpoint != ""
 }
 
-// uploadTimeout bounds one request to the collector.
-const uploadTimeout = 5 * time.Second
-
-// client is the sender of spans that these settings say. Its error names the variable.
-func (s Settings) client() (*client, error) {
-	c := &client{headers: http.Header{}}
-	var err error
-	if c.url, err = s.url(); err != nil {
-		return nil, err
-	}
-	if name, p := either("PROTOCOL", s.TracesProtocol, s.Protocol); p != "" && p != "http/protobuf" {
-		return nil, fmt.Errorf("read %s: %q is not sent by nodefence: set http/protobuf, and a port that takes it, such as 4318", name, p)
-	}
-	name, headers := either("HEADERS", s.TracesHeaders, s.Headers)
-	for h := range strings.SplitSeq(headers, ",") {
+// headers are sent with each request. The error has no value, because a value may be a secret.
+func (s Settings) headers() (map[string]string, error) {
+	name, text := either("HEADERS", s.TracesHeaders, s.Headers)
+	all := map[string]string{}
+	for h := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(h) == "" {
 			continue
 		}
 		key, value, is := strings.Cut(h, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !is || err != nil || strings.TrimSpace(key) == "" || strings.ContainsAny(value, "\r\n") {
-			return nil, fmt.Errorf("read %s: want name=value by commas, each value percent-encoded", name) // the value may be a secret
+			return nil, fmt.Errorf("read %s: want name=value by commas, each value percent-encoded", name)
 		}
-		c.headers.Add(strings.TrimSpace(key), value)
+		all[strings.TrimSpace(key)] = value
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if name, file := either("CERTIFICATE", s.TracesCertificate, s.Certificate); file != "" {
-		roots, err := rootsIn(file)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w: name a file of certificates in PEM that this process can read", name, err)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
-	here := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // another server gets no key
-	c.http = &http.Client{Transport: transport, Timeout: uploadTimeout, CheckRedirect: here}
-	return c, nil
+	return all, nil
 }
 
 // url is where spans are posted to.
@@ -84,6 +58,9 @@ func (s Settings) url() (string, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return "", fmt.Errorf("read %s: want an http or https URL, such as http://collector:4318", name) // the value may have a secret
+	}
+	if u.User != nil || u.RawQuery != "" {
+		return "", fmt.Errorf("read %s: want a URL without user and query: give a key in OTEL_EXPORTER_OTLP_HEADERS", name)
 	}
 	if s.TracesEndpoint == "" {
 		u = u.JoinPath("v1", "traces")
@@ -97,16 +74,4 @@ func either(name, traces, all string) (variable, value string) {
 		return "OTEL_EXPORTER_OTLP_TRACES_" + name, traces
 	}
 	return "OTEL_EXPORTER_OTLP_" + name, all
-}
-
-func rootsIn(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New(file + " has no certificate in PEM")
-	}
-	return roots, nil
 }

@@ -30,6 +30,8 @@ func TestWhatIsWrongIsSaidAtStart(t *testing.T) {
 		"switched off":       {env: map[string]string{all + "ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "true"}, off: true},
 		"no URL":             {env: map[string]string{all + "ENDPOINT": "c:4318"}, want: "read OTEL_EXPORTER_OTLP_ENDPOINT: want an http or https URL, such as http://collector:4318"},
 		"a key in no URL":    {env: map[string]string{all + "ENDPOINT": "https//c/?key=secret"}, want: "read OTEL_EXPORTER_OTLP_ENDPOINT: want an http or https URL, such as http://collector:4318"},
+		"a key in a query":   {env: map[string]string{all + "ENDPOINT": "https://c/?key=secret"}, want: "read OTEL_EXPORTER_OTLP_ENDPOINT: want a URL without user and query: give a key in OTEL_EXPORTER_OTLP_HEADERS"},
+		"a key as user":      {env: map[string]string{traces + "ENDPOINT": "https://secret@c/"}, want: "read OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: want a URL without user and query: give a key in OTEL_EXPORTER_OTLP_HEADERS"},
 		"no URL for traces":  {env: map[string]string{traces + "ENDPOINT": "grpc://c"}, want: "read OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: want an http or https URL, such as http://collector:4318"},
 		"gRPC":               {env: map[string]string{all + "ENDPOINT": "http://c:4317", all + "PROTOCOL": "grpc"}, want: `read OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not sent by nodefence: set http/protobuf, and a port that takes it, such as 4318`},
 		"the known protocol": {env: map[string]string{all + "ENDPOINT": "http://c:4318", traces + "PROTOCOL": "http/protobuf"}},

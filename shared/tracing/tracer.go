@@ -45,7 +45,7 @@ func New(ctx context.Context, s Settings, program string, source events.Source, 
 }
 
 func begin(ctx context.Context, s Settings, program string, source events.Source, log *slog.Logger, reg prometheus.Registerer) (*Tracer, error) {
-	c, err := s.client()
+	c, err := s.collector(ctx)
 	if err != nil {
 		return nil, err
 	}
