@@ -67,7 +67,6 @@ type Local struct {
 	source   *apiserver.Source
 	log      *slog.Logger
 	dead     run.Handler
-	triggers []broker.Trigger
 }
 
 // New connects to the cluster, opens the broker and builds all parts. Run starts them;
@@ -95,7 +94,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if err := installed(ctx, parts.Client); err != nil {
 		return nil, err
 	}
-	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log, triggers: triggers}
+	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
 	handlers := functions.Handlers(parts)
 	l.dead = handlers[deadletter.Name]
 	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing

@@ -20,7 +20,6 @@ import (
 // adopted is an object of another project, and the node's device in it.
 type adopted struct {
 	api.AdoptedDevice
-	version  string
 	strategy string
 	device   far.Device
 	// failed is why it can't be read.
@@ -37,7 +36,7 @@ func ownNames(node string) []string {
 
 // saidOf is what an object says of a node.
 func saidOf(kind string, m *metav1.ObjectMeta, spec far.Spec, node string) *adopted {
-	a := &adopted{AdoptedDevice: api.AdoptedDevice{Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, NodeName: node}, version: m.ResourceVersion}
+	a := &adopted{AdoptedDevice: api.AdoptedDevice{Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, NodeName: node}}
 	if a.device, a.failed = far.Read(spec, node); a.failed != nil {
 		return a
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,7 +25,6 @@ type DeadLetter struct {
 	Trigger string
 	Error   string
 	Tries   int
-	Time    time.Time
 }
 
 // Events returns the stored events, oldest first, as far as they are kept.
@@ -48,7 +46,7 @@ func (b *Broker) Events(ctx context.Context) ([]event.Event, error) {
 func (b *Broker) DeadLetters(ctx context.Context) ([]DeadLetter, error) {
 	var all []DeadLetter
 	err := b.each(ctx, b.dead, deadSubject, func(m *jetstream.RawStreamMsg) error {
-		l := DeadLetter{Trigger: m.Header.Get(triggerHeader), Error: m.Header.Get(errorHeader), Time: m.Time}
+		l := DeadLetter{Trigger: m.Header.Get(triggerHeader), Error: m.Header.Get(errorHeader)}
 		l.Tries, _ = strconv.Atoi(m.Header.Get(triesHeader))
 		if err := json.Unmarshal(m.Data, &l.Event); err != nil {
 			return err

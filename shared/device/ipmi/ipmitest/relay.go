@@ -108,8 +108,6 @@ type conversation struct {
 	back   net.Conn
 	login  wire.Login
 	keys   wire.Keys
-	// request is the driver's last request in the session.
-	request wire.Message
 	// answer is the BMC's last answer in the session, from which sealed makes a packet.
 	answer *wire.Message
 	kind   wire.Type
@@ -132,10 +130,6 @@ func (c *conversation) hears(b []byte) {
 		copy(l.Mine[:], p.Payload[8:])
 	case p.Type == wire.RAKP3:
 		l.Tag = p.Payload[0]
-	case p.Type == wire.Sealed:
-		if p, err := c.keys.Unseal(b, l.BMC); err == nil {
-			c.request, _ = wire.ParseMessage(p.Payload) // a driver that seals something else asks for nothing
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 )
 
 // The power states of Redfish.
@@ -33,7 +32,6 @@ type System struct {
 
 // Reset is one reset that came, in the order of arrival.
 type Reset struct {
-	At       time.Time
 	ID, Type string
 	// Status is what was answered.
 	Status int
@@ -182,7 +180,7 @@ func (b *BMC) reset(id, kind string) Refusal {
 	if status == 0 {
 		status = b.accepted()
 	}
-	b.resets = append(b.resets, Reset{time.Now(), id, kind, status})
+	b.resets = append(b.resets, Reset{id, kind, status})
 	moved = moved && !b.held
 	b.mu.Unlock()
 	if moved {

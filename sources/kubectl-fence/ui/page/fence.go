@@ -24,10 +24,9 @@ type Fence struct {
 	Drain string
 }
 
-// Bar is one phase of a fence: when it was, and where on a line from 0 to 100 that is.
+// Bar is one phase of a fence: its length, and its place on a line from 0 to 100.
 type Bar struct {
 	Phase       api.Phase
-	From        time.Time
 	Took        string
 	X, W        string
 	Now, Failed bool
@@ -101,7 +100,7 @@ func bars(f *api.NodeFence, from, to time.Time) []Bar {
 			continue
 		}
 		out = append(out, Bar{
-			Phase: s.phase, From: s.since, Took: took(end.Sub(s.since)), X: percent(s.since, from, to), W: width(s.since, end, from, to),
+			Phase: s.phase, Took: took(end.Sub(s.since)), X: percent(s.since, from, to), W: width(s.since, end, from, to),
 			Now: last && f.Open(), Failed: s.phase == api.Failed,
 		})
 	}

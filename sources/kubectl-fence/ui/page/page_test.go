@@ -199,8 +199,8 @@ func TestBars(t *testing.T) {
 	st.Release.StartedAt, st.Release.PodsLeft, st.Release.Pods = at(-15*time.Second), 2, 9
 	got := fenceOf(&Look{Seen: view.Seen{Now: now}}, &f)
 	want := []Bar{
-		{Phase: api.Pending, From: now.Add(-time.Minute), Took: "15s", X: "0.00", W: "25.00"}, {Phase: api.Isolating, From: now.Add(-45 * time.Second), Took: "15s", X: "25.00", W: "25.00"},
-		{Phase: api.Fencing, From: now.Add(-30 * time.Second), Took: "15s", X: "50.00", W: "25.00"}, {Phase: api.Releasing, From: now.Add(-15 * time.Second), Took: "15s", X: "75.00", W: "25.00", Now: true},
+		{Phase: api.Pending, Took: "15s", X: "0.00", W: "25.00"}, {Phase: api.Isolating, Took: "15s", X: "25.00", W: "25.00"},
+		{Phase: api.Fencing, Took: "15s", X: "50.00", W: "25.00"}, {Phase: api.Releasing, Took: "15s", X: "75.00", W: "25.00", Now: true},
 	}
 	if d := cmp.Diff(want, got.Bars); d != "" {
 		t.Error(d)
