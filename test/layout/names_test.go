@@ -15,7 +15,7 @@ import (
 func TestNoTwoNamesAreAlike(t *testing.T) {
 	for core := range cores {
 		alike, actions := map[string]map[string]bool{}, constantsOf(t, "../../"+core+"/outcome.go")
-		eachName(t, "../../"+core, func(name, receiver string, _ bool) {
+		eachName(t, "../../"+core, func(name, receiver string) {
 			if receiver != "" && receiver != "decision" || actions[name] {
 				return
 			}
@@ -34,7 +34,7 @@ func TestNoTwoNamesAreAlike(t *testing.T) {
 }
 
 // eachName calls back with each name that a package declares.
-func eachName(t *testing.T, dir string, with func(name, receiver string, function bool)) {
+func eachName(t *testing.T, dir string, with func(name, receiver string)) {
 	t.Helper()
 	for _, path := range sources(t, dir) {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -48,15 +48,15 @@ func eachName(t *testing.T, dir string, with func(name, receiver string, functio
 				if x.Recv != nil {
 					of = receiver(x)
 				}
-				with(x.Name.Name, of, true)
+				with(x.Name.Name, of)
 			case *ast.GenDecl:
 				for _, s := range x.Specs {
 					switch s := s.(type) {
 					case *ast.TypeSpec:
-						with(s.Name.Name, "", false)
+						with(s.Name.Name, "")
 					case *ast.ValueSpec:
 						for _, n := range s.Names {
-							with(n.Name, "", false)
+							with(n.Name, "")
 						}
 					}
 				}
