@@ -11,8 +11,7 @@
 // With these it would wait for most of what crypto, encoding and github.com have to initialise.
 // So its words are in a form of their own, and its timer is set by the one who starts it.
 //
-// What a call takes, with an agent that does nothing, as the median of 200 on two cores: 16 ms
-// in nodefence (33 MB) and 18 in nodefence-local (88 MB), where it was 23 and 27 before. The
-// agent alone takes 2. The same supervisor as a program of its own (2 MB) would take 12: the
-// rest is what Go needs to start a program that is large.
+// A call of an agent that does nothing takes 16 ms in nodefence and 18 in nodefence-local, the
+// median of 200 on two cores. The agent alone takes 2. The same supervisor as a program of its
+// own (2 MB) would take 12: the rest is what Go needs to start a program that is large.
 package supervisor
