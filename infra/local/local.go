@@ -95,18 +95,9 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
-	handlers := functions.Handlers(parts)
-	l.dead = handlers[deadletter.Name]
-	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing
-	l.Broker, err = broker.Keep(ctx, broker.Options{
-		HandlerTimeout: o.Settings.InvocationTimeout(),
-		Dir:            filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
-		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: reg, NoSync: o.NoSync, Places: places,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("start the broker: %w", err)
+	if err := l.openBroker(ctx, o, triggers, busy); err != nil {
+		return nil, err
 	}
-	l.parts.Sender = sender{l.Broker}
 	l.source, err = apiserver.New(apiserver.Options{
 		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
 		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
@@ -116,6 +107,23 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, errors.Join(err, l.Broker.Close())
 	}
 	return l, nil
+}
+
+// openBroker opens the broker, which routes events to the functions by the Triggers.
+func (l *Local) openBroker(ctx context.Context, o Options, triggers []broker.Trigger, busy *traffic) (err error) {
+	handlers := functions.Handlers(l.parts)
+	l.dead = handlers[deadletter.Name]
+	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing
+	l.Broker, err = broker.Keep(ctx, broker.Options{
+		HandlerTimeout: o.Settings.InvocationTimeout(),
+		Dir:            filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
+		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: l.Registry, NoSync: o.NoSync, Places: places,
+	})
+	if err != nil {
+		return fmt.Errorf("start the broker: %w", err)
+	}
+	l.parts.Sender = sender{l.Broker}
+	return nil
 }
 
 // Run sends and handles events until ctx ends. The clocks need neither source nor broker

@@ -34,6 +34,27 @@ const (
 // open starts the server inside this process, without a socket, and makes both
 // streams.
 func (b *Broker) open(ctx context.Context) (err error) {
+	if err := b.startServer(); err != nil {
+		return err
+	}
+	b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.Name("nodefence-local"),
+		nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ErrorHandler(b.said.async))
+	if err != nil {
+		return fmt.Errorf("connect to nats server: %w", err)
+	}
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return fmt.Errorf("open jetstream: %w", err)
+	}
+	b.events, err = b.stream(ctx, eventsStream, []string{eventsSubject, eventsProbe}, b.o.MaxAge, b.o.MaxBytes)
+	if err != nil {
+		return err
+	}
+	b.dead, err = b.stream(ctx, deadStream, []string{deadSubject, deadProbe}, deadMaxAge, deadMaxBytes)
+	return err
+}
+
+// startServer starts the NATS server in this process, and waits until it takes connections, 10 s at most.
+func (b *Broker) startServer() (err error) {
 	log := &b.said
 	log.log = b.o.Logger
 	b.server, err = server.NewServer(&server.Options{
@@ -63,20 +84,7 @@ func (b *Broker) open(ctx context.Context) (err error) {
 	case !ready || !b.server.JetStreamEnabled():
 		return fmt.Errorf("start nats server: %s", log.last())
 	}
-	b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.Name("nodefence-local"),
-		nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ErrorHandler(log.async))
-	if err != nil {
-		return fmt.Errorf("connect to nats server: %w", err)
-	}
-	if b.js, err = jetstream.New(b.conn); err != nil {
-		return fmt.Errorf("open jetstream: %w", err)
-	}
-	b.events, err = b.stream(ctx, eventsStream, []string{eventsSubject, eventsProbe}, b.o.MaxAge, b.o.MaxBytes)
-	if err != nil {
-		return err
-	}
-	b.dead, err = b.stream(ctx, deadStream, []string{deadSubject, deadProbe}, deadMaxAge, deadMaxBytes)
-	return err
+	return nil
 }
 
 // stream makes a stream or opens it. A full stream drops its oldest events: events are

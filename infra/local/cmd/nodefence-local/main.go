@@ -59,23 +59,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if err := run.Environment(&s); err != nil {
 		return err
 	}
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
-	fs.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "`file` that says how to reach the cluster (KUBECONFIG; in a pod its own account)")
-	dir := fs.String("data-dir", "nodefence-data", "`folder` for the broker's events")
-	listen := fs.String("listen", "127.0.0.1:8080", "`address` to listen on")
-	triggers := fs.String("triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
-	fs.TextVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL)")
-	verbose := fs.Bool("v", false, "log more")
-	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
-	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
-	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
-	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: far, mhc (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
-	fs.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; by default those of --request-namespaces for far, openshift-machine-api for OpenShift's mhc, none for Cluster API's)", s.AdoptNamespaces.Decode)
-	fs.StringVar(&s.MachinesKubeconfig, "machines-kubeconfig", s.MachinesKubeconfig, "kubeconfig `file` of the cluster that has this cluster's Machines and MachineHealthChecks (NODEFENCE_MACHINES_KUBECONFIG; by default this cluster)")
-	fs.Func("machines-cluster", "the `Cluster` of Cluster API there that is this cluster, as namespace/name (NODEFENCE_MACHINES_CLUSTER)", s.MachinesCluster.Decode)
-	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
+	fs := s.flags(out)
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -85,7 +69,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
 	}
 	level := slog.LevelInfo
-	if *verbose {
+	if s.verbose {
 		level = slog.LevelDebug
 	}
 	host, err := os.Hostname()
@@ -96,7 +80,7 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	log := run.NewLog(out, level)
-	return serve(ctx, s, log, *dir, *listen, *triggers)
+	return serve(ctx, s, log)
 }
 
 // self is the node that this process runs on, empty if there is none (S13: never its own
@@ -116,20 +100,45 @@ func self(given, host string, inPod bool) (string, error) {
 type settings struct {
 	functions.Settings
 	CheckEvery apiserver.CheckInterval `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+	// These have flags alone.
+	dir, listen, triggers string
+	verbose               bool
 }
 
-func serve(ctx context.Context, s settings, log *slog.Logger, dir, listen, triggers string) error {
+// flags are the program's flags, which set s.
+func (s *settings) flags(out io.Writer) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
+	fs.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "`file` that says how to reach the cluster (KUBECONFIG; in a pod its own account)")
+	fs.StringVar(&s.dir, "data-dir", "nodefence-data", "`folder` for the broker's events")
+	fs.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to listen on")
+	fs.StringVar(&s.triggers, "triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
+	fs.TextVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL)")
+	fs.BoolVar(&s.verbose, "v", false, "log more")
+	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
+	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
+	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
+	fs.Func("adopt", "`kinds` of other projects' objects, by commas, that are answered as they are: far, mhc (NODEFENCE_ADOPT; none by default)", s.Adopt.Decode)
+	fs.Func("adopt-namespaces", "`namespaces`, by commas, whose objects are adopted (NODEFENCE_ADOPT_NAMESPACES; by default those of --request-namespaces for far, openshift-machine-api for OpenShift's mhc, none for Cluster API's)", s.AdoptNamespaces.Decode)
+	fs.StringVar(&s.MachinesKubeconfig, "machines-kubeconfig", s.MachinesKubeconfig, "kubeconfig `file` of the cluster that has this cluster's Machines and MachineHealthChecks (NODEFENCE_MACHINES_KUBECONFIG; by default this cluster)")
+	fs.Func("machines-cluster", "the `Cluster` of Cluster API there that is this cluster, as namespace/name (NODEFENCE_MACHINES_CLUSTER)", s.MachinesCluster.Decode)
+	fs.StringVar(&s.SecretsNamespace, "secrets-namespace", s.SecretsNamespace, "`namespace` of the devices' Secrets (NODEFENCE_SECRETS_NAMESPACE)")
+	return fs
+}
+
+func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
 		return kube.NoCluster("--kubeconfig", err)
 	}
 	l, err := local.New(ctx, local.Options{
-		Config: cfg, DataDir: dir, Triggers: triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery),
+		Config: cfg, DataDir: s.dir, Triggers: s.triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close() }()
-	log.Info("running", "cluster", cfg.Host, "listen", listen, "data", dir)
-	return program.Serve(ctx, listen, l.HTTP(), l.Run)
+	log.Info("running", "cluster", cfg.Host, "listen", s.listen, "data", s.dir)
+	return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
 }
