@@ -491,11 +491,11 @@ func (b *beside) record() *api.NodeFence {
 
 // held: it asks for its slot, and is told to wait for the check.
 func (b *beside) held() bool {
-	var seen observed.Look
-	if err := b.gate.Act(context.Background(), b.record(), fence.Reserve, &seen); err != nil {
+	r, err := b.gate.Act(context.Background(), b.record(), fence.Reserve, observed.Look{})
+	if err != nil {
 		b.t.Error(err)
 	}
-	return seen.Verdict != nil && seen.Verdict.Reason == api.DeviceBeingRead
+	return r.Verdict != nil && r.Verdict.Reason == api.DeviceBeingRead
 }
 
 // TestAFenceWithoutATurnAsksNothingMore: if no check can be under way, reserving costs no
@@ -509,8 +509,7 @@ func TestAFenceWithoutATurnAsksNothingMore(t *testing.T) {
 			t.Errorf("%s %s", r.Method, r.URL.Path)
 		}
 	}
-	var seen observed.Look
-	if err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}, fence.Reserve, &seen); err != nil {
+	if _, err := g.Act(t.Context(), &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}, fence.Reserve, observed.Look{}); err != nil {
 		t.Fatal(err)
 	}
 }

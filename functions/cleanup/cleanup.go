@@ -56,32 +56,33 @@ func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *observed.Loo
 }
 
 // Act carries out one batch of the release, or sets or removes a mark before or after it.
-func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (c *Cleaner) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (loop.Result, error) {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.Isolate:
-		return c.Client.Isolate(ctx, node, uid, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
+		return loop.Result{}, c.Client.Isolate(ctx, node, uid, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
 	case fence.Evict:
-		return c.drain(ctx, f, seen)
+		evicted, err := c.drain(ctx, f, seen.Draining)
+		return loop.Result{Evicted: evicted}, err
 	case fence.MarkNotReady:
-		return c.Client.SetReadyUnknown(ctx, node, uid, seen.Node.Version)
+		return loop.Result{}, c.Client.SetReadyUnknown(ctx, node, uid, seen.Node.Version)
 	case fence.ClearOutOfService:
-		return c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
+		return loop.Result{}, c.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Release:
-		return c.release(ctx, f, seen)
+		return loop.Result{}, c.release(ctx, f, seen)
 	case fence.DeletePods:
-		return c.carryOut(ctx, f.Status.Release.NotAfter, c.deletions(f, seen.Left))
+		return loop.Result{}, c.carryOut(ctx, f.Status.Release.NotAfter, c.deletions(f, seen.Left))
 	case fence.DeleteNode:
-		return c.carryOut(ctx, f.Status.Release.NotAfter, []func(context.Context) error{func(ctx context.Context) error {
+		return loop.Result{}, c.carryOut(ctx, f.Status.Release.NotAfter, []func(context.Context) error{func(ctx context.Context) error {
 			return c.Client.DeleteNode(ctx, node, uid, seen.Node.Version)
 		}})
 	}
-	return fmt.Errorf("cleanup can't %s", a)
+	return loop.Result{}, fmt.Errorf("cleanup can't %s", a)
 }
 
 // release carries out the strategy all together. The taint alone, or deletions alone, would
 // leave the volumes attached for minutes.
-func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func (c *Cleaner) release(ctx context.Context, f *api.NodeFence, seen observed.Look) error {
 	left, how := seen.Left, facts.ReleaseOf(f)
 	var all []func(context.Context) error
 	if how.Taints() {

@@ -29,13 +29,13 @@ func round(all []observed.Pod, number int32) []observed.Pod {
 // this invocation. Each pod is named by its UID, so that it is asked as often as somebody likes, and
 // one that was made anew under its name is not (S6). No pod is asked later than the round may last, by
 // the record: a process that was stopped meanwhile may find the fence ended.
-func (c *Cleaner) drain(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func (c *Cleaner) drain(ctx context.Context, f *api.NodeFence, draining *observed.Draining) (*observed.Evicted, error) {
 	r := f.Status.Drain
-	if r == nil || r.AskedAt == nil || seen.Draining == nil {
-		return errors.New("a drain that doesn't say when it asked is not carried out")
+	if r == nil || r.AskedAt == nil || draining == nil {
+		return nil, errors.New("a drain that doesn't say when it asked is not carried out")
 	}
 	until := api.Time{Time: r.AskedAt.Add(facts.ActWithin)}
-	pods := round(seen.Draining.Evict, r.Rounds)
+	pods := round(draining.Evict, r.Rounds)
 	held, failed := make([]string, len(pods)), make([]string, len(pods))
 	all := make([]func(context.Context) error, len(pods))
 	for i, p := range pods {
@@ -52,6 +52,5 @@ func (c *Cleaner) drain(ctx context.Context, f *api.NodeFence, seen *observed.Lo
 	}
 	err := c.carryOut(ctx, &until, all)
 	none := func(s string) bool { return s == "" }
-	seen.Evicted = &observed.Evicted{Held: slices.DeleteFunc(held, none), Failed: slices.DeleteFunc(failed, none)}
-	return err
+	return &observed.Evicted{Held: slices.DeleteFunc(held, none), Failed: slices.DeleteFunc(failed, none)}, err
 }

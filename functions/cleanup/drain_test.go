@@ -49,7 +49,8 @@ func drains(t *testing.T, pods int, round int32, ago time.Duration, answer func(
 		name := fmt.Sprintf("p%03d", i)
 		seen.Draining.Evict = append(seen.Draining.Evict, observed.Pod{Namespace: "n", Name: name, UID: types.UID(name)})
 	}
-	err = (&Cleaner{Client: client}).Act(t.Context(), f, fence.Evict, &seen)
+	r, err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.Evict, seen)
+	seen.Evicted = r.Evicted
 	slices.Sort(asked)
 	return asked, seen, err
 }

@@ -61,7 +61,7 @@ func TestNothingIsReleasedLate(t *testing.T) {
 			for i := range pods {
 				left.Delete = append(left.Delete, observed.Pod{Namespace: "default", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint(i))})
 			}
-			err = (&Cleaner{Client: client}).release(context.Background(), f, &observed.Look{Left: left})
+			err = (&Cleaner{Client: client}).release(context.Background(), f, observed.Look{Left: left})
 			if n := deleted.Load(); n < c.least || n > c.most {
 				t.Errorf("%d pods were deleted, want %d to %d", n, c.least, c.most)
 			}
@@ -94,7 +94,7 @@ func TestForADumpOnlyPodsAreDeleted(t *testing.T) {
 			f.Status.Decision.Settings.Release.Strategy = strategy
 			f.Status.Release = api.ReleaseRecord{NotAfter: &until, Batch: 1}
 			left := &observed.Left{Delete: []observed.Pod{{Namespace: "default", Name: "p", UID: "1"}, {Namespace: "default", Name: "q", UID: "2"}}, Detach: []observed.Attachment{{Name: "v", UID: "3"}}}
-			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, &observed.Look{Left: left}); err != nil {
+			if _, err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.DeletePods, observed.Look{Left: left}); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff([]string{"DELETE /api/v1/namespaces/default/pods/p"}, asked); d != "" {

@@ -68,7 +68,7 @@ func TestAKeptPodGetsATerminalPhase(t *testing.T) {
 			}}
 			c.pod.Namespace, c.pod.Name, c.pod.UID = "n", "p", "u"
 			seen := observed.Look{Left: &observed.Left{Delete: []observed.Pod{c.pod}}}
-			if err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.Release, &seen); (err != nil) != (c.refuses == http.StatusForbidden) {
+			if _, err := (&Cleaner{Client: client}).Act(t.Context(), f, fence.Release, seen); (err != nil) != (c.refuses == http.StatusForbidden) {
 				t.Error(err)
 			}
 			if d := cmp.Diff(c.want, slices.Compact(asked)); d != "" {

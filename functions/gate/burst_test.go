@@ -105,10 +105,9 @@ func textOf(t *testing.T, obj any) string {
 // ask has the i-th fence ask for a slot, as a delivery of its own.
 func (b *burst) ask(ctx context.Context, i int) {
 	go func() {
-		var seen observed.Look
-		err := b.gate.Act(ctx, &b.fences[i], fence.Reserve, &seen)
+		r, err := b.gate.Act(ctx, &b.fences[i], fence.Reserve, observed.Look{})
 		b.mu.Lock()
-		b.said = append(b.said, verdictOf(seen.Verdict, err))
+		b.said = append(b.said, verdictOf(r.Verdict, err))
 		b.mu.Unlock()
 	}()
 }

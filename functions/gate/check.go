@@ -27,7 +27,7 @@ const others = 3
 // check asks the checks of the round under way that have not answered yet. Jobs
 // are begun before anything is connected to, so that they run meanwhile; one that
 // has not ended is looked at again in a later turn.
-func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func (g *Gate) check(ctx context.Context, f *api.NodeFence) (*observed.Checked, error) {
 	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
 	var err error
 	if s := f.Status.StorageCheck; s != nil && s.StartedAt != nil {
@@ -35,25 +35,24 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence, seen *observed.Look)
 	} else {
 		r.round, r.timeout = &f.Status.ActivityChecks.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
 		if r.target, r.others, err = g.targets(ctx, f); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	led, err := g.looked().Ledger(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.still = admission.StillNodes(led)
 	for _, c := range r.round.Results {
 		r.said[c.Check] = c
 	}
 	if err := r.ask(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if r.waits == 0 && r.ends > 0 {
 		g.endChecks(ctx, f, r.round.StartedAt.Time)
 	}
-	seen.Checked = &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}
-	return nil
+	return &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}, nil
 }
 
 // targets are the node that is asked about and a few healthy others, drawn anew

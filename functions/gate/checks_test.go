@@ -23,6 +23,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // withJobs gives each fence of a burst a policy whose rounds have so many Jobs.
@@ -72,14 +73,14 @@ func TestChecksOfManyGates(t *testing.T) {
 
 // mayCheck asks whether a round of a fence's checks may begin. A no says that the Jobs do not fit.
 func mayCheck(t *testing.T, g *Gate, f *api.NodeFence) bool {
-	var seen observed.Look
-	if err := g.Act(t.Context(), f.DeepCopy(), fence.AskChecks, &seen); err != nil {
+	r, err := g.Act(t.Context(), f.DeepCopy(), fence.AskChecks, observed.Look{})
+	if err != nil {
 		t.Error(err)
 	}
-	if v := seen.Verdict; v != nil && (v.Reason != api.TooManyChecks || !strings.Contains(v.Message, "this round has 4")) {
+	if v := r.Verdict; v != nil && (v.Reason != api.TooManyChecks || !strings.Contains(v.Message, "this round has 4")) {
 		t.Errorf("%+v", v)
 	}
-	return seen.MayCheck
+	return err == nil && r.Verdict == nil
 }
 
 // wait has the records of these fences say that they wait for a turn.
@@ -156,9 +157,9 @@ func TestNoChecksInAStorm(t *testing.T) {
 		withJobs(b, 4)
 		for i := range b.fences {
 			stormy(b, &b.fences[i], nil)
-			var seen observed.Look
-			if err := b.gate.Act(t.Context(), b.fences[i].DeepCopy(), fence.AskChecks, &seen); err != nil || seen.MayCheck || seen.Verdict.Reason != api.TooManyUnhealthy {
-				t.Errorf("%v %+v", err, seen)
+			r, err := b.gate.Act(t.Context(), b.fences[i].DeepCopy(), fence.AskChecks, observed.Look{})
+			if err != nil || r.Verdict == nil || r.Verdict.Reason != api.TooManyUnhealthy {
+				t.Errorf("%v %+v", err, r)
 			}
 		}
 		if len(b.ledger.Status.Storms) != 1 || len(b.ledger.Status.Checking) != 0 {
@@ -178,17 +179,18 @@ func TestARoundEndsItsTurn(t *testing.T) {
 		jobServer(t, b, jobs)
 		b.another(func(l *api.FenceLedger) { l.Status.Leases.Still = []api.StillLease{{NodeName: nameOf(1)}} })
 		f := b.fences[0].DeepCopy()
-		var seen observed.Look
-		act := func(a fence.Action) {
+		act := func(a fence.Action) loop.Result {
 			t.Helper()
-			if err := b.gate.Act(t.Context(), f, a, &seen); err != nil {
+			r, err := b.gate.Act(t.Context(), f, a, observed.Look{})
+			if err != nil {
 				t.Fatal(err)
 			}
+			return r
 		}
 		act(fence.AskChecks)
 		f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(time.Now())}}
-		act(fence.Check)
-		if len(jobs) != 2 || seen.MayCheck || jobsOf(b) != 2 {
+		said := act(fence.Check).Checked
+		if len(jobs) != 2 || jobsOf(b) != 2 {
 			t.Fatalf("%d Jobs, %d are counted", len(jobs), jobsOf(b))
 		}
 		for name, j := range jobs {
@@ -200,8 +202,8 @@ func TestARoundEndsItsTurn(t *testing.T) {
 		ended := batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonPodFailurePolicy}}}
 		for i, name := range []string{"f-n00-1-a1-1", "f-n00-1-a1-2"} {
 			jobs[name].Status = ended
-			f.Status.ActivityChecks.Results = seen.Checked.Results
-			act(fence.Check)
+			f.Status.ActivityChecks.Results = said.Results
+			said = act(fence.Check).Checked
 			if want := int32(2 - 2*i); jobsOf(b) != want {
 				t.Errorf("after %d ended, %d Jobs are counted", i+1, jobsOf(b))
 			}

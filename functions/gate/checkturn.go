@@ -14,10 +14,8 @@ import (
 
 // askChecks asks whether a round of the fence's checks may begin, together with whoever asks beside it.
 // Checks remediate nothing, so other programs are not kept away from the node.
-func (g *Gate) askChecks(ctx context.Context, f *api.NodeFence, seen *observed.Look) (err error) {
-	seen.Verdict, err = g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, checks: true}, g.commit)
-	seen.MayCheck = err == nil && seen.Verdict == nil
-	return err
+func (g *Gate) askChecks(ctx context.Context, f *api.NodeFence, n observed.Node) (*observed.Verdict, error) {
+	return g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: n, checks: true}, g.commit)
 }
 
 // checksByJobs tells whether the asker wants to begin Jobs.

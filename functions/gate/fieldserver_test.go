@@ -122,10 +122,11 @@ func checks(storage bool) question {
 		} else {
 			w.fence.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}}
 		}
-		if err := g.check(t.Context(), &w.fence, &w.seen); err != nil {
+		said, err := g.check(t.Context(), &w.fence)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%+v %s", w.seen.Checked.Results, strings.Join(*written, "\n"))
+		return fmt.Sprintf("%+v %s", said.Results, strings.Join(*written, "\n"))
 	}
 }
 

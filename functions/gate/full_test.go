@@ -72,9 +72,9 @@ func TestAFenceThatIsRefusedAgainIsNotResolved(t *testing.T) {
 					bound = true
 					return &config.Bound{Devices: f.Status.Decision.Devices, Over: func(*api.ResolvedPolicy) {}}, nil
 				}
-				err := b.gate.Act(t.Context(), f.DeepCopy(), fence.Resolve, &seen)
-				is := got{bound, verdictOf(seen.Verdict, nil), b.reserved(), len(b.ledger.Status.Storms), b.writes}
-				if d := cmp.Diff(c.want, is); d != "" || err != nil || seen.Resolved != bound {
+				r, err := b.gate.Act(t.Context(), f.DeepCopy(), fence.Resolve, seen)
+				is := got{bound, verdictOf(r.Verdict, nil), b.reserved(), len(b.ledger.Status.Storms), b.writes}
+				if d := cmp.Diff(c.want, is); d != "" || err != nil || r.Resolved != bound {
 					t.Errorf("%v: %s", err, d)
 				}
 			})
@@ -172,7 +172,7 @@ func (w *waiter) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, 
 	return nil
 }
 
-func (w *waiter) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *waiter) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (loop.Result, error) {
 	w.acts = append(w.acts, a)
 	return w.b.gate.Act(ctx, f, a, seen)
 }

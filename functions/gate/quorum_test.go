@@ -190,12 +190,11 @@ func TestAFenceThatAStaticPodHolds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBurst(t, 1, 10)
 				b.answers[planePodsPath] = answer
-				var seen observed.Look
 				got := "reserved"
-				if err := b.gate.ask(t.Context(), &b.fences[0], &seen, drain); err != nil {
+				if no, err := b.gate.ask(t.Context(), &b.fences[0], observed.Node{}, drain); err != nil {
 					got = "an error"
-				} else if seen.Verdict != nil {
-					got = string(seen.Verdict.Reason)
+				} else if no != nil {
+					got = string(no.Reason)
 				}
 				if got != want || b.writes > 0 {
 					t.Errorf("%s: %s after %d writes, want %s", name, got, b.writes, want)
@@ -266,12 +265,12 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
 		planePodsPath: text(corev1.PodList{Items: pods}),
 	})
-	var seen observed.Look
-	if err := g.ask(t.Context(), &f, &seen, false); err != nil {
+	no, err := g.ask(t.Context(), &f, observed.Node{}, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if seen.Verdict == nil {
+	if no == nil {
 		return ""
 	}
-	return seen.Verdict.Message
+	return no.Message
 }

@@ -21,14 +21,15 @@ import (
 // programs that remediate this node are kept away first: a yes counts as soon as it is written, whoever
 // goes on with it. If this process dies between the two, they are kept away for nothing until the Lease
 // runs out.
-func (g *Gate) ask(ctx context.Context, f *api.NodeFence, seen *observed.Look, drain bool) (err error) {
-	if seen.Verdict, err = g.Remediation.Take(ctx, f); seen.Verdict != nil || err != nil {
-		return err
+func (g *Gate) ask(ctx context.Context, f *api.NodeFence, n observed.Node, drain bool) (*observed.Verdict, error) {
+	if no, err := g.Remediation.Take(ctx, f); no != nil || err != nil {
+		return no, err
 	}
-	if seen.Verdict, err = g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, drain: drain}, g.commit); seen.Verdict != nil {
+	no, err := g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: n, drain: drain}, g.commit)
+	if no != nil {
 		g.letOthers(ctx, f)
 	}
-	return err
+	return no, err
 }
 
 // slots are those of the process.
@@ -39,17 +40,14 @@ func (g *Gate) slots() *Slots {
 	return g.Slots
 }
 
-// full tells whether a fence that was refused a slot before is refused now, and then leaves the no in
-// seen. Its devices need not be resolved for that: they are once a slot is free, and before it is
+// full is the no to a slot for a fence that was refused one before; nil if a slot is free. Its devices need not be resolved for that: they are once a slot is free, and before it is
 // reserved (S11, S17). Who was refused in this invocation, and is to be resolved all the same, is not
 // asked for again. A storm that is noticed stands in the ledger as by any other question (S15).
-func (g *Gate) full(ctx context.Context, f *api.NodeFence, seen *observed.Look) (bool, error) {
+func (g *Gate) full(ctx context.Context, f *api.NodeFence, seen observed.Look) (*observed.Verdict, error) {
 	if seen.Verdict != nil || !waitsForSlot(f) || seen.Brakes.Changed {
-		return false, nil
+		return nil, nil
 	}
-	v, err := g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, looks: true}, g.commit)
-	seen.Verdict = v
-	return v != nil, err
+	return g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: seen.Node, looks: true}, g.commit)
 }
 
 // waitsForSlot: nothing else is known to be missing. One that has cut power, or has no device, has its

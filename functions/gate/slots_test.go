@@ -217,7 +217,7 @@ func TestAPanicIsTheHandlers(t *testing.T) {
 		caught := ""
 		func() {
 			defer func() { caught = fmt.Sprint(recover()) }()
-			_ = b.gate.ask(t.Context(), &b.fences[0], &observed.Look{}, false)
+			_, _ = b.gate.ask(t.Context(), &b.fences[0], observed.Node{}, false)
 		}()
 		if !strings.Contains(caught, "nil pointer") || !strings.Contains(caught, "reserve.go") {
 			t.Error(caught)

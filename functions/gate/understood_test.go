@@ -137,11 +137,12 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			st, act := fence.Decide(f, seen, now)
 			why, words := st.Reason, st.Message
 			if act == fence.Reserve {
-				if err := g.ask(t.Context(), f, &seen, false); err != nil {
+				no, err := g.ask(t.Context(), f, seen.Node, false)
+				if err != nil {
 					t.Fatal(err)
 				}
-				if why, words = "", ""; seen.Verdict != nil {
-					why, words = seen.Verdict.Reason, seen.Verdict.Message
+				if why, words = "", ""; no != nil {
+					why, words = no.Reason, no.Message
 				}
 			}
 			if why != c.why || words != c.words {

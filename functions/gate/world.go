@@ -20,6 +20,7 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/shared/loop"
 )
 
 // Look sees what fence.Needs names.
@@ -53,62 +54,54 @@ func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
 
 // Act resolves the binding, where a slot may be had, asks for a round of checks, makes its checks, or reserves
 // a slot.
-func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (r loop.Result, err error) {
 	switch a {
 	case fence.Resolve:
-		if full, err := g.full(ctx, f, seen); full || err != nil {
-			return err
+		if r.Verdict, err = g.full(ctx, f, seen); r.Verdict != nil || err != nil {
+			return r, err
 		}
-		return g.resolve(ctx, f, seen)
+		return g.resolve(ctx, f, seen.Node)
 	case fence.AskChecks:
-		return g.askChecks(ctx, f, seen)
+		r.Verdict, err = g.askChecks(ctx, f, seen.Node)
 	case fence.Check:
-		seen.MayCheck = false // the next round asks again
-		return g.check(ctx, f, seen)
+		r.Checked, err = g.check(ctx, f)
 	case fence.AskDrain:
-		err := g.ask(ctx, f, seen, true)
-		seen.MayDrain = err == nil && seen.Verdict == nil
-		return err
+		r.Verdict, err = g.ask(ctx, f, seen.Node, true)
 	case fence.Reserve:
-		return g.ask(ctx, f, seen, false)
+		r.Verdict, err = g.ask(ctx, f, seen.Node, false)
+	default:
+		err = fmt.Errorf("the gate can't %s", a)
 	}
-	return fmt.Errorf("the gate can't %s", a)
+	return r, err
 }
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
-// no device is bound, into the decision, where it says something else. A no from before that was for
-// the record as it was: what comes next asks anew.
-func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+// no device is bound, into the decision, where it says something else.
+func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen observed.Node) (r loop.Result, err error) {
 	n, err := g.looked().Node(ctx, f.Spec.NodeName)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if n == nil && f.Status.Decision.Trigger.Missing() {
 		n = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: f.Spec.NodeName}}
 	}
 	if n == nil {
-		return nil
+		return r, nil
 	}
 	policies, err := look.PoliciesFor(ctx, g.looked(), f, false) // the reservation holds the fence against those of its own picture
 	if err != nil {
-		return err
+		return r, err
 	}
-	inHand := f
-	f = f.DeepCopy()
-	admission.Renew(f, policies, seen.Node, g.Client.Clock().Now())
-	if err := g.rebind(ctx, n, f); err != nil {
-		return err
+	renewed := f.DeepCopy()
+	admission.Renew(renewed, policies, seen, g.Client.Clock().Now())
+	if err := g.rebind(ctx, n, renewed); err != nil {
+		return r, err
 	}
-	seen.Resolved, seen.Verdict = true, nil
-	if equality.Semantic.DeepEqual(inHand.Status.Decision, f.Status.Decision) {
-		return nil
+	r.Resolved = true
+	if !equality.Semantic.DeepEqual(f.Status.Decision, renewed.Status.Decision) {
+		r.Record, err = g.Client.SaveFenceStatus(ctx, renewed)
 	}
-	saved, err := g.Client.SaveFenceStatus(ctx, f)
-	if err != nil {
-		return err
-	}
-	*inHand = *saved
-	return nil
+	return r, err
 }
 
 // rebind writes the devices that are configured now into a record. Of those by which

@@ -81,22 +81,21 @@ func (i *Isolator) tellCordon(ctx context.Context, f *api.NodeFence) {
 
 // Act places the marks, takes off the out-of-service taint, or makes one call. The record already has
 // what was there before (S22), and what the call is for (S8).
-func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (i *Isolator) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (loop.Result, error) {
 	switch {
 	case a.Device():
 		t := devicecall.Caller{Open: i.Open, Credentials: i.Credentials, Whose: i.Whose, Self: i.Self, Longest: i.DeviceCall, Now: i.Client.Clock().Now}
 		made, err := t.Make(ctx, f, facts.Claimed(f), a)
-		seen.Call = made
-		return err
+		return loop.Result{Call: made}, err
 	case a == fence.Isolate:
 		err := i.Client.Isolate(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, seen.Node.Version, f.UID, f.Status.Placed.Cordon)
 		if err != nil || !f.Status.Placed.Cordon {
-			return err
+			return loop.Result{}, err
 		}
 		i.tellCordon(ctx, f)
-		return nil
+		return loop.Result{}, nil
 	case a == fence.ClearOutOfService:
-		return i.Client.ClearOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, f.OutOfServiceAs())
+		return loop.Result{}, i.Client.ClearOutOfService(ctx, f.Spec.NodeName, f.Status.Decision.NodeUID, f.OutOfServiceAs())
 	}
-	return fmt.Errorf("isolate can't %s", a)
+	return loop.Result{}, fmt.Errorf("isolate can't %s", a)
 }

@@ -48,13 +48,13 @@ func TestTheClaimSaysWhichDevice(t *testing.T) {
 			}
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(bound("power", api.RolePower), bound("san", api.RoleStorage), bound("switch", api.RoleNetwork))}}}
 			f.Status.Claim = &api.Claim{NotAfter: metav1.NewMicroTime(now().Add(c.left)), Device: c.device}
-			var seen observed.Look
 			i := &Isolator{Client: client, Open: open, Self: c.self}
-			if err := i.Act(t.Context(), f, fence.Off, &seen); (err != nil) != (c.err != "") {
+			r, err := i.Act(t.Context(), f, fence.Off, observed.Look{})
+			if (err != nil) != (c.err != "") {
 				t.Error(err)
 			}
-			want := observed.CallResult{Call: api.CallOff, At: seen.Call.At, Err: c.err}
-			if d := cmp.Diff(want, *seen.Call); d != "" {
+			want := observed.CallResult{Call: api.CallOff, At: r.Call.At, Err: c.err}
+			if d := cmp.Diff(want, *r.Call); d != "" {
 				t.Error(d)
 			}
 			for _, name := range []string{"power", "san", "switch"} {
@@ -90,7 +90,7 @@ func TestTheOutOfServiceTaintIsTakenOff(t *testing.T) {
 		}))
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{
 			Decision: api.Decision{NodeUID: "u7"}, Placed: api.Placed{OutOfService: true, OutOfServiceAs: api.NodeShutdown}}}
-		if err := (&Isolator{Client: client}).Act(t.Context(), f, fence.ClearOutOfService, &observed.Look{}); err != nil {
+		if _, err := (&Isolator{Client: client}).Act(t.Context(), f, fence.ClearOutOfService, observed.Look{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, got); d != "" {

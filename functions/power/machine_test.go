@@ -39,7 +39,7 @@ func TestNoMachineIsDeletedLate(t *testing.T) {
 			if c.asked != nil {
 				f.Status.Machine = &api.MachineRecord{AskedAt: metav1.NewMicroTime(client.Clock().Now().Add(-*c.asked))}
 			}
-			err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &observed.Look{})
+			_, err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, observed.Look{})
 			if errors.Is(err, kube.ErrConflict) != c.late || (requests == 0) != c.late {
 				t.Errorf("%v, %d requests", err, requests)
 			}
@@ -75,7 +75,7 @@ func TestTheNodesAreSeenBeforeAMachineIsDeleted(t *testing.T) {
 			}))
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "x"}, Status: api.NodeFenceStatus{Decision: api.Decision{Trigger: api.Trigger{Type: api.TriggerMachine, Machine: &api.MachineTrigger{MachineRef: api.MachineRef{UID: "x"}, State: api.MachineStateNoNode}}}}}
 			f.Status.Machine = &api.MachineRecord{AskedAt: metav1.NewMicroTime(client.Clock().Now())}
-			err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, &observed.Look{})
+			_, err := (&Power{Client: client}).Act(t.Context(), f, fence.DeleteMachine, observed.Look{})
 			if said := fmt.Sprint(err); deleted != (c.want == "") || c.want != "" && !strings.HasPrefix(said, c.want) || c.want == "" && err != nil {
 				t.Errorf("deleted %t: %v", deleted, err)
 			}

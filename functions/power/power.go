@@ -86,15 +86,14 @@ func (p *Power) deleteMachine(ctx context.Context, f *api.NodeFence) error {
 }
 
 // Act makes one call. However it ends, its end is an observation.
-func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (p *Power) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ observed.Look) (loop.Result, error) {
 	if a == fence.DeleteMachine {
-		return p.deleteMachine(ctx, f)
+		return loop.Result{}, p.deleteMachine(ctx, f)
 	}
 	if !a.Device() {
-		return fmt.Errorf("power can't %s", a)
+		return loop.Result{}, fmt.Errorf("power can't %s", a)
 	}
 	t := devicecall.Caller{Open: p.Open, Credentials: p.Credentials, Whose: p.Whose, Self: p.Self, Longest: p.DeviceCall, Now: p.Client.Clock().Now}
 	made, err := t.Make(ctx, f, facts.Claimed(f), a)
-	seen.Call = made
-	return err
+	return loop.Result{Call: made}, err
 }

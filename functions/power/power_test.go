@@ -43,11 +43,11 @@ func TestAnotherMachineAnswers(t *testing.T) {
 				Driver: "mem", Address: "seven", Params: map[string]string{"name": "seven"}, Identity: tc.identity, Sources: tc.sources,
 			})}}}
 			f.Status.Claim = &api.Claim{Device: "power-1", NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
-			var seen observed.Look
-			if err := p.Act(t.Context(), f, fence.Read, &seen); (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {
+			r, err := p.Act(t.Context(), f, fence.Read, observed.Look{})
+			if (err != nil) != tc.wrong || tc.wrong && !errors.Is(err, device.ErrUnknown) {
 				t.Error(err)
 			}
-			got := *seen.Call
+			got := *r.Call
 			want := observed.CallResult{Call: api.CallRead, At: got.At, Identity: "seven", Power: tc.power, Wrong: tc.wrong, Err: tc.err}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)

@@ -78,10 +78,9 @@ func TestARefusalSaysOfWhichSecret(t *testing.T) {
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "7"}, Status: api.NodeFenceStatus{Decision: api.Decision{Devices: api.Named(api.Binding{Driver: "mem", Address: "seven"})}}}
 		f.Status.Claim = &api.Claim{Device: "power-1", NotAfter: metav1.NewMicroTime(client.Clock().Now().Add(time.Minute))}
 		f.Status.Power.Denied = []api.Denied{{Device: before, Count: 2}}
-		var seen observed.Look
-		_ = p.Act(t.Context(), f, fence.Read, &seen)
-		if !seen.Call.Denied || seen.Call.Credentials != want {
-			t.Errorf("after a refusal of %s: %+v", before, seen.Call)
+		r, _ := p.Act(t.Context(), f, fence.Read, observed.Look{})
+		if !r.Call.Denied || r.Call.Credentials != want {
+			t.Errorf("after a refusal of %s: %+v", before, r.Call)
 		}
 	}
 }

@@ -51,7 +51,8 @@ func TestAnInstanceIsAWitness(t *testing.T) {
 					Me: "me", Brakes: observed.Brakes{Looked: true, Counted: true}, Lease: observed.Lease{Exists: true, Renewed: still.Renewed, Renewal: time.Second},
 					Node: observed.Node{Exists: true, UID: "uid", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown"}}},
 				}
-				err := p.Act(t.Context(), f, fence.Read, &seen)
+				r, err := p.Act(t.Context(), f, fence.Read, seen)
+				seen.Call = r.Call
 				st, act := fence.Decide(f, seen, client.Clock().Now())
 				got := st.ActivityChecks.Results[0]
 				if d := cmp.Diff(want, got.Answer); d != "" || act != fence.None || st.Phase != api.Pending {

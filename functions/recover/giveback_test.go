@@ -14,6 +14,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/shared/remediation"
@@ -51,10 +52,11 @@ func TestALeaseHoldsNoFinalizer(t *testing.T) {
 	r := &Recoverer{Client: client, Log: slog.New(slog.DiscardHandler), Remediation: &remediation.Leases{
 		Cluster: lease, Namespace: "n", Now: client.Clock().Now, Elapsed: func() time.Duration { return 0 }, Conflict: kube.ErrConflict,
 	}}
-	if err := r.Act(t.Context(), f, fence.DropFinalizer, nil); err != nil {
+	made, err := r.Act(t.Context(), f, fence.DropFinalizer, observed.Look{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if lease.deletions != 1 || patched != 1 || len(f.Finalizers) > 0 {
-		t.Errorf("%d deletions of the Lease, %d writes of the record, finalizers %v", lease.deletions, patched, f.Finalizers)
+	if lease.deletions != 1 || patched != 1 || len(made.Record.Finalizers) > 0 {
+		t.Errorf("%d deletions of the Lease, %d writes of the record, finalizers %v", lease.deletions, patched, made.Record.Finalizers)
 	}
 }

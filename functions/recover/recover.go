@@ -57,21 +57,22 @@ func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.L
 }
 
 // Act removes what was placed.
-func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ *observed.Look) error {
+func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ observed.Look) (loop.Result, error) {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
 	case fence.ClearOutOfService:
-		return r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
+		return loop.Result{}, r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Undo:
-		return r.Client.RemoveIsolation(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
+		return loop.Result{}, r.Client.RemoveIsolation(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
 	case fence.DropFinalizer:
 		if err := r.Remediation.GiveBack(ctx, node); err != nil {
 			// The finalizer comes off all the same (S27). The Lease runs out by itself.
 			r.Log.Warn("the Lease that kept others away is not given back, and runs out", "function", Name, "node", node, "error", err.Error())
 		}
-		return r.Client.DropFinalizer(ctx, f)
+		record, err := r.Client.DropFinalizer(ctx, f)
+		return loop.Result{Record: record}, err
 	}
-	return fmt.Errorf("recover can't %s", a)
+	return loop.Result{}, fmt.Errorf("recover can't %s", a)
 }
 
 // orphan removes our taint if there is no open record for it (S22). It reads the node first, and

@@ -66,21 +66,20 @@ func (c *Client) ClearRequests(ctx context.Context, f *api.NodeFence) (*api.Node
 	})
 }
 
-// DropFinalizer removes our finalizer, so that the record can be deleted or reopened. f becomes
-// the record after that, without a resourceVersion if it is gone.
-func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) error {
+// DropFinalizer removes our finalizer, so that the record can be deleted or reopened. It returns the
+// record after that, without a resourceVersion if it is gone.
+func (c *Client) DropFinalizer(ctx context.Context, f *api.NodeFence) (*api.NodeFence, error) {
 	rest := slices.DeleteFunc(slices.Clone(f.Finalizers), func(s string) bool { return s == api.Finalizer })
 	now, err := patch[api.NodeFence](ctx, c, mergePatch, fencesPath+"/"+f.Name, map[string]any{
 		"metadata": map[string]any{"resourceVersion": f.ResourceVersion, "uid": f.UID, "finalizers": rest},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	*f = *now
-	if f.DeletionTimestamp != nil {
-		f.ResourceVersion = ""
+	if now.DeletionTimestamp != nil {
+		now.ResourceVersion = ""
 	}
-	return nil
+	return now, nil
 }
 
 // DeleteFence deletes exactly this version of a NodeFence; if it is gone, that is no error.

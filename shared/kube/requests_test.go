@@ -145,7 +145,8 @@ func TestWritesAreAgainstWhatWasRead(t *testing.T) {
 			return err
 		}},
 		"its finalizer": {fencePath, "PATCH " + fencePath, func(ctx context.Context, c *Client, rv string) error {
-			return c.DropFinalizer(ctx, nf(rv))
+			_, err := c.DropFinalizer(ctx, nf(rv))
+			return err
 		}},
 		"the ledger": {ledgerPath, "PUT " + ledgerPath + "/status", func(ctx context.Context, c *Client, rv string) error {
 			_, err := c.SaveLedger(ctx, &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName, UID: "f1", ResourceVersion: rv}})
@@ -214,7 +215,7 @@ func TestPatchesLeaveTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.DropFinalizer(t.Context(), nf); err != nil {
+	if _, err := f.DropFinalizer(t.Context(), nf); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(`{"metadata":{"finalizers":["theirs"],"name":"a","uid":"f1"},"spec":{"novel":1}}`, f.text(fencePath)); d != "" {

@@ -26,7 +26,7 @@ func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look,
 	return w.world.Look(ctx, f, seen, since)
 }
 
-func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {
 	w.before, w.meanwhile = w.meanwhile, nil
 	return w.world.Act(ctx, f, a, seen)
 }

@@ -27,13 +27,13 @@ func (w *lively) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look
 	return err
 }
 
-func (w *lively) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
-	seen.Resolved = seen.Resolved || a == fence.Resolve
-	seen.MayDrain = a == fence.AskDrain
-	if seen.MayDrain && len(w.takes) > 0 {
+func (w *lively) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {
+	if a == fence.AskDrain && len(w.takes) > 0 {
 		w.now, w.takes = w.now.Add(w.takes[0]), w.takes[1:]
 	}
-	return w.world.Act(ctx, f, a, seen)
+	r, err := w.world.Act(ctx, f, a, seen)
+	r.Resolved = a == fence.Resolve
+	return r, err
 }
 
 // TestAYesToADrainGrowsOld: it is asked for again, as a reservation is (S17).

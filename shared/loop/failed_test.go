@@ -23,10 +23,10 @@ type refusing struct {
 	unsaved   []string
 }
 
-func (w *refusing) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *refusing) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {
 	if w.act != nil {
 		w.asked.WriteString("(" + string(a) + ")")
-		return w.act
+		return Result{}, w.act
 	}
 	return w.world.Act(ctx, f, a, seen)
 }

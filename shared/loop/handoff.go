@@ -98,15 +98,16 @@ func (inv *invocation) carryOn(ctx context.Context, a *handed) (more bool, err e
 		return inv.tooLate(ctx, a)
 	}
 	inv.start()
+	inv.seen = handedOn(a.seen)
 	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: a.fence.Status, Fence: a.fence, Action: a.action}
-	return inv.act(ctx, d, &a.seen)
+	return inv.act(ctx, d, a.seen)
 }
 
 // tooLate looks and decides anew, as what the action was decided on is old. No call was made, and
 // nobody else can make it: so its claim ends.
 func (inv *invocation) tooLate(ctx context.Context, a *handed) (more bool, err error) {
 	if a.action.Device() {
-		inv.call = &observed.CallResult{Call: api.Call(a.action), At: inv.Now(), NotMade: true}
+		inv.seen.call = &observed.CallResult{Call: api.Call(a.action), At: inv.Now(), NotMade: true}
 	}
 	inv.since = inv.Elapsed()
 	return inv.turn(ctx, a.fence.Spec.NodeName)

@@ -13,7 +13,6 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/report"
 )
@@ -25,21 +24,8 @@ type invocation struct {
 	me    string
 	// since is the time from which reads count.
 	since time.Duration
-	// carried from round to round, because they were seen only once
-	call     *observed.CallResult
-	verdict  *observed.Verdict
-	resolved bool
-	checked  *observed.Checked
-	mayDrain bool
-	mayCheck bool
-	evicted  *observed.Evicted
-	// drainAsked is when this invocation last asked whether the node may be drained.
-	drainAsked time.Time
-	// checksAsked is when this invocation last asked whether a round of checks may begin.
-	checksAsked time.Time
-	// cleared is the record's resourceVersion for which the out-of-service taint
-	// was removed last.
-	cleared string
+	// seen is carried from round to round: no look sees it again.
+	seen sightings
 	// fence is the record as last read or saved, nil if it must be read; from is the phase in
 	// which the event found it
 	fence *api.NodeFence
@@ -113,10 +99,8 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		return false, inv.blind(ctx, err)
 	}
 	now := inv.Now()
-	// As any other yes, one to a drain is asked for again when it is too old (S17).
-	seen.MayDrain, seen.DrainAsked = seen.MayDrain && observed.Fresh(inv.drainAsked, now, facts.DecisionValidity), inv.drainAsked
-	seen.MayCheck = seen.MayCheck && observed.Fresh(inv.checksAsked, now, facts.ChecksBegin)
-	return inv.decide(ctx, &seen, now)
+	inv.seen.dropOldAnswers(&seen, now)
+	return inv.decide(ctx, seen, now)
 }
 
 // start notes the phase that the event found the fence in.
@@ -133,11 +117,12 @@ func (inv *invocation) start() {
 // learnt is what is known before a look: the record's own part, and what this invocation did.
 func (inv *invocation) learnt() observed.Look {
 	f := inv.fence
-	return observed.Look{
-		Me: inv.me, HandsOver: inv.Handoff != nil, Call: inv.call, Verdict: inv.verdict, Resolved: inv.resolved, Checked: inv.checked, MayDrain: inv.mayDrain, MayCheck: inv.mayCheck, Evicted: inv.evicted,
-		Cleared:  inv.cleared != "" && inv.cleared == f.ResourceVersion,
+	seen := observed.Look{
+		Me: inv.me, HandsOver: inv.Handoff != nil,
 		Deleting: f.DeletionTimestamp != nil, Finalizer: slices.Contains(f.Finalizers, api.Finalizer),
 	}
+	inv.seen.fillIn(&seen, f.ResourceVersion)
+	return seen
 }
 
 // blind handles a look that failed. A fence that is about to open is still opened.
@@ -162,9 +147,9 @@ func (inv *invocation) again() (more bool, err error) {
 }
 
 // decide decides on the record, and saves what it becomes.
-func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time.Time) (more bool, err error) {
+func (inv *invocation) decide(ctx context.Context, seen observed.Look, now time.Time) (more bool, err error) {
 	f := inv.fence
-	st, act := fence.Decide(f, *seen, now)
+	st, act := fence.Decide(f, seen, now)
 	before := f.Status
 	if inv.opens != nil {
 		before = *inv.opens
@@ -191,7 +176,7 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 	inv.fence, inv.sure, inv.opens = f, true, nil
 	d := report.Decision{Function: inv.Function, Cause: inv.cause, Before: before, Fence: f, Action: act}
 	if inv.handsOver(f, act) {
-		d.Action, inv.hands = fence.None, &handed{fence: f, me: inv.me, action: act, seen: *seen, at: inv.Elapsed()}
+		d.Action, inv.hands = fence.None, &handed{fence: f, me: inv.me, action: act, seen: seen, at: inv.Elapsed()}
 		inv.Reporter.Decided(ctx, d)
 		return false, nil
 	}
@@ -204,17 +189,15 @@ func (inv *invocation) decide(ctx context.Context, seen *observed.Look, now time
 }
 
 // act carries out what was decided and saved.
-func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observed.Look) (more bool, err error) {
-	switch d.Action { // before it is answered: what the answer rests on is read after this
-	case fence.AskDrain:
-		inv.drainAsked = inv.Now()
-	case fence.AskChecks:
-		inv.checksAsked = inv.Now()
+func (inv *invocation) act(ctx context.Context, d report.Decision, seen observed.Look) (more bool, err error) {
+	inv.seen.noteAsked(d.Action, inv.Now())
+	var r Result
+	r, d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
+	if r.Record != nil {
+		d.Fence, inv.fence = r.Record, r.Record
 	}
-	d.Err = inv.Does.Act(ctx, d.Fence, d.Action, seen)
 	inv.Reporter.Decided(ctx, d)
-	inv.call, inv.verdict, inv.resolved, inv.checked = seen.Call, seen.Verdict, seen.Resolved, seen.Checked
-	inv.mayDrain, inv.mayCheck, inv.evicted = seen.MayDrain, seen.MayCheck, seen.Evicted
+	inv.seen.add(d.Action, r, d.Err)
 	if answered(d.Action) {
 		inv.since = inv.Elapsed()
 	}
@@ -234,7 +217,7 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen *observe
 		return true, nil
 	}
 	if d.Action == fence.ClearOutOfService {
-		inv.cleared = d.Fence.ResourceVersion
+		inv.seen.cleared = d.Fence.ResourceVersion
 	}
 	return true, nil
 }

@@ -26,10 +26,9 @@ type Function interface {
 	// Look fills in what the function's phases decide on. Reads from before since, by the loop's
 	// Elapsed, do not count.
 	Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error
-	// Act carries out one action. It adds what it saw to seen, as an observation for the next
-	// decision; its error is never evidence. An action that writes the record itself leaves in f
-	// what was written, or clears f's resourceVersion, so that the record is read again.
-	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error
+	// Act carries out one action that was decided on for f by seen, and changes neither. Its error is never
+	// evidence: what the action saw is in the result.
+	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error)
 }
 
 // Loop runs one function's part of the automaton.
@@ -94,7 +93,8 @@ func (l *Loop) GoOn(ctx context.Context, f *api.NodeFence, cause event.Event, si
 // conflict means that somebody else wrote first, and is returned.
 func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, resolved bool, cause event.Event, since time.Duration) (*event.Event, error) {
 	l.Records.take(f.Spec.NodeName, l.Now())
-	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before, resolved: resolved}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before}
+	inv.seen.resolved = resolved
 	return inv.run(ctx, f.Spec.NodeName, nil)
 }
 

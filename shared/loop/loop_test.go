@@ -80,18 +80,18 @@ func (w *world) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, s
 	return nil
 }
 
-func (w *world) Act(_ context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *world) Act(_ context.Context, _ *api.NodeFence, a fence.Action, _ observed.Look) (r Result, _ error) {
 	w.asked.WriteString("(" + string(a) + ")")
 	switch {
 	case a == fence.Isolate:
 		w.taint = true
 	case a.Device():
-		seen.Call = &observed.CallResult{Call: api.Call(a), At: w.now}
+		r.Call = &observed.CallResult{Call: api.Call(a), At: w.now}
 		if a == fence.Read {
-			seen.Call.Power = w.power
+			r.Call.Power = w.power
 		}
 	}
-	return nil
+	return r, nil
 }
 
 // deaf is a reporter that reports nothing.

@@ -116,11 +116,12 @@ type full struct {
 	gone bool
 }
 
-func (w *full) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *full) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {
+	r, err := w.world.Act(ctx, f, a, seen)
 	refused := a == fence.Reserve || a == fence.Resolve && !w.gone && f.Status.Reason == api.TooManyConcurrent
 	if refused {
-		seen.Verdict = &observed.Verdict{Reason: api.TooManyConcurrent, Message: "2 fences are running", Again: 20 * time.Second}
+		r.Verdict = &observed.Verdict{Reason: api.TooManyConcurrent, Message: "2 fences are running", Again: 20 * time.Second}
 	}
-	seen.Resolved = seen.Resolved || a == fence.Resolve && !refused
-	return w.world.Act(ctx, f, a, seen)
+	r.Resolved = a == fence.Resolve && !refused
+	return r, err
 }

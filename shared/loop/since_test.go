@@ -79,7 +79,7 @@ func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look,
 	return err
 }
 
-func (w *ready) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (w *ready) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {
 	w.marked, w.freed = w.marked || a == fence.MarkNotReady, a == fence.Release
 	return w.world.Act(ctx, f, a, seen)
 }

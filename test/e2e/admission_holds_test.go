@@ -152,6 +152,7 @@ func (w *world) dropped(node string) {
 		if f == nil || err != nil {
 			return f == nil, err
 		}
-		return false, w.as(recoverAccount).DropFinalizer(w.ctx, f)
+		_, err = w.as(recoverAccount).DropFinalizer(w.ctx, f)
+		return false, err
 	})
 }

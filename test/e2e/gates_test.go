@@ -167,7 +167,8 @@ func (g *gatesWorld) forget(dead []string) {
 		if err != nil || f == nil {
 			return errors.Join(err, fmt.Errorf("fence of %s: can't be removed", name))
 		}
-		return errors.Join(g.Fences.DropFinalizer(g.ctx, f), g.says(name, corev1.ConditionTrue),
+		_, err = g.Fences.DropFinalizer(g.ctx, f)
+		return errors.Join(err, g.says(name, corev1.ConditionTrue),
 			g.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/nodefences/"+name).Do(g.ctx).Error())
 	}))
 	must(g.t, g.Kube.CoreV1().RESTClient().Patch(types.MergePatchType).AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/"+api.LedgerName+"/status").

@@ -29,7 +29,7 @@ type twin struct {
 	yes *time.Time
 }
 
-type wayToReserve func(*twin, context.Context, *api.NodeFence, *observed.Look) error
+type wayToReserve func(*twin, context.Context, *api.NodeFence) (*observed.Verdict, error)
 
 // reservesBy makes a gate that reserves in its own way.
 func reservesBy(way wayToReserve) code {
@@ -52,16 +52,16 @@ func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, 
 	return err
 }
 
-func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen *observed.Look) error {
+func (t *twin) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (r loop.Result, err error) {
 	if a != fence.Reserve {
 		return t.Gate.Act(ctx, f, a, seen)
 	}
-	return t.way(t, ctx, f, seen)
+	r.Verdict, err = t.way(t, ctx, f)
+	return r, err
 }
 
-func (t *twin) hold(seen *observed.Look) error {
-	seen.Verdict = &observed.Verdict{Reason: api.TooManyConcurrent, Message: "no room", Again: 3 * time.Second}
-	return nil
+func hold() (*observed.Verdict, error) {
+	return &observed.Verdict{Reason: api.TooManyConcurrent, Message: "no room", Again: 3 * time.Second}, nil
 }
 
 // picture is what counting needs.
@@ -85,31 +85,31 @@ func holding(c admission.Picture, f *api.NodeFence) bool {
 }
 
 // countsAndActs has no ledger.
-func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func countsAndActs(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
 	c, err := t.picture(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if holding(c, f) {
-		return t.hold(seen)
+		return hold()
 	}
 	now := t.Client.Clock().Now()
 	t.yes = &now
-	return nil
+	return nil, nil
 }
 
 // savesBlindly reads the ledger after counting and saves it over whatever is there.
-func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
 	c, err := t.picture(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has already read
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if seen.Verdict = admission.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
-		return nil
+	if no := admission.Admit(f, c, l, t.Client.Clock().Now()); no != nil {
+		return no, nil
 	}
 	now := t.Client.Clock().Now()
 	t.yes = &now
@@ -117,34 +117,34 @@ func savesBlindly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed
 		method: http.MethodPatch, path: theLedger + "/status", by: t.me, contentType: "application/merge-patch+json",
 		body: encode(fields{"status": fields{"reservations": l.Status.Reservations}}),
 	})
-	return err
+	return nil, err
 }
 
 // countsTooEarly takes its picture before it reads the ledger, and then compares and swaps.
-func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func countsTooEarly(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
 	c, err := t.picture(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := t.Client.Ledger(context.Background()) // read now, whatever this invocation has already read
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if seen.Verdict = admission.Admit(f, c, l, t.Client.Clock().Now()); seen.Verdict != nil {
-		return nil
+	if no := admission.Admit(f, c, l, t.Client.Clock().Now()); no != nil {
+		return no, nil
 	}
 	_, err = t.Client.SaveLedger(ctx, l)
-	return err
+	return nil, err
 }
 
 // countsRecordsOnly writes the ledger correctly and does not count what is in it.
-func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
-	return t.swap(ctx, f, seen, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
+func countsRecordsOnly(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
+	return t.swap(ctx, f, func(c admission.Picture, _ *api.FenceLedger) bool { return !holding(c, f) })
 }
 
 // trustsTheCensus counts the fences that the census shows, however late that is.
-func trustsTheCensus(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
-	return t.swap(ctx, f, seen, func(c admission.Picture, l *api.FenceLedger) bool {
+func trustsTheCensus(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
+	return t.swap(ctx, f, func(c admission.Picture, l *api.FenceLedger) bool {
 		l.Status.Reservations = nil
 		if l.Status.Census == nil {
 			return !holding(c, f)
@@ -154,59 +154,59 @@ func trustsTheCensus(t *twin, ctx context.Context, f *api.NodeFence, seen *obser
 }
 
 // dropsOthers forgets the reservations of fences that do not run yet.
-func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
-	return t.swap(ctx, f, seen, func(c admission.Picture, l *api.FenceLedger) bool {
+func dropsOthers(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
+	return t.swap(ctx, f, func(c admission.Picture, l *api.FenceLedger) bool {
 		l.Status.Reservations = nil
 		return !holding(c, f)
 	})
 }
 
 // dropsNone keeps the reservations of fences that have ended.
-func dropsNone(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
-	return t.swap(ctx, f, seen, func(_ admission.Picture, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
+func dropsNone(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
+	return t.swap(ctx, f, func(_ admission.Picture, l *api.FenceLedger) bool { return len(l.Status.Reservations) == 0 })
 }
 
 // swap reads the ledger first and saves it by compare-and-swap, as it must be;
 // whether there is room is the twin's own rule.
-func (t *twin) swap(ctx context.Context, f *api.NodeFence, seen *observed.Look, room func(admission.Picture, *api.FenceLedger) bool) error {
+func (t *twin) swap(ctx context.Context, f *api.NodeFence, room func(admission.Picture, *api.FenceLedger) bool) (*observed.Verdict, error) {
 	l, err := t.Client.Ledger(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := t.picture(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !room(c, l) {
-		return t.hold(seen)
+		return hold()
 	}
 	l.Status.Reservations = append(l.Status.Reservations, api.Reservation{
 		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: api.Time{Time: t.Client.Clock().Now()},
 	})
 	_, err = t.Client.SaveLedger(ctx, l)
-	return err
+	return nil, err
 }
 
 // keepsInMemory has the slot in its own process, where it is safe from all but a crash.
-func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence, seen *observed.Look) error {
+func keepsInMemory(t *twin, ctx context.Context, f *api.NodeFence) (*observed.Verdict, error) {
 	a, err := t.call(request{method: http.MethodPut, path: memory, body: []byte(f.Spec.NodeName), by: t.me})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	holder := string(a.body)
 	if holder == f.Spec.NodeName {
 		now := t.Client.Clock().Now()
 		t.yes = &now
-		return nil
+		return nil, nil
 	}
 	o, err := t.Client.Fence(ctx, holder)
 	if err == nil && o != nil && o.CurrentPhase() != api.Pending && !o.CurrentPhase().HoldsSlot() {
 		_, err = t.call(request{method: http.MethodDelete, path: memory, body: a.body, by: t.me})
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return t.hold(seen)
+	return hold()
 }
 
 // opensAgain opens a new fence for every event that says that a node is dead.

@@ -207,15 +207,15 @@ func (w *observedWorld) admitted(t *testing.T, client *kube.Client) api.Reason {
 	f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: a.Name, UID: "f"}, Spec: api.NodeFenceSpec{NodeName: a.Name}}
 	f.Status.FenceNumber, f.Status.Phase = 1, api.Pending
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(w.policies, a.Name, a.Labels)
-	s := observed.Look{Node: look.NodeFrom(a, "gate")}
 	g := gate.Gate{Client: client}
-	if err := g.Act(t.Context(), f, fence.Reserve, &s); err != nil && w.pods == forbidden {
+	r, err := g.Act(t.Context(), f, fence.Reserve, observed.Look{Node: look.NodeFrom(a, "gate")})
+	if err != nil && w.pods == forbidden {
 		return unread
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if s.Verdict == nil {
+	if r.Verdict == nil {
 		return ""
 	}
-	return s.Verdict.Reason
+	return r.Verdict.Reason
 }
