@@ -6,5 +6,5 @@
 // which Since and Anew return, may answer Node, Lease, Ledger and Policies with what this process
 // has read or written after a time that the caller names, and less than a second ago. A mark is
 // first placed by compare-and-swap on the Node as it was seen within that second: if the Node has
-// changed, it is read again (recent.go).
+// changed, it is read again (reader.go).
 package kube
