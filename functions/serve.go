@@ -196,5 +196,5 @@ type oneLedger struct{ *kube.Client }
 
 // Ledger returns the ledger that was read less than a second ago, if there is one.
 func (c oneLedger) Ledger(ctx context.Context) (*api.FenceLedger, error) {
-	return c.Since(0).Ledger(ctx)
+	return c.NewReader(0).Ledger(ctx)
 }

@@ -47,12 +47,12 @@ func (c *Cleaner) Handle(ctx context.Context, e event.Event) (*event.Event, erro
 	if e.Type() == events.PodsFailing {
 		return nil, c.evict(ctx, node, e)
 	}
-	return c.Loop.Run(ctx, node, e, c.Loop.Since(e))
+	return c.Loop.Run(ctx, node, e, c.Loop.Elapsed())
 }
 
 // Look reads the objects that fence.Needs names.
-func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	return look.Looker{Client: c.Client}.At(ctx, f, seen, since)
+func (c *Cleaner) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	return look.Looker{Client: c.Client}.At(ctx, f, seen, notBefore)
 }
 
 // Act carries out one batch of the release, or sets or removes a mark before or after it.

@@ -70,15 +70,15 @@ func (c *Cleaner) evictFor(ctx context.Context, n *corev1.Node, want nodeproblem
 // failing returns the node, and the rules that move Pods of it because of this problem. If
 // no Pod may be moved now, it returns the reason why.
 func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload) (n *corev1.Node, rules []nodeproblem.Rule, why string, err error) {
-	from := c.Client.Anew()
-	if n, err = from.Node(ctx, node); err != nil || n == nil {
+	reader := c.Client.NewReader(c.Client.Clock().Elapsed())
+	if n, err = reader.Node(ctx, node); err != nil || n == nil {
 		return nil, nil, "NoSuchNode", err
 	}
 	f, err := c.Client.Fence(ctx, node)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	policies, err := from.Policies(ctx)
+	policies, err := reader.Policies(ctx)
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -96,7 +96,7 @@ func (c *Cleaner) failing(ctx context.Context, node string, body events.Payload)
 		return n, nil, why, nil
 	}
 	current := observed.Look{Node: look.NodeFrom(n, "")}
-	if err := look.Brakes(ctx, from, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current, true); err != nil {
+	if err := look.Brakes(ctx, reader, &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: node}, Status: api.NodeFenceStatus{Decision: api.Decision{ResolvedPolicy: resolved}}}, &current, true); err != nil {
 		return n, nil, "", err
 	}
 	return n, rules, current.Brakes.Hold(c.Client.Clock().Now()), nil

@@ -39,7 +39,7 @@ func objectNamed(e event.Event) *events.ObjectReference {
 // requestByObject opens a fence because a FenceRequest asks for it, or joins it to the one that is
 // open. A refusal is also written into the object.
 func (g *Gate) requestByObject(ctx context.Context, e event.Event, node string, n *corev1.Node, named events.ObjectReference, f *api.NodeFence) (*opened, error) {
-	policies, err := g.Client.Anew().Policies(ctx) // a refusal is for good
+	policies, err := g.Client.Policies(ctx) // a refusal is for good
 	if err != nil {
 		return nil, err
 	}

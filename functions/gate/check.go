@@ -38,7 +38,7 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence) (*observed.Checked, 
 			return nil, err
 		}
 	}
-	led, err := g.looked().Ledger(ctx)
+	led, err := g.Client.NewReader(0).Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}

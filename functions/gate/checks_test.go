@@ -130,7 +130,7 @@ func TestATurnEndsByItsTime(t *testing.T) {
 		}{{facts.ChecksBegin + time.Minute + facts.CheckGrace - time.Second, false}, {2 * time.Second, true}} {
 			time.Sleep(c.later)
 			b.another(func(*api.FenceLedger) {}) // the Leases are watched
-			if _, err := b.gate.Client.Anew().Ledger(t.Context()); err != nil {
+			if _, err := b.gate.Client.Ledger(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if may := mayCheck(t, b.gate, &b.fences[1]); may != c.may {

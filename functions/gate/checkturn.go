@@ -27,7 +27,7 @@ func (a *asker) checksByJobs() bool {
 // that fails, the turn ends by its time.
 func (g *Gate) endChecks(ctx context.Context, f *api.NodeFence, startedAt time.Time) {
 	for range endTries {
-		led, err := g.Client.Anew().Ledger(ctx)
+		led, err := g.Client.Ledger(ctx)
 		if err == nil && !admission.EndChecks(led, f, startedAt) {
 			return
 		}

@@ -70,7 +70,7 @@ func (w *world) look(t *testing.T, spec []byte) {
 		ledgerPath: `{"metadata":{"name":"cluster"}}`,
 	})
 	w.fence.Status.Decision.Policy.Name, w.fence.Status.Decision.Limits = "p", []api.ScopedLimits{{Policy: "p"}}
-	if err := look.Brakes(t.Context(), g.Client.Since(0), &w.fence, &w.seen, false); err != nil {
+	if err := look.Brakes(t.Context(), g.Client.NewReader(0), &w.fence, &w.seen, false); err != nil {
 		t.Fatal(err)
 	}
 	w.seen.Brakes.Stricter = false // what is asked of is another field

@@ -68,7 +68,7 @@ type Gate struct {
 // Handle takes one event.
 func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
 	ctx = kube.WithFunction(ctx, Name)
-	since := g.Loop.Since(e)
+	began := g.Loop.Elapsed()
 	if events.IsHint(e.Type()) && !events.AboutNode(e) {
 		g.Log.Info("ignored", "function", Name, "event", e.ID(), "type", e.Type(), "reason", "NotANode")
 		return nil, nil
@@ -86,11 +86,11 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	}
 	switch {
 	case opened == nil:
-		return g.Loop.Run(ctx, node, e, since)
+		return g.Loop.Run(ctx, node, e, began)
 	case opened.goesOn:
-		return g.Loop.GoOn(ctx, opened.fence, e, since)
+		return g.Loop.GoOn(ctx, opened.fence, e, began)
 	}
-	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, opened.resolved, e, since)
+	reply, err = g.Loop.Open(ctx, opened.fence, opened.before, opened.resolved, e, began)
 	if errors.Is(err, kube.ErrConflict) && !opened.asked {
 		return nil, nil // another gate has just opened it
 	}
@@ -128,8 +128,8 @@ const justOpened = 2 * time.Second
 // nothing more to do: no fence opens, another gate has just opened it, or the reply has
 // somebody else act. Losing that race is as good as winning, unless an event asked.
 func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened, reply *event.Event, done bool, err error) {
-	recent := g.Client.Anew()
-	f, err := g.ahead(ctx, recent, node, e)
+	reader := g.Client.NewReader(g.Client.Clock().Elapsed())
+	f, err := g.ahead(ctx, reader, node, e)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -143,12 +143,12 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 	case !ours || f != nil && f.Open():
 		return existing(f), nil, g.elsewhere(f, e), g.whileDeleted(ctx, node, e, f)
 	}
-	n, err := recent.Node(ctx, node)
+	n, err := reader.Node(ctx, node)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if n != nil {
-		o, err = g.unhealthy(ctx, recent, n, e, f)
+		o, err = g.unhealthy(ctx, reader, n, e, f)
 		return o, nil, o == nil, err
 	}
 	o, err = g.missing(ctx, node, e, f)
@@ -160,13 +160,13 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 
 // ahead reads the node's record and, where the event tells that the node is not Ready, at the
 // same time what its first look will need: a fence is likely to open.
-func (g *Gate) ahead(ctx context.Context, recent kube.Recent, node string, e event.Event) (f *api.NodeFence, err error) {
+func (g *Gate) ahead(ctx context.Context, reader kube.Reader, node string, e event.Event) (f *api.NodeFence, err error) {
 	requests := []func() error{func() (err error) { f, err = g.Client.Fence(ctx, node); return err }}
 	if e.Type() == events.NodeUnhealthy && e.Extensions()[events.ConditionAttr] == string(corev1.NodeReady) {
 		requests = append(requests,
-			func() error { _, err := recent.Node(ctx, node); return err },
-			func() error { _, err := recent.Lease(ctx, node); return err },
-			func() error { _, err := look.PoliciesShowing(ctx, recent, anyPolicies); return err },
+			func() error { _, err := reader.Node(ctx, node); return err },
+			func() error { _, err := reader.Lease(ctx, node); return err },
+			func() error { _, err := look.PoliciesShowing(ctx, reader, anyPolicies); return err },
 		)
 	}
 	err = g.Client.Together(requests...)

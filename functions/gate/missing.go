@@ -23,7 +23,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		}
 		return ok
 	}
-	policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), expected)
+	policies, err := look.PoliciesShowing(ctx, g.Client.NewReader(g.Client.Clock().Elapsed()), expected)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.N
 		g.ignored(e, node, "NoSuchNode")
 		return nil, nil, nil
 	}
-	policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), func(all []api.FencePolicy) bool { return selected(all, n) })
+	policies, err := look.PoliciesShowing(ctx, g.Client.NewReader(g.Client.Clock().Elapsed()), func(all []api.FencePolicy) bool { return selected(all, n) })
 	if err != nil {
 		return nil, nil, err
 	}

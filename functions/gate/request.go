@@ -36,7 +36,7 @@ func (g *Gate) request(ctx context.Context, node string, e event.Event, f *api.N
 	if named := objectNamed(e); named != nil {
 		return g.requestByObject(ctx, e, node, n, *named, f)
 	}
-	policies, err := g.Client.Anew().Policies(ctx) // a refusal is for good
+	policies, err := g.Client.Policies(ctx) // a refusal is for good
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (g *Gate) letOthers(ctx context.Context, f *api.NodeFence) {
 	if g.Remediation == nil {
 		return
 	}
-	led, err := g.Client.Anew().Ledger(ctx)
+	led, err := g.Client.Ledger(ctx)
 	has := func(all []api.Reservation) bool {
 		return slices.ContainsFunc(all, func(r api.Reservation) bool { return r.FenceUID == f.UID })
 	}
@@ -99,11 +99,11 @@ func (g *Gate) commit(ctx context.Context, all []*asker) (conflict bool) {
 // be dropped whose fence has gone on since it was looked at.
 func (g *Gate) decide(ctx context.Context, all []*asker) error {
 	now := g.Client.Clock().Now()
-	from := g.looked()
+	notBefore := time.Duration(0) // what the look before this action has read counts
 	if len(all) > 1 {
-		from = g.Client.Anew() // they have waited for each other: a ledger from before is written by others since
+		notBefore = g.Client.Clock().Elapsed() // they have waited for each other: others may have written an earlier ledger
 	}
-	led, err := from.Ledger(ctx)
+	led, err := g.Client.NewReader(notBefore).Ledger(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (g *Gate) decide(ctx context.Context, all []*asker) error {
 // readWorld reads the cluster. Where somebody asks for Jobs of checks, fences are all that there are: their records
 // say which of them wait for a turn.
 func (g *Gate) readWorld(ctx context.Context, all []*asker, led *api.FenceLedger) (world *look.World, fences []api.NodeFence, err error) {
-	world, err = look.ReadWorld(ctx, g.looked(), led)
+	world, err = look.ReadWorld(ctx, g.Client.NewReader(0), led)
 	if err == nil && slices.ContainsFunc(all, (*asker).checksByJobs) {
 		fences, err = g.Client.Fences(ctx)
 	}

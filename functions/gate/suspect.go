@@ -38,7 +38,7 @@ func (g *Gate) isNoise(ctx context.Context, e event.Event) (bool, error) {
 		asks := func(policies []api.FencePolicy) bool {
 			return slices.ContainsFunc(policies, func(p api.FencePolicy) bool { return p.Spec.EarlyProbe != nil })
 		}
-		policies, err := look.PoliciesShowing(ctx, g.Client.Anew(), asks)
+		policies, err := look.PoliciesShowing(ctx, g.Client.NewReader(g.Client.Clock().Elapsed()), asks)
 		if err != nil {
 			return false, err
 		}

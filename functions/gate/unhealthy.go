@@ -18,8 +18,8 @@ import (
 
 // unhealthy opens a fence for a node by what its Node object, its Lease and its Machine
 // say; nil if none opens.
-func (g *Gate) unhealthy(ctx context.Context, recent kube.Recent, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
-	policies, err := look.PoliciesShowing(ctx, recent, func(all []api.FencePolicy) bool { return selected(all, n) })
+func (g *Gate) unhealthy(ctx context.Context, reader kube.Reader, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
+	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool { return selected(all, n) })
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,9 @@ import (
 )
 
 // Look sees what fence.Needs names.
-func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
+func (g *Gate) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
 	l := look.Looker{Client: g.Client, Self: g.Self, Namespace: g.Namespace}
-	if err := l.At(ctx, f, seen, since); err != nil {
+	if err := l.At(ctx, f, seen, notBefore); err != nil {
 		return err
 	}
 	return g.keepWentBack(ctx)
@@ -48,9 +48,6 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 	}
 	return err
 }
-
-// looked reads what the look that an action follows has just read, and no older.
-func (g *Gate) looked() kube.Recent { return g.Client.Since(0) }
 
 // Act resolves the binding, where a slot may be had, asks for a round of checks, makes its checks, or reserves
 // a slot.
@@ -78,7 +75,8 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
 // no device is bound, into the decision, where it says something else.
 func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen observed.Node) (r loop.Result, err error) {
-	n, err := g.looked().Node(ctx, f.Spec.NodeName)
+	reader := g.Client.NewReader(0) // what the look before this action has read counts
+	n, err := reader.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return r, err
 	}
@@ -88,7 +86,7 @@ func (g *Gate) resolve(ctx context.Context, f *api.NodeFence, seen observed.Node
 	if n == nil {
 		return r, nil
 	}
-	policies, err := look.PoliciesFor(ctx, g.looked(), f, false) // the reservation holds the fence against those of its own picture
+	policies, err := look.PoliciesFor(ctx, reader, f, false) // the reservation holds the fence against those of its own picture
 	if err != nil {
 		return r, err
 	}

@@ -59,12 +59,12 @@ func (i *Isolator) Handle(ctx context.Context, e event.Event) (*event.Event, err
 	if readiness.Asks(e) {
 		return i.Checks.Handle(ctx, node, e)
 	}
-	return i.Loop.Run(ctx, node, e, i.Loop.Since(e))
+	return i.Loop.Run(ctx, node, e, i.Loop.Elapsed())
 }
 
 // Look reads what fence.Needs names.
-func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, since)
+func (i *Isolator) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	return look.Looker{Client: i.Client, Self: i.Self}.At(ctx, f, seen, notBefore)
 }
 
 // tellCordon tells once for each fence how a person keeps the cordon: kubectl cordon sends nothing for a node that

@@ -60,13 +60,13 @@ func (p *Power) Handle(ctx context.Context, e event.Event) (*event.Event, error)
 	if readiness.Asks(e) {
 		return p.Checks.Handle(ctx, node, e)
 	}
-	return p.Loop.Run(ctx, node, e, p.Loop.Since(e))
+	return p.Loop.Run(ctx, node, e, p.Loop.Elapsed())
 }
 
 // Look sees what fence.Needs names. The device is looked at by an action of its own, since
 // only one invocation at a time may speak with it (S7).
-func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	return look.Looker{Client: p.Client, Self: p.Self}.At(ctx, f, seen, since)
+func (p *Power) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	return look.Looker{Client: p.Client, Self: p.Self}.At(ctx, f, seen, notBefore)
 }
 
 // deleteMachine begins nothing whose time is over: the record may stand elsewhere by

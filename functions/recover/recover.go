@@ -48,12 +48,12 @@ func (r *Recoverer) Handle(ctx context.Context, e event.Event) (*event.Event, er
 	if e.Type() == events.NodeMarked {
 		return nil, r.orphan(ctx, node, e)
 	}
-	return r.Loop.Run(ctx, node, e, r.Loop.Since(e))
+	return r.Loop.Run(ctx, node, e, r.Loop.Elapsed())
 }
 
 // Look reads what fence.Needs names.
-func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	return look.Looker{Client: r.Client}.At(ctx, f, seen, since)
+func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	return look.Looker{Client: r.Client}.At(ctx, f, seen, notBefore)
 }
 
 // Act removes what was placed.

@@ -25,7 +25,7 @@ func (b Resolver) Bind(ctx context.Context, n *corev1.Node) (*config.Bound, erro
 	}
 	now := present{node: n, enrolment: sourceOf(mine), resolver: b.name(), at: b.Client.Clock().Now()}
 	if b.Lists != nil || t != nil && t.Status.Binding != nil {
-		led, err := b.Client.Since(0).Ledger(ctx) // read or written by this process less than a second ago
+		led, err := b.Client.NewReader(0).Ledger(ctx) // read or written by this process less than a second ago
 		if err != nil {
 			return nil, err
 		}

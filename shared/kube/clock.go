@@ -37,8 +37,8 @@ const drift = 200e-6
 // while the machine sleeps (S8).
 func Elapsed() time.Duration { return sinceBoot() }
 
-// Elapsed is the time by the clock that this one measures with. Client.Since judges by it how old
-// a read is.
+// Elapsed is the time by the clock that this one measures with. Client.NewReader judges by it how
+// old a read is.
 func (c *Clock) Elapsed() time.Duration { return c.elapsed() }
 
 // NewClock makes a clock that has no answer of the server yet. Until it has one, it tells the

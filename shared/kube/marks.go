@@ -179,7 +179,7 @@ func (c *Client) updateMarks(ctx context.Context, node string, uid types.UID, ve
 	var err error
 	for range tries {
 		var n *rawNode
-		n, err = getRecent[rawNode](ctx, c.Since(0), nodesPath+"/"+node)
+		n, err = getCached[rawNode](ctx, c.NewReader(0), nodesPath+"/"+node)
 		if err != nil {
 			return err
 		}

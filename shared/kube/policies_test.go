@@ -18,7 +18,7 @@ func TestWhatIsNotUnderstoodIsReadAllTheSame(t *testing.T) {
 	f.set(policiesPath, `{"items":[{"metadata":{"name":"well"},"spec":{`+well+`}},{"metadata":{"name":"bad"},"spec":{`+well+`,"limits":9}},{"metadata":{"name":"new"},"spec":{`+well+`,"drainFirst":true}}]}`)
 	f.set(budgetsPath, `{"items":[{"metadata":{"name":"bad"},"spec":1},{"metadata":{"name":"well"},"spec":{"selector":{},"minAvailable":1}}]}`)
 	ctx := WithFunction(t.Context(), "gate")
-	for _, read := range []func(context.Context) ([]api.FencePolicy, error){f.Policies, f.Since(0).Policies} {
+	for _, read := range []func(context.Context) ([]api.FencePolicy, error){f.Policies, f.NewReader(0).Policies} {
 		all, err := read(ctx)
 		if err != nil {
 			t.Fatal(err)

@@ -11,44 +11,41 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// Recent reads as its Client does, except for the node, its Lease, the ledger and the policies,
-// which are looked at again and again. It may answer these with what this process has read or
-// written after a time that its caller names, and less than a second ago. A caller that decides
-// after time has passed, or after something outside has changed, names a later time.
-type Recent struct {
+// Reader reads as its Client does, except for nodes, Leases, the ledger and the policies, which are
+// read again and again. For these a Reader may return what this process has read or written less than
+// a second ago, but nothing from before its time notBefore.
+type Reader struct {
 	*Client
-	since time.Duration
+	notBefore time.Duration
 }
 
-// Since returns a reader for which reads before a time of the boot clock (Clock.Elapsed) do not
-// count. With the zero time, all reads count that are less than a second old.
-func (c *Client) Since(elapsed time.Duration) Recent { return Recent{c, elapsed} }
-
-// Anew returns a reader for which no earlier read counts: it reads each object once in a second.
-func (c *Client) Anew() Recent { return c.Since(c.clock.Elapsed()) }
+// NewReader returns a reader for which reads that began before notBefore, by Clock.Elapsed, do not
+// count. A caller that decides after time has passed, or after something outside has changed, passes
+// the present time. With 0, all reads count that are less than a second old.
+func (c *Client) NewReader(notBefore time.Duration) Reader { return Reader{c, notBefore} }
 
 // Node reads a node; nil when there is none.
-func (r Recent) Node(ctx context.Context, name string) (*corev1.Node, error) {
-	return getRecent[corev1.Node](ctx, r, nodesPath+"/"+name)
+func (r Reader) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return getCached[corev1.Node](ctx, r, nodesPath+"/"+name)
 }
 
 // Lease reads a node's Lease; nil when there is none.
-func (r Recent) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
-	return getRecent[coordinationv1.Lease](ctx, r, leasesPath+"/"+node)
+func (r Reader) Lease(ctx context.Context, node string) (*coordinationv1.Lease, error) {
+	return getCached[coordinationv1.Lease](ctx, r, leasesPath+"/"+node)
 }
 
 // Ledger reads the ledger, as Client.Ledger does.
-func (r Recent) Ledger(ctx context.Context) (*api.FenceLedger, error) {
+func (r Reader) Ledger(ctx context.Context) (*api.FenceLedger, error) {
 	var l api.FenceLedger
-	if raw := r.seen(theLedger); raw != nil && json.Unmarshal(raw, &l) == nil {
+	if raw := r.cached(theLedger); raw != nil && json.Unmarshal(raw, &l) == nil {
 		return r.restored(&l), nil
 	}
 	return r.Client.Ledger(ctx)
 }
 
 // Policies reads all FencePolicies.
-func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
-	if raw := r.seen(policiesPath); raw != nil {
+func (r Reader) Policies(ctx context.Context) ([]api.FencePolicy, error) {
+	if raw := r.cached(policiesPath); raw != nil {
 		var l api.FencePolicyList
 		if err := json.Unmarshal(raw, &l); err == nil {
 			return l.Items, nil
@@ -58,27 +55,27 @@ func (r Recent) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 }
 
 // PoliciesNamed are those of these FencePolicies that exist, each as a quorum read has it.
-func (r Recent) PoliciesNamed(ctx context.Context, names []string) ([]api.FencePolicy, error) {
+func (r Reader) PoliciesNamed(ctx context.Context, names []string) ([]api.FencePolicy, error) {
 	return eachNamed(r.Client, names, func(name string) (*api.FencePolicy, error) {
-		return getRecent[api.FencePolicy](ctx, r, policiesPath+"/"+name)
+		return getCached[api.FencePolicy](ctx, r, policiesPath+"/"+name)
 	})
 }
 
-// getRecent is get, unless this process has seen the object recently enough.
-func getRecent[T any](ctx context.Context, r Recent, path string) (*T, error) {
+// getCached is get, unless a cached object counts for the reader.
+func getCached[T any](ctx context.Context, r Reader, path string) (*T, error) {
 	var out T
-	if raw := r.seen(path); raw != nil && json.Unmarshal(raw, &out) == nil {
+	if raw := r.cached(path); raw != nil && json.Unmarshal(raw, &out) == nil {
 		return &out, nil
 	}
 	return get[T](ctx, r.Client, path)
 }
 
-// seen is the object as this process has seen it since then; nil if it must be read.
-func (r Recent) seen(path string) []byte {
+// cached is the object as this process has it from a read that counts; nil if it must be read.
+func (r Reader) cached(path string) []byte {
 	r.cache.mu.Lock()
 	o, ok := r.cache.all[path]
 	r.cache.mu.Unlock()
-	if !ok || o.at < r.since || r.clock.elapsed()-o.at >= cacheFor {
+	if !ok || o.at < r.notBefore || r.clock.elapsed()-o.at >= cacheFor {
 		return nil
 	}
 	return o.raw

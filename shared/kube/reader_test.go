@@ -19,14 +19,15 @@ import (
 func TestAProcessLooksOnce(t *testing.T) {
 	const get, patch = "GET ", "PATCH "
 	ctx := t.Context()
-	look := func(c *fakeAPI, r Recent) *corev1.Node {
+	look := func(c *fakeAPI, r Reader) *corev1.Node {
 		n, err := r.Node(ctx, "a")
 		if err != nil {
 			c.t.Error(err)
 		}
 		return n
 	}
-	recent := func(c *fakeAPI) *corev1.Node { return look(c, c.Since(0)) }
+	recent := func(c *fakeAPI) *corev1.Node { return look(c, c.NewReader(0)) }
+	now := func(c *fakeAPI) Reader { return c.NewReader(c.clock.Elapsed()) }
 	isolate := func(c *fakeAPI) {
 		if err := c.Isolate(ctx, "a", "u1", "", "f1", true); err != nil {
 			c.t.Error(err)
@@ -37,9 +38,9 @@ func TestAProcessLooksOnce(t *testing.T) {
 		want []string
 	}{
 		"two looks":          {func(c *fakeAPI) { recent(c); recent(c) }, []string{get + nodePath}},
-		"two looks of a run": {func(c *fakeAPI) { recent(c); r := c.Anew(); look(c, r); look(c, r) }, []string{get + nodePath, get + nodePath}},
+		"two looks of a run": {func(c *fakeAPI) { recent(c); r := now(c); look(c, r); look(c, r) }, []string{get + nodePath, get + nodePath}},
 		"in another process": {func(c *fakeAPI) { recent(c); c.cache.all = nil; recent(c) }, []string{get + nodePath, get + nodePath}},
-		"one that looks anew keeps no other from what was seen": {func(c *fakeAPI) { recent(c); c.Anew(); recent(c) }, []string{get + nodePath}},
+		"one that looks anew keeps no other from what was seen": {func(c *fakeAPI) { recent(c); now(c); recent(c) }, []string{get + nodePath}},
 		"S29: a Secret": {func(c *fakeAPI) {
 			c.set("/api/v1/namespaces/n/secrets/s", `{"metadata":{"name":"s"}}`)
 			if _, err := c.Secret(ctx, "n", "s"); err != nil || len(c.cache.all) > 0 {
@@ -60,7 +61,7 @@ func TestAProcessLooksOnce(t *testing.T) {
 			c.clock.elapsed = func() time.Duration { return was + cacheFor }
 			recent(c)
 		}, []string{get + nodePath, get + nodePath}},
-		"after what takes time": {func(c *fakeAPI) { recent(c); look(c, c.Anew()) }, []string{get + nodePath, get + nodePath}},
+		"after what takes time": {func(c *fakeAPI) { recent(c); look(c, now(c)) }, []string{get + nodePath, get + nodePath}},
 		"what was written is seen": {func(c *fakeAPI) {
 			recent(c)
 			isolate(c)
@@ -103,11 +104,11 @@ func TestAProcessLooksOnce(t *testing.T) {
 // before the time that the caller names.
 func TestWhatIsRecent(t *testing.T) {
 	ctx := t.Context()
-	for name, read := range map[string]func(Recent) error{
-		"node":     func(r Recent) error { _, err := r.Node(ctx, "a"); return err },
-		"Lease":    func(r Recent) error { _, err := r.Lease(ctx, "a"); return err },
-		"ledger":   func(r Recent) error { _, err := r.Ledger(ctx); return err },
-		"policies": func(r Recent) error { _, err := r.Policies(ctx); return err },
+	for name, read := range map[string]func(Reader) error{
+		"node":     func(r Reader) error { _, err := r.Node(ctx, "a"); return err },
+		"Lease":    func(r Reader) error { _, err := r.Lease(ctx, "a"); return err },
+		"ledger":   func(r Reader) error { _, err := r.Ledger(ctx); return err },
+		"policies": func(r Reader) error { _, err := r.Policies(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newFakeAPI(t)
@@ -116,7 +117,8 @@ func TestWhatIsRecent(t *testing.T) {
 			} {
 				c.set(path, object)
 			}
-			for i, r := range []func() Recent{c.Anew, func() Recent { return c.Since(0) }, c.Anew} {
+			now := func() Reader { return c.NewReader(c.clock.Elapsed()) }
+			for i, r := range []func() Reader{now, func() Reader { return c.NewReader(0) }, now} {
 				if err := read(r()); err != nil {
 					t.Fatal(err)
 				}
@@ -142,9 +144,9 @@ func TestTheFunctionIsNamed(t *testing.T) {
 // TestAPolicyIsNotOlderThanItWasSeen: after a read that shows the reason of a decision, no later read of
 // the same decision comes from an older cache entry, whether by name or of the list.
 func TestAPolicyIsNotOlderThanItWasSeen(t *testing.T) {
-	reads := map[string]func(Recent) ([]api.FencePolicy, error){
-		"by name": func(r Recent) ([]api.FencePolicy, error) { return r.PoliciesNamed(t.Context(), []string{"p"}) },
-		"listed":  func(r Recent) ([]api.FencePolicy, error) { return r.Policies(t.Context()) },
+	reads := map[string]func(Reader) ([]api.FencePolicy, error){
+		"by name": func(r Reader) ([]api.FencePolicy, error) { return r.PoliciesNamed(t.Context(), []string{"p"}) },
+		"listed":  func(r Reader) ([]api.FencePolicy, error) { return r.Policies(t.Context()) },
 	}
 	for old, before := range reads {
 		for showing, shows := range reads {
@@ -164,13 +166,13 @@ func TestAPolicyIsNotOlderThanItWasSeen(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, err := before(c.Anew()); err != nil {
+					if _, err := before(c.NewReader(c.clock.Elapsed())); err != nil {
 						t.Fatal(err)
 					}
 					status = `"failedMachines":[{"name":"m"}]`
 					for _, read := range []func() ([]api.FencePolicy, error){
-						func() ([]api.FencePolicy, error) { return shows(c.Anew()) },
-						func() ([]api.FencePolicy, error) { return after(c.Since(0)) },
+						func() ([]api.FencePolicy, error) { return shows(c.NewReader(c.clock.Elapsed())) },
+						func() ([]api.FencePolicy, error) { return after(c.NewReader(0)) },
 					} {
 						if all, err := read(); err != nil || len(all) != 1 || len(all[0].Status.FailedMachines) != 1 {
 							t.Errorf("%+v, %v", all, err)

@@ -14,7 +14,7 @@ import (
 // and since when the source has seen the node's Lease stand still. Call it after
 // Node and Lease. From the policy that decides it also reads whether the node is to be fenced
 // because of its Machine. acts says that the look may lead to an action that a policy stops.
-func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look, acts bool) error {
+func Brakes(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look, acts bool) error {
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func Brakes(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed
 // the slot was reserved. It reads the ledger first, and everything else after that (S13:
 // never etcd's quorum; S14: the limits hold; S15: a storm is seen as one). Call it after
 // Brakes.
-func Recount(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func Recount(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	now := c.Clock().Now()
 	led, err := c.Ledger(ctx)
 	if err != nil {

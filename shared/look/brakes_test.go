@@ -83,10 +83,10 @@ func TestLook(t *testing.T) {
 			s.objects[policiesPath] = `{"items":[` + policies + `]}`
 			client := s.client(t)
 			var seen observed.Look
-			if err := readNodeAndLease(t.Context(), client.Since(0), f, &seen); err != nil {
+			if err := readNodeAndLease(t.Context(), client.NewReader(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
-			if err := look.Brakes(t.Context(), client.Since(0), f, &seen, false); err != nil {
+			if err := look.Brakes(t.Context(), client.NewReader(0), f, &seen, false); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Brakes.Unwatched = unwatched
@@ -126,7 +126,7 @@ func TestNoPolicySelectsTheNode(t *testing.T) {
 			f.Status.Power.SwitchedByUs = c.begun
 			s := &served{objects: map[string]string{ledgerPath: c.ledger, policiesPath: `{"items":[` + c.policies + `]}`}}
 			seen := observed.Look{Node: observed.Node{Exists: true}}
-			if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen, false); err != nil {
+			if err := look.Brakes(t.Context(), s.client(t).NewReader(0), f, &seen, false); err != nil {
 				t.Fatal(err)
 			}
 			c.want.Unwatched = unwatched
@@ -149,9 +149,9 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 			}
 			client := s.client(t)
 			var seen observed.Look
-			err := readNodeAndLease(t.Context(), client.Since(0), f, &seen)
+			err := readNodeAndLease(t.Context(), client.NewReader(0), f, &seen)
 			if err == nil {
-				err = look.Brakes(t.Context(), client.Since(0), f, &seen, false)
+				err = look.Brakes(t.Context(), client.NewReader(0), f, &seen, false)
 			}
 			if err == nil || seen.Brakes.Looked {
 				t.Errorf("%v, %+v", err, seen)
@@ -161,7 +161,7 @@ func TestWhatCannotBeSeenIsNotSeen(t *testing.T) {
 }
 
 // readNodeAndLease reads the node and its Lease.
-func readNodeAndLease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func readNodeAndLease(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	if err := look.Node(ctx, c, f, seen); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // Node. Once power was cut, or work released, it reads nothing: by then our own fence may
 // have deleted the Machine, and the fence runs to its end (S25: what was begun runs to its
 // end).
-func Deletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func Deletion(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	err := MachineDeletion(ctx, c, f, seen)
 	if unlearnt, ok := errors.AsType[*Unlearnt](err); ok {
 		seen.Node.Deleting = unlearnt.Error()
@@ -44,7 +44,7 @@ func (u *Unlearnt) Error() string {
 func (u *Unlearnt) Unwrap() error { return u.Err }
 
 // MachineDeletion is Deletion, and returns Unlearnt where nobody knows.
-func MachineDeletion(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func MachineDeletion(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	if f.Status.Begun() || !seen.Node.Exists || seen.Node.Deleting != "" {
 		return nil
 	}

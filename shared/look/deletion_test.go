@@ -75,9 +75,9 @@ func TestANodeWhoseMachineIsBeingDeleted(t *testing.T) {
 			f := &api.NodeFence{ObjectMeta: metav1.ObjectMeta{UID: "f"}, Spec: api.NodeFenceSpec{NodeName: "a"}, Status: c.status}
 			f.Status.Decision.NodeUID = "u"
 			var seen observed.Look
-			err := look.Node(t.Context(), client.Since(0), f, &seen)
+			err := look.Node(t.Context(), client.NewReader(0), f, &seen)
 			if err == nil {
-				err = look.Deletion(t.Context(), client.Since(0), f, &seen)
+				err = look.Deletion(t.Context(), client.NewReader(0), f, &seen)
 			}
 			if (err != nil) != (c.want == "error") {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestTheClusterOfTheMachinesIsAway(t *testing.T) {
 		f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 		f.Status.Decision.NodeUID = "u"
 		seen := observed.Look{Node: observed.Node{Exists: true}}
-		if err := look.Deletion(t.Context(), client.Since(0), f, &seen); err != nil {
+		if err := look.Deletion(t.Context(), client.NewReader(0), f, &seen); err != nil {
 			t.Fatal(err)
 		}
 		if got := seen.Node.Deleting; !strings.HasPrefix(got, want) || want == "" && got != "" {

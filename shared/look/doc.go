@@ -6,5 +6,5 @@
 // read is an error. It must never look as if all were well, because power would then be cut
 // without a look. A read may be up to a second old, but never from before the time that the
 // caller names; where something may be cut, it is never from before the look (fence.Needs,
-// kube.Recent).
+// kube.Reader).
 package look

@@ -13,11 +13,11 @@ import (
 
 // excluded says why a missing node is not fenced: its Node object excluded it when it was
 // last seen. The source keeps this in the enrolment.
-func (l Looker) excluded(ctx context.Context, from kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func (l Looker) excluded(ctx context.Context, reader kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	if seen.Node.Exists {
 		return nil
 	}
-	cm, err := from.Enrolment(ctx, l.Namespace, f.Spec.NodeName)
+	cm, err := reader.Enrolment(ctx, l.Namespace, f.Spec.NodeName)
 	if err != nil || cm == nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (l Looker) excluded(ctx context.Context, from kube.Recent, f *api.NodeFence
 	if !slices.Contains(strings.Fields(cm.Data[kube.ExcludedBy]), f.Status.Decision.Policy.Name) {
 		return nil
 	}
-	policies, err := from.Policies(ctx)
+	policies, err := reader.Policies(ctx)
 	if err != nil {
 		return err
 	}

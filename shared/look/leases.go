@@ -53,7 +53,7 @@ func saidRenewal(l *coordinationv1.Lease) time.Duration {
 }
 
 // Lease reads the node's Lease. Call it after Node.
-func Lease(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func Lease(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	l, err := c.Lease(ctx, f.Spec.NodeName)
 	if err != nil || l == nil {
 		return err

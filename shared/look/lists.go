@@ -24,7 +24,7 @@ type Lists struct {
 
 // ReadLists reads them, all at once: none needs another, and the ledger was read before them
 // (S14). The policies may be those that its caller has read for this very decision.
-func ReadLists(ctx context.Context, c kube.Recent) (l Lists, err error) {
+func ReadLists(ctx context.Context, c kube.Reader) (l Lists, err error) {
 	l.etcd = &etcdOnce{from: c.Client}
 	err = c.Together(
 		func() (err error) { l.Nodes, err = c.Nodes(ctx); return err },

@@ -67,12 +67,12 @@ func TestOnlyWhatIsNeededIsAskedFor(t *testing.T) {
 			}
 			l := look.Looker{Client: s.client(t)}
 			for i, want := range [][]string{c.first, c.again, c.first} {
-				since := time.Duration(0)
+				notBefore := time.Duration(0)
 				if i == 2 { // what was read before counts no more
-					since = l.Client.Clock().Elapsed()
+					notBefore = l.Client.Clock().Elapsed()
 				}
 				s.asked = nil
-				if err := l.At(t.Context(), f, &observed.Look{}, since); err != nil {
+				if err := l.At(t.Context(), f, &observed.Look{}, notBefore); err != nil {
 					t.Fatal(err)
 				}
 				var got []string

@@ -78,9 +78,9 @@ func (w *World) membersNow(ctx context.Context, f *api.NodeFence, m *admission.R
 	})
 	var nodes []corev1.Node
 	var fences []api.NodeFence
-	err = w.from.Together(
-		func() (err error) { nodes, err = w.from.NodesNamed(ctx, unread); return err },
-		func() (err error) { fences, err = w.from.FencesNamed(ctx, others); return err },
+	err = w.reader.Together(
+		func() (err error) { nodes, err = w.reader.NodesNamed(ctx, unread); return err },
+		func() (err error) { fences, err = w.reader.FencesNamed(ctx, others); return err },
 	)
 	if err != nil {
 		return nil, "", err
@@ -117,7 +117,7 @@ func (w *World) planesToo(members map[string]bool, planes []corev1.Node, but str
 
 // labelledPlanes reads the nodes that have a role of the control plane or of etcd, each once. A node of
 // MicroK8s runs no etcd, and is not read.
-func labelledPlanes(ctx context.Context, c kube.Recent) (all []corev1.Node, err error) {
+func labelledPlanes(ctx context.Context, c kube.Reader) (all []corev1.Node, err error) {
 	found := make([][]corev1.Node, len(easingRoles))
 	var requests []func() error
 	for i, label := range easingRoles {

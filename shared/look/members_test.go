@@ -165,7 +165,7 @@ func (c *planes) admitted(t *testing.T, node string, refused ...string) (reason 
 	f := c.fences[node].DeepCopy()
 	f.Status.Decision.ResolvedPolicy, _ = policy.ResolvePolicy(c.policies[:1], node, nil)
 	client, led := s.client(t), c.ledger.DeepCopy()
-	world, err := look.ReadWorld(t.Context(), client.Since(0), led)
+	world, err := look.ReadWorld(t.Context(), client.NewReader(0), led)
 	if err != nil {
 		return "", s.asked, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Node reads the node, for decisions that do not use the Lease.
-func Node(ctx context.Context, c kube.Recent, f *api.NodeFence, seen *observed.Look) error {
+func Node(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed.Look) error {
 	n, err := c.Node(ctx, f.Spec.NodeName)
 	if err != nil {
 		return err

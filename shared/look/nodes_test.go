@@ -157,7 +157,7 @@ func TestOutOfServiceSeen(t *testing.T) {
 			f := &api.NodeFence{Spec: api.NodeFenceSpec{NodeName: "a"}}
 			f.Status.Placed.OutOfServiceAs = c.as
 			var seen observed.Look
-			if err := look.Node(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
+			if err := look.Node(t.Context(), s.client(t).NewReader(0), f, &seen); err != nil {
 				t.Fatal(err)
 			}
 			if got := [2]bool{seen.Node.OutOfService, seen.Node.OutOfServiceForeign}; got != c.want {
@@ -199,7 +199,7 @@ func TestWhatWasSaidOfTheBootBeforeIsNotSeen(t *testing.T) {
 		}
 		s := &served{objects: map[string]string{nodePath: string(text)}}
 		var seen observed.Look
-		if err := look.Node(t.Context(), s.client(t).Anew(), f, &seen); err != nil {
+		if err := look.Node(t.Context(), s.client(t).NewReader(0), f, &seen); err != nil {
 			t.Fatal(err)
 		}
 		if len(seen.Node.Conditions) != c.want {

@@ -18,7 +18,7 @@ import (
 // PoliciesShowing reads the FencePolicies that the ledger's census names. If the census does not
 // count, or if these policies do not show what the caller is about to miss, it lists all
 // policies.
-func PoliciesShowing(ctx context.Context, c kube.Recent, shown func([]api.FencePolicy) bool) ([]api.FencePolicy, error) {
+func PoliciesShowing(ctx context.Context, c kube.Reader, shown func([]api.FencePolicy) bool) ([]api.FencePolicy, error) {
 	led, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func PoliciesShowing(ctx context.Context, c kube.Recent, shown func([]api.FenceP
 // PoliciesFor reads the policies by which a fence is braked. It lists all of them if the look may
 // lead to an action that a new policy stops (S17), and if the census is known to be late: it
 // does not name a policy that the record rests on, or a list has just shown the gate a change.
-func PoliciesFor(ctx context.Context, c kube.Recent, f *api.NodeFence, acts bool) ([]api.FencePolicy, error) {
+func PoliciesFor(ctx context.Context, c kube.Reader, f *api.NodeFence, acts bool) ([]api.FencePolicy, error) {
 	if acts || f.Status.WaitsFor == api.WaitsForPolicies {
 		return c.Policies(ctx)
 	}

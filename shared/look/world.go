@@ -21,7 +21,7 @@ type World struct {
 	// one).
 	Policies []api.FencePolicy
 
-	from    kube.Recent
+	reader  kube.Reader
 	ledger  *api.FenceLedger
 	budgets []api.FenceBudget
 	// listed has the lists, once they are needed, etcd has its pods, and planes the nodes that
@@ -32,8 +32,8 @@ type World struct {
 }
 
 // ReadWorld reads it. The ledger was read before (S14: the limits hold).
-func ReadWorld(ctx context.Context, c kube.Recent, led *api.FenceLedger) (*World, error) {
-	w := &World{from: c, ledger: led, etcd: &etcdOnce{from: c.Client}}
+func ReadWorld(ctx context.Context, c kube.Reader, led *api.FenceLedger) (*World, error) {
+	w := &World{reader: c, ledger: led, etcd: &etcdOnce{from: c.Client}}
 	w.listed = sync.OnceValues(func() (Lists, error) { return ReadLists(ctx, c) })
 	w.planes = sync.OnceValues(func() ([]corev1.Node, error) { return labelledPlanes(ctx, c) })
 	if admission.CensusLacks(led, c.Clock().Now()) != "" {
@@ -58,7 +58,7 @@ func (w *World) At(led *api.FenceLedger) *World {
 // Picture is the picture on which admission.Admit decides for this fence, whose node was
 // just read. The fences beside it ask for a slot in the same moment.
 func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Node, beside []*api.NodeFence) (p admission.Picture, err error) {
-	now := w.from.Clock().Now()
+	now := w.reader.Clock().Now()
 	if admission.CensusLacks(w.ledger, now) == "" && w.policyUnnamed() == "" {
 		members, lacks, err := w.quorum(ctx, f, node)
 		if err != nil {
@@ -67,7 +67,7 @@ func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Nod
 		if lacks == "" {
 			var o admission.Observed
 			o, lacks = admission.ByCensus(w.ledger, f, node, beside, members, w.Policies, w.budgets, now)
-			o.Apart = w.from.Clock().Apart()
+			o.Apart = w.reader.Clock().Apart()
 			p = admission.NewPicture(o)
 		}
 		if lacks == "" {
@@ -78,7 +78,7 @@ func (w *World) Picture(ctx context.Context, f *api.NodeFence, node observed.Nod
 	if err != nil {
 		return p, err
 	}
-	return l.Picture(ctx, w.from.Client, f)
+	return l.Picture(ctx, w.reader.Client, f)
 }
 
 // policyUnnamed says which policy or budget the census does not name: it was taken without regard to

@@ -43,7 +43,7 @@ func TestAWindowInAZoneHolds(t *testing.T) {
 		f.Status.Decision.Policy.Name, f.Status.Decision.Limits = "mine", []api.ScopedLimits{{Policy: "mine"}}
 		f.Status.Decision.Settings = api.Settings{Mode: api.ModeEnforce, Action: api.ActionReboot}
 		seen := observed.Look{Node: observed.Node{Exists: true}}
-		if err := look.Brakes(t.Context(), s.client(t).Anew(), f, &seen, false); err != nil {
+		if err := look.Brakes(t.Context(), s.client(t).NewReader(0), f, &seen, false); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, seen.Brakes.Hold(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))); d != "" {

@@ -21,9 +21,9 @@ type freed struct {
 	meanwhile func(*world)
 }
 
-func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
+func (w *freed) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
 	seen.Left = &observed.Left{}
-	return w.world.Look(ctx, f, seen, since)
+	return w.world.Look(ctx, f, seen, notBefore)
 }
 
 func (w *freed) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error) {

@@ -21,8 +21,8 @@ type lively struct {
 	takes []time.Duration
 }
 
-func (w *lively) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	err := w.world.Look(ctx, f, seen, since)
+func (w *lively) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	err := w.world.Look(ctx, f, seen, notBefore)
 	seen.Node.Conditions[0].Status, seen.Lease = "True", observed.Lease{Exists: true, Renewed: w.now.String(), Renewal: 10 * time.Second}
 	return err
 }

@@ -109,6 +109,6 @@ func (inv *invocation) tooLate(ctx context.Context, a *handed) (more bool, err e
 	if a.action.Device() {
 		inv.seen.call = &observed.CallResult{Call: api.Call(a.action), At: inv.Now(), NotMade: true}
 	}
-	inv.since = inv.Elapsed()
+	inv.notBefore = inv.Elapsed()
 	return inv.turn(ctx, a.fence.Spec.NodeName)
 }

@@ -22,8 +22,8 @@ type invocation struct {
 	*Loop
 	cause event.Event
 	me    string
-	// since is the time from which reads count.
-	since time.Duration
+	// notBefore is the time before which no read counts.
+	notBefore time.Duration
 	// seen is carried from round to round: no look sees it again.
 	seen sightings
 	// fence is the record as last read or saved, nil if it must be read; from is the phase in
@@ -93,7 +93,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 		return false, nil
 	}
 	seen := inv.learnt()
-	if err := inv.Does.Look(ctx, f, &seen, inv.since); err != nil {
+	if err := inv.Does.Look(ctx, f, &seen, inv.notBefore); err != nil {
 		err = fmt.Errorf("look at %s: %w", node, err)
 		inv.noteFailure(ctx, api.LookFailed, err)
 		return false, inv.blind(ctx, err)
@@ -199,7 +199,7 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen observed
 	inv.Reporter.Decided(ctx, d)
 	inv.seen.add(d.Action, r, d.Err)
 	if answered(d.Action) {
-		inv.since = inv.Elapsed()
+		inv.notBefore = inv.Elapsed()
 	}
 	if d.Action.Device() {
 		inv.spoke = true

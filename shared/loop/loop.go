@@ -23,9 +23,9 @@ type Store interface {
 
 // Function says what one function can see and do.
 type Function interface {
-	// Look fills in what the function's phases decide on. Reads from before since, by the loop's
+	// Look fills in what the function's phases decide on. Reads from before notBefore, by the loop's
 	// Elapsed, do not count.
-	Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error
+	Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error
 	// Act carries out one action that was decided on for f by seen, and changes neither. Its error is never
 	// evidence: what the action saw is in the result.
 	Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (Result, error)
@@ -56,33 +56,33 @@ type Loop struct {
 // rounds bounds one invocation: conflicts and actions on Kubernetes together.
 const rounds = 16
 
-// Since is the time from which reads count for the invocation that this event begins. A function
-// that hands a fence on has just looked, often in this process, and what it saw counts. Any other
-// event says that something has changed, such as a Node that became Ready or a Lease that moved,
-// or that time has passed. For such an event no earlier read counts.
-func (l *Loop) Since(cause event.Event) time.Duration {
+// notBefore returns the time before which no read counts for an invocation that began then. A function
+// that hands a fence on has just looked, often in this process, and what it saw counts. Any other event
+// says that something has changed, such as a Node that became Ready or a Lease that moved, or that time
+// has passed. For such an event no read counts from before the invocation.
+func notBefore(cause event.Event, began time.Duration) time.Duration {
 	if events.HandsOn(cause) {
 		return 0
 	}
-	return l.Elapsed()
+	return began
 }
 
 // Run works on the fence of one node until there is nothing more to do now, and returns the event
-// that hands it on, if it must be handed on. Reads from before since do not count (Since).
-func (l *Loop) Run(ctx context.Context, node string, cause event.Event, since time.Duration) (*event.Event, error) {
+// that hands it on, if it must be handed on. began is when its caller took the event, by Elapsed.
+func (l *Loop) Run(ctx context.Context, node string, cause event.Event, began time.Duration) (*event.Event, error) {
 	if a := l.Handoff.take(node, l.owns); a != nil {
-		inv := invocation{Loop: l, cause: cause, since: since}
+		inv := invocation{Loop: l, cause: cause, notBefore: notBefore(cause, began)}
 		return inv.run(ctx, node, func() (bool, error) { return inv.carryOn(ctx, a) })
 	}
-	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: l.Records.take(node, l.Now())}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), notBefore: notBefore(cause, began), fence: l.Records.take(node, l.Now())}
 	return inv.run(ctx, node, nil)
 }
 
 // GoOn is Run on a record that its caller has just read for this event.
-func (l *Loop) GoOn(ctx context.Context, f *api.NodeFence, cause event.Event, since time.Duration) (*event.Event, error) {
+func (l *Loop) GoOn(ctx context.Context, f *api.NodeFence, cause event.Event, began time.Duration) (*event.Event, error) {
 	node := f.Spec.NodeName
 	l.Records.take(node, l.Now())
-	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), notBefore: notBefore(cause, began), fence: f, sure: true}
 	return inv.run(ctx, node, nil)
 }
 
@@ -91,9 +91,9 @@ func (l *Loop) GoOn(ctx context.Context, f *api.NodeFence, cause event.Event, si
 // look makes of it. resolved says that the devices and the policies in it were just read. If
 // that look fails, the fence is still opened, so that it can't be forgotten (S19). The store's
 // conflict means that somebody else wrote first, and is returned.
-func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, resolved bool, cause event.Event, since time.Duration) (*event.Event, error) {
+func (l *Loop) Open(ctx context.Context, f *api.NodeFence, before api.NodeFenceStatus, resolved bool, cause event.Event, began time.Duration) (*event.Event, error) {
 	l.Records.take(f.Spec.NodeName, l.Now())
-	inv := invocation{Loop: l, cause: cause, me: l.Me(), since: since, fence: f, sure: true, opens: &before}
+	inv := invocation{Loop: l, cause: cause, me: l.Me(), notBefore: notBefore(cause, began), fence: f, sure: true, opens: &before}
 	inv.seen.resolved = resolved
 	return inv.run(ctx, f.Spec.NodeName, nil)
 }

@@ -39,9 +39,9 @@ type world struct {
 	stopped, counted bool
 	// reserved is when the fence's slot was reserved.
 	reserved *time.Time
-	// elapsed goes on by a millisecond each time it is asked; since is what each look was told.
-	elapsed time.Duration
-	since   []time.Duration
+	// elapsed goes on by a millisecond each time it is asked; notBefore is what each look was told.
+	elapsed   time.Duration
+	notBefore []time.Duration
 }
 
 func (w *world) Fence(context.Context, string) (*api.NodeFence, error) {
@@ -68,9 +68,9 @@ func (w *world) wrote() {
 	w.record.ResourceVersion = strconv.Itoa(rv + 1)
 }
 
-func (w *world) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
+func (w *world) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
 	w.asked.WriteString("L")
-	w.since = append(w.since, since)
+	w.notBefore = append(w.notBefore, notBefore)
 	if w.blind != nil {
 		return w.blind
 	}

@@ -44,8 +44,8 @@ func reservesBy(way wayToReserve) code {
 	}
 }
 
-func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	err := t.Gate.Look(ctx, f, seen, since)
+func (t *twin) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	err := t.Gate.Look(ctx, f, seen, notBefore)
 	if t.yes != nil {
 		seen.Reserved = t.yes
 	}
@@ -267,8 +267,8 @@ func looksAway(p process, name string) run.Handler {
 
 type blind struct{ *power.Power }
 
-func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	err := b.Power.Look(ctx, f, seen, since)
+func (b blind) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	err := b.Power.Look(ctx, f, seen, notBefore)
 	seen.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "Unknown"}}
 	return err
 }

@@ -35,7 +35,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
 	w.markPlane(r, n.Name, &seen)
 	r.noteReboot(seen.Node)
-	if err := look.Brakes(ctx, w.Client.Since(0), f, &seen, true); err != nil {
+	if err := look.Brakes(ctx, w.Client.NewReader(0), f, &seen, true); err != nil {
 		return err
 	}
 	if err := w.deletion(ctx, r, f, &seen); err != nil {
@@ -89,7 +89,7 @@ func (w *world) markPlane(r *Report, node string, seen *observed.Look) {
 // deletion reads whether the node's Machine is being deleted. nodefence has the right to read it: that
 // the user has not says nothing about the fence.
 func (w *world) deletion(ctx context.Context, r *Report, f *api.NodeFence, seen *observed.Look) error {
-	err := look.MachineDeletion(ctx, w.Client.Since(0), f, seen)
+	err := look.MachineDeletion(ctx, w.Client.NewReader(0), f, seen)
 	unlearnt, ok := errors.AsType[*look.Unlearnt](err)
 	switch {
 	case ok && apierrors.IsForbidden(err):

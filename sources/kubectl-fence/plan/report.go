@@ -106,7 +106,7 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.ledger, err = p.Client.Ledger(ctx); err != nil {
 		return nil, err
 	}
-	if w.lists, err = look.ReadLists(ctx, p.Client.Anew()); err != nil {
+	if w.lists, err = look.ReadLists(ctx, p.Client.NewReader(p.Client.Clock().Elapsed())); err != nil {
 		return nil, err
 	}
 	if err = w.readPlanePods(ctx); err != nil {

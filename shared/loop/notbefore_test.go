@@ -26,18 +26,18 @@ func TestWhatCountsOfWhatWasRead(t *testing.T) {
 	hint := events.SourceOf("c").Marked("n", "node", "f", noon, noon)
 	caused := hint.Clone()
 	events.CausedBy(&caused, wakeUp)
-	const anew = time.Millisecond // the first answer of the clock
+	const began, answered = time.Millisecond, 2 * time.Millisecond // the first answers of the clock
 	for name, c := range map[string]struct {
 		phase api.Phase
 		cause event.Event
 		want  []time.Duration
 	}{
-		"a wake-up":                           {api.Isolating, wakeUp, []time.Duration{anew, anew}},
+		"a wake-up":                           {api.Isolating, wakeUp, []time.Duration{began, began}},
 		"a handover":                          {api.Isolating, handover, []time.Duration{0, 0}},
-		"an event of another kind":            {api.Isolating, hint, []time.Duration{anew, anew}},
-		"also one with a cause":               {api.Isolating, caused, []time.Duration{anew, anew}},
-		"a call to a device":                  {api.Fencing, handover, []time.Duration{0, time.Millisecond}},
-		"Ready=Unknown, then the first batch": {api.Releasing, handover, []time.Duration{0, time.Millisecond, time.Millisecond}},
+		"an event of another kind":            {api.Isolating, hint, []time.Duration{began, began}},
+		"also one with a cause":               {api.Isolating, caused, []time.Duration{began, began}},
+		"a call to a device":                  {api.Fencing, handover, []time.Duration{0, answered}},
+		"Ready=Unknown, then the first batch": {api.Releasing, handover, []time.Duration{0, answered, answered}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(c.phase)
@@ -50,10 +50,10 @@ func TestWhatCountsOfWhatWasRead(t *testing.T) {
 				w.record.Status.Proof = &api.Proof{Type: api.ProofSeenOff, At: at, BootIDBefore: "a"}
 				l.Does = &ready{world: w}
 			}
-			if _, err := l.Run(t.Context(), "n", c.cause, l.Since(c.cause)); err != nil {
+			if _, err := l.Run(t.Context(), "n", c.cause, l.Elapsed()); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, w.since); d != "" {
+			if d := cmp.Diff(c.want, w.notBefore); d != "" {
 				t.Error(w.asked.String(), d)
 			}
 		})
@@ -67,8 +67,8 @@ type ready struct {
 	marked, freed bool
 }
 
-func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, since time.Duration) error {
-	err := w.world.Look(ctx, f, seen, since)
+func (w *ready) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	err := w.world.Look(ctx, f, seen, notBefore)
 	seen.Left = &observed.Left{}
 	if !w.freed {
 		seen.Left.Delete = []observed.Pod{{Name: "p"}}
