@@ -59,7 +59,7 @@ func TestChecksOfManyGates(t *testing.T) {
 			for i := range may {
 				if may[i] {
 					got = append(got, i)
-					b.gate.endChecks(t.Context(), &b.fences[i], started)
+					b.gate.checker().EndTurn(t.Context(), &b.fences[i], started)
 				}
 			}
 			if want := waiting[:min(6, len(waiting))]; len(waiting) < 40 && !slices.Equal(got, want) {

@@ -122,11 +122,11 @@ func checks(storage bool) question {
 		} else {
 			w.fence.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: stamp(w.now), Since: stamp(w.now)}}
 		}
-		said, err := g.check(t.Context(), &w.fence)
+		r, err := g.Act(t.Context(), &w.fence, fence.Check, w.seen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%+v %s", said.Results, strings.Join(*written, "\n"))
+		return fmt.Sprintf("%+v %s", r.Checked.Results, strings.Join(*written, "\n"))
 	}
 }
 

@@ -48,12 +48,12 @@ func TestACheckOfAnAddressThatIsNoNodes(t *testing.T) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}
 		return n
 	}
-	r := &rounding{Gate: &Gate{KubeletPort: 80}, target: at("169.254.169.254"), others: []corev1.Node{at("10.0.0.2")}}
+	r := &rounding{Checker: &Checker{KubeletPort: 80}, target: at("169.254.169.254"), others: []corev1.Node{at("10.0.0.2")}}
 	r.connect(t.Context(), "1 kubelet")
 	if len(r.results) != 1 || r.results[0].Answer != api.AnswerError || !strings.Contains(r.results[0].Message, "no check connects") {
 		t.Errorf("%+v", r.results)
 	}
-	r = &rounding{Gate: &Gate{KubeletPort: 80}, target: at("10.0.0.1"), others: []corev1.Node{at("127.0.0.1"), at("10.0.0.2")}}
+	r = &rounding{Checker: &Checker{KubeletPort: 80}, target: at("10.0.0.1"), others: []corev1.Node{at("127.0.0.1"), at("10.0.0.2")}}
 	target, beside, err := r.addresses()
 	if err != nil || target != "10.0.0.1:80" || strings.Join(beside, " ") != "10.0.0.2:80" {
 		t.Errorf("%s beside %v: %v", target, beside, err)

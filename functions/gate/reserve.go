@@ -32,6 +32,17 @@ func (g *Gate) ask(ctx context.Context, f *api.NodeFence, n observed.Node, drain
 	return no, err
 }
 
+// askChecks asks whether a round of the fence's checks may begin, together with whoever asks beside it.
+// Checks remediate nothing, so other programs are not kept away from the node.
+func (g *Gate) askChecks(ctx context.Context, f *api.NodeFence, n observed.Node) (*observed.Verdict, error) {
+	return g.slots().ask(ctx, asker{fence: f.DeepCopy(), node: n, checks: true}, g.commit)
+}
+
+// checksByJobs tells whether the asker wants to begin Jobs.
+func (a *asker) checksByJobs() bool {
+	return a.checks && admission.CheckJobs(&a.fence.Status.Decision.Settings) > 0
+}
+
 // slots are those of the process.
 func (g *Gate) slots() *Slots {
 	if g.Slots == nil {

@@ -2,10 +2,7 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"strconv"
 	"time"
 
@@ -17,28 +14,23 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/jobs"
-	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/probe"
 )
 
-// others is how many healthy nodes are connected to beside the one in question.
-const others = 3
-
-// check asks the checks of the round under way that have not answered yet. Jobs
-// are begun before anything is connected to, so that they run meanwhile; one that
-// has not ended is looked at again in a later turn.
-func (g *Gate) check(ctx context.Context, f *api.NodeFence) (*observed.Checked, error) {
-	r := rounding{Gate: g, fence: f, said: map[string]api.CheckResult{}}
+// Check asks the checks of the round under way that have not answered yet. Jobs are created before any
+// connection is made, so that they run meanwhile. A Job that has not ended is looked at again in a later call.
+func (c *Checker) Check(ctx context.Context, f *api.NodeFence) (*observed.Checked, error) {
+	r := rounding{Checker: c, fence: f, said: map[string]api.CheckResult{}}
 	var err error
 	if s := f.Status.StorageCheck; s != nil && s.StartedAt != nil {
 		r.round, r.storage, r.timeout = s, true, f.Status.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
 		r.round, r.timeout = &f.Status.ActivityChecks.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
-		if r.target, r.others, err = g.targets(ctx, f); err != nil {
+		if r.target, r.others, err = c.targets(ctx, f); err != nil {
 			return nil, err
 		}
 	}
-	led, err := g.Client.NewReader(0).Ledger(ctx)
+	led, err := c.Client.NewReader(0).Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,34 +42,14 @@ func (g *Gate) check(ctx context.Context, f *api.NodeFence) (*observed.Checked, 
 		return nil, err
 	}
 	if r.waits == 0 && r.ends > 0 {
-		g.endChecks(ctx, f, r.round.StartedAt.Time)
+		c.EndTurn(ctx, f, r.round.StartedAt.Time)
 	}
 	return &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}, nil
 }
 
-// targets are the node that is asked about and a few healthy others, drawn anew
-// each time.
-func (g *Gate) targets(ctx context.Context, f *api.NodeFence) (node corev1.Node, healthy []corev1.Node, err error) {
-	nodes, err := g.Client.Nodes(ctx)
-	if err != nil {
-		return node, nil, err
-	}
-	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-	for i := range nodes {
-		n := &nodes[i]
-		switch {
-		case n.Name == f.Spec.NodeName:
-			node = *n
-		case n.Name != g.Self && len(healthy) < others && look.NodeFrom(n, "").Ready():
-			healthy = append(healthy, *n)
-		}
-	}
-	return node, healthy, nil
-}
-
 // rounding is one look at a round's checks.
 type rounding struct {
-	*Gate
+	*Checker
 	fence   *api.NodeFence
 	round   *api.CheckRound
 	storage bool
@@ -181,8 +153,15 @@ func (r *rounding) sayOfJob(check string, a api.Answer, words string) {
 
 func (r *rounding) jobs() jobs.CheckRunner {
 	return jobs.CheckRunner{
-		Client: r.Client, Namespace: r.Checks, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.left(), Target: r.target, Avoid: r.still,
+		Client: r.Client, Namespace: r.Namespace, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.left(), Target: r.target, Avoid: r.still,
 	}
+}
+
+// left returns how long a Job that begins now may run: the Jobs of a round end within the time for which the
+// ledger counts them.
+func (r *rounding) left() time.Duration {
+	ends := r.round.StartedAt.Add(r.timeout + facts.CheckGrace)
+	return min(r.timeout, ends.Sub(r.Client.Clock().Now()))
 }
 
 func (r *rounding) say(check string, a api.Answer, words string) {
@@ -213,36 +192,15 @@ func (r *rounding) connect(ctx context.Context, check string) {
 
 // addresses are where the node's kubelet listens, and those of the others.
 func (r *rounding) addresses() (target string, beside []string, err error) {
-	if target, err = r.kubelet(&r.target); err != nil {
+	if target, err = r.kubeletOf(&r.target); err != nil {
 		return "", nil, err
 	}
 	for i := range r.others {
-		if a, err := r.kubelet(&r.others[i]); err == nil {
+		if a, err := r.kubeletOf(&r.others[i]); err == nil {
 			beside = append(beside, a)
 		}
 	}
 	return target, beside, nil
-}
-
-// kubelet is a node's host:port: the port as the settings have it, as the Node
-// reports it, or as kubelets have it by default.
-func (r *rounding) kubelet(n *corev1.Node) (string, error) {
-	port := r.KubeletPort
-	if port == 0 {
-		port = n.Status.DaemonEndpoints.KubeletEndpoint.Port
-	}
-	if port == 0 {
-		port = 10250
-	}
-	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP {
-			if why := r.Networks.refuses(a.Address); why != "" {
-				return "", errors.New(why)
-			}
-			return net.JoinHostPort(a.Address, strconv.Itoa(int(port))), nil
-		}
-	}
-	return "", errors.New("the Node has no InternalIP")
 }
 
 // short keeps words fit for a record.

@@ -10,7 +10,7 @@ import (
 // TestNeighborsWithoutAnImage go wrong, in words that say what to set: nobody has seen
 // that the node is silent, so it is not dead.
 func TestNeighborsWithoutAnImage(t *testing.T) {
-	r := &rounding{Gate: &Gate{}, fence: &api.NodeFence{}, round: &api.CheckRound{Number: 1}}
+	r := &rounding{Checker: &Checker{}, fence: &api.NodeFence{}, round: &api.CheckRound{Number: 1}}
 	if err := r.neighbors(t.Context(), "1", &api.NeighborsSettings{Count: 2}); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 	case fence.AskChecks:
 		r.Verdict, err = g.askChecks(ctx, f, seen.Node)
 	case fence.Check:
-		r.Checked, err = g.check(ctx, f)
+		r.Checked, err = g.checker().Check(ctx, f)
 	case fence.AskDrain:
 		r.Verdict, err = g.ask(ctx, f, seen.Node, true)
 	case fence.Reserve:
@@ -70,6 +70,11 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 		err = fmt.Errorf("the gate can't %s", a)
 	}
 	return r, err
+}
+
+// checker makes the checks of fences.
+func (g *Gate) checker() *Checker {
+	return &Checker{Client: g.Client, Self: g.Self, Namespace: g.Checks, Networks: g.Networks, KubeletPort: g.KubeletPort, NeighborsImage: g.NeighborsImage, Log: g.Log}
 }
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why
