@@ -9,7 +9,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/nodefence/nodefence/events"
-	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/run"
@@ -32,7 +32,7 @@ func TestMistakesAndTheirAnswers(t *testing.T) {
 		defer t.Setenv(key, "20s")
 		return run.Environment(&Settings{})
 	}
-	networks := func(value string) error { return new(gate.Networks).Decode(value) }
+	networks := func(value string) error { return new(checks.Networks).Decode(value) }
 	asks := func(change func(*event.Event)) error {
 		e := event.New()
 		e.SetID("1")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	"github.com/nodefence/nodefence/shared/adopt"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/tracing"
@@ -24,7 +24,7 @@ type Settings struct {
 	ChecksNamespace string `envconfig:"NODEFENCE_CHECKS_NAMESPACE" default:"nodefence-checks"`
 	// NodeNetworks are the networks of the nodes, as CIDRs: checks connect to no other
 	// address.
-	NodeNetworks gate.Networks `envconfig:"NODEFENCE_NODE_NETWORKS"`
+	NodeNetworks checks.Networks `envconfig:"NODEFENCE_NODE_NETWORKS"`
 	// KubeletPort is the port of the kubelets, for checks; if zero, the port that each Node
 	// reports.
 	KubeletPort int32 `envconfig:"NODEFENCE_KUBELET_PORT"`

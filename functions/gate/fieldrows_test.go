@@ -54,10 +54,10 @@ var policyRows = map[string]row{
 		w.ledger.Status.Leases.Still = []api.StillLease{{NodeName: "n0", Renewed: "r", Since: *w.ago(40 * time.Second)}}
 	})},
 
-	"activityChecks.checks.type":                  {with: second, from: `"Kubelet"`, to: `"Device"`, ask: checks(false)},
-	"activityChecks.checks.neighbors.count":       {with: byNeighbors, from: `1`, to: `2`, ask: checks(false)},
-	"activityChecks.checks.neighbors.topologyKey": {with: byNeighbors, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checks(false)},
-	"activityChecks.checks.job.podTemplateName":   {with: byJob, from: `"one"`, to: `"two"`, ask: checks(false)},
+	"activityChecks.checks.type":                  {with: second, from: `"Kubelet"`, to: `"Device"`, ask: checkRound(false)},
+	"activityChecks.checks.neighbors.count":       {with: byNeighbors, from: `1`, to: `2`, ask: checkRound(false)},
+	"activityChecks.checks.neighbors.topologyKey": {with: byNeighbors, from: `"topology.kubernetes.io/zone"`, to: `"rack"`, ask: checkRound(false)},
+	"activityChecks.checks.job.podTemplateName":   {with: byJob, from: `"one"`, to: `"two"`, ask: checkRound(false)},
 	"activityChecks.rounds": {with: second, from: `4`, to: `5`, ask: decides(activity(func(w *world, a *api.ActivityRecord) {
 		a.Done, a.Failed, a.StartedAt, a.EndedAt, a.Since = 3, 1, w.ago(10*time.Second), nil, w.ago(10*time.Second)
 		w.seen.Checked = &observed.Checked{Round: a.Number, Results: []api.CheckResult{{Check: "1 device", Answer: api.AnswerNeither}}}
@@ -82,9 +82,9 @@ var policyRows = map[string]row{
 	"kdump.timeout":                 {with: kdump, from: `"15m"`, to: `"60s"`, ask: decides(dumping)},
 	"kdump.releasePodsWhileDumping": {with: kdump, from: `false`, to: `true`, ask: decides(dumping)},
 
-	"storageCheck.type":                {with: `{"storageCheck":{"tcp":{"address":"127.0.0.1:1"},"job":{"podTemplateName":"one"}}}`, from: `"TCP"`, to: `"Job"`, ask: checks(true)},
-	"storageCheck.tcp.address":         {with: byTCP, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checks(true)},
-	"storageCheck.job.podTemplateName": {with: storageJob, from: `"one"`, to: `"two"`, ask: checks(true)},
+	"storageCheck.type":                {with: `{"storageCheck":{"tcp":{"address":"127.0.0.1:1"},"job":{"podTemplateName":"one"}}}`, from: `"TCP"`, to: `"Job"`, ask: checkRound(true)},
+	"storageCheck.tcp.address":         {with: byTCP, from: `"` + listener.Addr().String() + `"`, to: `"127.0.0.1:1"`, ask: checkRound(true)},
+	"storageCheck.job.podTemplateName": {with: storageJob, from: `"one"`, to: `"two"`, ask: checkRound(true)},
 	"storageCheck.timeout": {with: byTCP, from: `"10s"`, to: `"5m"`, ask: decides(func(w *world) {
 		w.fence.Status.StorageCheck = &api.CheckRound{Number: 1, StartedAt: w.ago(time.Minute)}
 	})},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/cleanup"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -44,7 +45,7 @@ func server(t *testing.T, answers map[string]string) (*Gate, *[]string) {
 		}
 		kubetest.Answer(w, string(body))
 	}))
-	return &Gate{Client: c, Namespace: "own", Checks: "checks", NeighborsImage: "nodefence", Networks: Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Reporter: deaf{}, Loop: &loop.Loop{Now: c.Clock().Now}}, &written
+	return &Gate{Client: c, Namespace: "own", Checks: "checks", NeighborsImage: "nodefence", Networks: checks.Networks{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler), Reporter: deaf{}, Loop: &loop.Loop{Now: c.Clock().Now}}, &written
 }
 
 // deaf is a witness that nobody asks here.
@@ -105,8 +106,8 @@ func members(t *testing.T, spec []byte) string {
 	return w.decide(p)
 }
 
-// checks asks what a round of checks of n0 asks, and hears.
-func checks(storage bool) question {
+// checkRound asks what a round of checks of n0 asks, and hears.
+func checkRound(storage bool) question {
 	return func(t *testing.T, spec []byte) string {
 		w := newWorld()
 		p := read[api.FencePolicySpec](t, spec)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
@@ -43,7 +44,7 @@ type Gate struct {
 	// Checks is the namespace of the checks' Jobs.
 	Checks string
 	// Networks bound what activity checks connect to.
-	Networks Networks
+	Networks checks.Networks
 	// RequestNamespaces are those whose FenceRequests count.
 	RequestNamespaces ask.Namespaces
 	// KubeletPort is where kubelets listen; what each Node reports if zero.

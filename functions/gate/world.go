@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
@@ -73,8 +74,8 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 }
 
 // checker makes the checks of fences.
-func (g *Gate) checker() *Checker {
-	return &Checker{Client: g.Client, Self: g.Self, Namespace: g.Checks, Networks: g.Networks, KubeletPort: g.KubeletPort, NeighborsImage: g.NeighborsImage, Log: g.Log}
+func (g *Gate) checker() *checks.Checker {
+	return &checks.Checker{Client: g.Client, Self: g.Self, Namespace: g.Checks, Networks: g.Networks, KubeletPort: g.KubeletPort, NeighborsImage: g.NeighborsImage, Log: g.Log}
 }
 
 // resolve writes what the policies and the ConfigMaps as they stand say of the node, or why

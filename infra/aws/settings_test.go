@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 )
 
 // unset are the settings of the functions' program that the template sets nowhere, and why.
@@ -143,7 +143,7 @@ func TestNetworksAreOnesThatTheGateReads(t *testing.T) {
 		"10.0.0.0/33", "10.0.0/8", "256.0.0.0/8", "010.0.0.0/8", "10.0.0.0/08", "10.0.0.7", "vpc-1", "10.0.0.0/16, 10.1.0.0/16", "2001:db8::/129", "2001:db8::/064",
 	} {
 		_, err := stack(t).With(map[string]string{"NodeNetworks": networks})
-		if reads := new(gate.Networks).Decode(networks); (err == nil) != (reads == nil) && !strings.Contains(networks, " ") {
+		if reads := new(checks.Networks).Decode(networks); (err == nil) != (reads == nil) && !strings.Contains(networks, " ") {
 			t.Errorf("%q: the template says %v, and the gate %v", networks, err, reads)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/functions"
-	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/gate/checks"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/test/rig/port"
@@ -39,7 +39,7 @@ func Settings() functions.Settings {
 	return functions.Settings{
 		Namespace: "nodefence-system", SecretsNamespace: "nodefence-devices", ChecksNamespace: "nodefence-checks", NeighborsImage: "example.invalid/nodefence", JobsNamespace: "nodefence-jobs",
 		RequestNamespaces: ask.Namespaces{"nodefence-system"},
-		NodeNetworks:      gate.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
+		NodeNetworks:      checks.Networks{netip.MustParsePrefix(Loopback)}, // where the lab's machines are
 		DeviceCall:        functions.CallTimeout(5 * time.Second),
 	}
 }

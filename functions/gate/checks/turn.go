@@ -1,4 +1,4 @@
-package gate
+package checks
 
 import (
 	"context"
@@ -25,11 +25,14 @@ func (c *Checker) EndTurn(ctx context.Context, f *api.NodeFence, startedAt time.
 			return
 		}
 		if !errors.Is(err, kube.ErrConflict) {
-			c.Log.Warn("the turn of a round of checks is not given back, and ends by its time", "function", Name, "node", f.Spec.NodeName, "error", err.Error())
+			c.Log.Warn("the turn of a round of checks is not given back, and ends by its time", "function", function, "node", f.Spec.NodeName, "error", err.Error())
 			return
 		}
 	}
 }
+
+// function is the name of the gate in logs.
+const function = "gate"
 
 // endTries is how often a turn is given back while others write the ledger.
 const endTries = 5
