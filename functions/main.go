@@ -30,7 +30,7 @@ import (
 // table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.LongestCall(), Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Slots: &gate.Slots{Pause: gate.Jitter}}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.LongestCall(), Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Queue: &gate.Queue{Pause: gate.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},

@@ -89,7 +89,7 @@ func newBurst(t *testing.T, failed, maxConcurrent int) *burst {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.gate = &Gate{Client: client, Slots: &Slots{}, Log: slog.New(slog.DiscardHandler)}
+	b.gate = &Gate{Client: client, Queue: &Queue{}, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 

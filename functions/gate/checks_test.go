@@ -43,7 +43,7 @@ func TestChecksOfManyGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBurst(t, 40, 10)
 		withJobs(b, 4)
-		another := &Gate{Client: b.gate.Client, Slots: &Slots{}, Log: b.gate.Log}
+		another := &Gate{Client: b.gate.Client, Queue: &Queue{}, Log: b.gate.Log}
 		waiting := slices.Sorted(maps.Keys(maps.Collect(slices.All(b.fences))))
 		for len(waiting) > 0 {
 			may, started := make([]bool, 40), time.Now()

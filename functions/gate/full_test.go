@@ -120,7 +120,7 @@ func TestWhoIsRefusedIsResolvedWhereItMustBe(t *testing.T) {
 					b.take(2)
 				}
 				f := waitingWith(t, b, c.had, c.action)
-				w := &waiter{b: b}
+				w := &silentGate{b: b}
 				b.gate.Bind = func(context.Context, *corev1.Node) (*config.Bound, error) {
 					return &config.Bound{Devices: api.Named(c.has), Over: func(*api.ResolvedPolicy) {}}, nil
 				}
@@ -156,23 +156,23 @@ func waitingWith(t *testing.T, b *burst, device api.Binding, action api.FenceAct
 	return f
 }
 
-// waiter is the gate of a burst, for the one fence whose node is silent.
-type waiter struct {
+// silentGate is the gate of a burst, for the one fence whose node is silent.
+type silentGate struct {
 	report.Reporter
 	b    *burst
 	acts []fence.Action
 }
 
-func (*waiter) Decided(context.Context, report.Decision) {}
+func (*silentGate) Decided(context.Context, report.Decision) {}
 
-func (w *waiter) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, _ time.Duration) error {
+func (w *silentGate) Look(_ context.Context, f *api.NodeFence, seen *observed.Look, _ time.Duration) error {
 	s := fencetest.LookOf(&f.Status, "m", time.Now(), "Unknown", false, "boot")
 	seen.Node, seen.Lease, seen.Brakes, seen.Finalizer = s.Node, s.Lease, s.Brakes, true
 	seen.Node.Conditions[0].Since = time.Now().Add(-10 * time.Minute)
 	return nil
 }
 
-func (w *waiter) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (loop.Result, error) {
+func (w *silentGate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (loop.Result, error) {
 	w.acts = append(w.acts, a)
 	return w.b.gate.Act(ctx, f, a, seen)
 }

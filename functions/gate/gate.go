@@ -60,8 +60,8 @@ type Gate struct {
 	Loop     *loop.Loop
 	// Remediation keeps other programs that remediate nodes away; nil if there are none.
 	Remediation *remediation.Leases
-	// Slots has the fences of this process reserved together; each by itself if it is nil.
-	Slots *Slots
+	// Queue has the fences of this process decided on together; each by itself if it is nil.
+	Queue *Queue
 
 	unasked unasked
 }

@@ -13,35 +13,44 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
-// Slots has the fences of one process that wait for a slot at the same time reserved
-// together, by one write of the ledger. When a hundred nodes fail at once, a hundred gates
-// would otherwise each count the whole cluster, and all but one of them in vain.
+// Queue has the fences of one process that ask for a slot at the same time decided on together, by one
+// write of the ledger. When a hundred nodes fail at once, a hundred gates would otherwise each count the
+// whole cluster, and all but one of them in vain.
 //
-// The first that asks begins a batch; who asks while that is under way waits for the next. A
-// batch keeps nothing for the one after it, and nothing runs when nobody asks.
-type Slots struct {
+// The first fence that asks begins a batch; a fence that asks while a batch is under way waits for the next
+// one. A batch keeps nothing for the next batch, and nothing runs when nobody asks.
+type Queue struct {
 	// Pause is what lies between a conflict and the next try, the first, second and so on;
 	// nothing, if it is nil.
 	Pause func(ctx context.Context, try int)
 
 	mu      sync.Mutex
-	waiting []*asker
+	waiting []*waiter
 	// serving: somebody commits one batch after the other until nobody waits.
 	serving bool
 }
 
-// asker is one fence that asks for a slot.
-type asker struct {
+// purpose is what a fence asks for.
+type purpose int
+
+const (
+	forSlot purpose = iota
+	// ifFull asks whether a slot is free, and takes none.
+	ifFull
+	// forDrain asks whether the node may be drained, and for no slot.
+	forDrain
+	// forChecks asks whether a round of checks may begin, and for no slot.
+	forChecks
+)
+
+// waiter is one fence that asks, and waits for the answer.
+type waiter struct {
 	ctx context.Context
 	// fence is a copy: its caller may go before the batch ends.
 	fence *api.NodeFence
 	node  observed.Node
-	// drain asks whether its node may be drained, and for no slot.
-	drain bool
-	// looks asks whether a slot is free, and takes none.
-	looks bool
-	// checks asks whether a round of its checks may begin, and for no slot.
-	checks bool
+	// purpose is what the fence asks for.
+	purpose purpose
 	// batch is the one that this fence is in; nil while it waits for one.
 	batch *batch
 
@@ -50,7 +59,7 @@ type asker struct {
 	done chan struct{}
 }
 
-// answer is what becomes of an asker: its slot is reserved if all of it is nil.
+// answer is what becomes of a waiter: its slot is reserved if all of it is nil.
 type answer struct {
 	verdict  *observed.Verdict
 	err      error
@@ -58,11 +67,11 @@ type answer struct {
 }
 
 // refused: no slot is reserved for it in this try, whatever the ledger's write comes to.
-func refused(a *asker) bool { return a.verdict != nil || a.err != nil || a.panicked != nil }
+func refused(a *waiter) bool { return a.verdict != nil || a.err != nil || a.panicked != nil }
 
-// batch are the askers whom one write answers.
+// batch are the waiters whom one write answers.
 type batch struct {
-	askers []*asker
+	waiters []*waiter
 	// here are how many of them have not left.
 	here   int
 	ctx    context.Context
@@ -70,26 +79,26 @@ type batch struct {
 	ended  chan struct{}
 }
 
-// commit answers all askers of a batch, unless it tells that somebody else wrote first.
-type commit func(ctx context.Context, all []*asker) (conflict bool)
+// commit answers all waiters of a batch, unless it tells that somebody else wrote first.
+type commit func(ctx context.Context, all []*waiter) (conflict bool)
 
 // ask waits until a batch has answered. A caller whose context ends leaves: if its batch is
 // under way, its slot may be reserved all the same, as by a gate that dies after its write,
 // and is dropped if its fence does not go on (S14).
-func (s *Slots) ask(ctx context.Context, who asker, with commit) (*observed.Verdict, error) {
+func (q *Queue) ask(ctx context.Context, who waiter, with commit) (*observed.Verdict, error) {
 	a := &who
 	a.ctx, a.done = ctx, make(chan struct{})
-	s.mu.Lock()
-	s.waiting = append(s.waiting, a)
-	if !s.serving {
-		s.serving = true
-		go s.serve(with)
+	q.mu.Lock()
+	q.waiting = append(q.waiting, a)
+	if !q.serving {
+		q.serving = true
+		go q.serve(with)
 	}
-	s.mu.Unlock()
+	q.mu.Unlock()
 	select {
 	case <-a.done:
 	case <-ctx.Done():
-		s.leave(a)
+		q.leave(a)
 		return nil, fmt.Errorf("wait for a slot: %w", ctx.Err())
 	}
 	if a.panicked != nil {
@@ -98,19 +107,19 @@ func (s *Slots) ask(ctx context.Context, who asker, with commit) (*observed.Verd
 	return a.verdict, a.err
 }
 
-// leave takes an asker out. Who is the last of a batch ends it, and waits until it has, so
+// leave takes a waiter out. Who is the last of a batch ends it, and waits until it has, so
 // that nothing goes on behind an invocation that is over.
-func (s *Slots) leave(a *asker) {
-	s.mu.Lock()
+func (q *Queue) leave(a *waiter) {
+	q.mu.Lock()
 	b := a.batch
 	if b == nil {
-		s.waiting = slices.DeleteFunc(s.waiting, func(o *asker) bool { return o == a })
-		s.mu.Unlock()
+		q.waiting = slices.DeleteFunc(q.waiting, func(o *waiter) bool { return o == a })
+		q.mu.Unlock()
 		return
 	}
 	b.here--
 	last := b.here == 0
-	s.mu.Unlock()
+	q.mu.Unlock()
 	if last {
 		b.cancel()
 		<-b.ended
@@ -118,18 +127,18 @@ func (s *Slots) leave(a *asker) {
 }
 
 // serve commits batches until nobody waits.
-func (s *Slots) serve(with commit) {
+func (q *Queue) serve(with commit) {
 	tries := 0
-	for b := s.take(); b != nil; b = s.take() {
-		if with(b.ctx, b.askers) && b.ctx.Err() == nil {
+	for b := q.take(); b != nil; b = q.take() {
+		if with(b.ctx, b.waiters) && b.ctx.Err() == nil {
 			tries++
-			if s.Pause != nil {
-				s.Pause(b.ctx, tries)
+			if q.Pause != nil {
+				q.Pause(b.ctx, tries)
 			}
-			s.again(b)
+			q.again(b)
 		} else {
 			tries = 0
-			for _, a := range b.askers {
+			for _, a := range b.waiters {
 				close(a.done)
 			}
 		}
@@ -140,31 +149,31 @@ func (s *Slots) serve(with commit) {
 
 // take makes a batch of all who wait, the fence first that was opened first, and of two the
 // one whose name comes first; nil if nobody waits, and then the next who asks begins anew.
-func (s *Slots) take() *batch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
-		s.serving = false
+func (q *Queue) take() *batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.serving = false
 		return nil
 	}
-	b := &batch{askers: s.waiting, here: len(s.waiting), ended: make(chan struct{})}
-	s.waiting = nil
-	slices.SortStableFunc(b.askers, func(x, y *asker) int { return admission.ByAge(x.fence, y.fence) })
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(b.askers[0].ctx))
-	for _, a := range b.askers {
+	b := &batch{waiters: q.waiting, here: len(q.waiting), ended: make(chan struct{})}
+	q.waiting = nil
+	slices.SortStableFunc(b.waiters, func(x, y *waiter) int { return admission.ByAge(x.fence, y.fence) })
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(b.waiters[0].ctx))
+	for _, a := range b.waiters {
 		a.batch = b
 	}
 	return b
 }
 
 // again has those of a batch who have not left wait for the next.
-func (s *Slots) again(b *batch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, a := range b.askers {
+func (q *Queue) again(b *batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, a := range b.waiters {
 		if a.ctx.Err() == nil {
 			a.batch = nil
-			s.waiting = append(s.waiting, a)
+			q.waiting = append(q.waiting, a)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
@@ -141,7 +142,7 @@ func TestAConflictIsNoEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBurst(t, 28, 10)
 				pauses, puts, stand := 0, 0, make(chan struct{})
-				b.gate.Slots.Pause = func(context.Context, int) { pauses++ }
+				b.gate.Queue.Pause = func(context.Context, int) { pauses++ }
 				b.before = func(r *http.Request) {
 					if r.URL.Path == "/api/v1/nodes" {
 						<-stand
@@ -172,7 +173,7 @@ func TestAConflictIsNoEnd(t *testing.T) {
 func TestConflictsEndWithTheInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBurst(t, 1, 10)
-		b.gate.Slots.Pause = Jitter
+		b.gate.Queue.Pause = Jitter
 		b.before = func(r *http.Request) {
 			if r.Method == http.MethodPut {
 				b.stop("")
@@ -217,9 +218,9 @@ func TestAPanicIsTheHandlers(t *testing.T) {
 		caught := ""
 		func() {
 			defer func() { caught = fmt.Sprint(recover()) }()
-			_, _ = b.gate.ask(t.Context(), &b.fences[0], observed.Node{}, false)
+			_, _ = b.gate.Act(t.Context(), &b.fences[0], fence.Reserve, observed.Look{})
 		}()
-		if !strings.Contains(caught, "nil pointer") || !strings.Contains(caught, "reserve.go") {
+		if !strings.Contains(caught, "nil pointer") || !strings.Contains(caught, "commit.go") {
 			t.Error(caught)
 		}
 		b.gate.Client = client

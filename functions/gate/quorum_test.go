@@ -3,6 +3,8 @@ package gate
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,27 +176,37 @@ func TestAStaticPodProtectsItsNode(t *testing.T) {
 func TestAFenceThatAStaticPodHolds(t *testing.T) {
 	pods := textOf(t, corev1.PodList{Items: []corev1.Pod{staticPod("etcd-a", nameOf(0), "component", "etcd")}})
 	synctest.Test(t, func(t *testing.T) {
-		b := newBurst(t, 2, 10)
+		b := newBurst(t, 3, 10)
 		b.answers[planePodsPath] = pods
-		node := observed.Node{Exists: true}
-		all := []*asker{{ctx: t.Context(), fence: &b.fences[0], node: node}, {ctx: t.Context(), fence: &b.fences[1], node: node}}
-		if b.gate.commit(t.Context(), all) || all[0].verdict == nil || all[0].verdict.Reason != api.ControlPlaneNode || refused(all[1]) {
-			t.Errorf("%+v and %+v", all[0].answer, all[1].answer)
+		stand := make(chan struct{})
+		b.before = func(r *http.Request) {
+			if r.URL.Path == "/api/v1/nodes" {
+				<-stand
+			}
 		}
-		if d := cmp.Diff([]string{nameOf(1)}, b.reserved()); d != "" {
+		for _, i := range []int{2, 0, 1} { // the others come while 2 is counted, and are one batch
+			b.ask(t.Context(), i)
+			synctest.Wait()
+		}
+		close(stand)
+		synctest.Wait()
+		if got := b.told(); got[string(api.ControlPlaneNode)] != 1 || got["reserved"] != 2 || b.writes != 2 {
+			t.Errorf("%v after %d writes", got, b.writes)
+		}
+		if d := cmp.Diff([]string{nameOf(1), nameOf(2)}, slices.Sorted(slices.Values(b.reserved()))); d != "" {
 			t.Error(d)
 		}
 	})
-	for name, drain := range map[string]bool{"a slot": false, "a drain": true} {
+	for name, ask := range map[string]fence.Action{"a slot": fence.Reserve, "a drain": fence.AskDrain} {
 		for answer, want := range map[string]string{pods: string(api.ControlPlaneNode), "": "an error"} {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBurst(t, 1, 10)
 				b.answers[planePodsPath] = answer
 				got := "reserved"
-				if no, err := b.gate.ask(t.Context(), &b.fences[0], observed.Node{}, drain); err != nil {
+				if r, err := b.gate.Act(t.Context(), &b.fences[0], ask, observed.Look{}); err != nil {
 					got = "an error"
-				} else if no != nil {
-					got = string(no.Reason)
+				} else if r.Verdict != nil {
+					got = string(r.Verdict.Reason)
 				}
 				if got != want || b.writes > 0 {
 					t.Errorf("%s: %s after %d writes, want %s", name, got, b.writes, want)
@@ -211,7 +223,7 @@ func TestAFenceThatAStaticPodHolds(t *testing.T) {
 			return &config.Bound{Devices: api.Named(device), Over: func(*api.ResolvedPolicy) {}}, nil
 		}
 		f := waitingWith(t, b, device, api.ActionReboot)
-		w := &waiter{b: b}
+		w := &silentGate{b: b}
 		for range 2 { // the second look finds the fence held
 			start := time.Now()
 			l := &loop.Loop{Function: Name, Owns: Phases, Store: b.gate.Client, Does: w, Reporter: w, Now: time.Now, Conflict: kube.ErrConflict,
@@ -265,12 +277,12 @@ func refusal(t *testing.T, node string, rule api.ControlPlaneRule, etcd []string
 		"/apis/nodefence.io/v1alpha1/fencebudgets": `{"items":[]}`,
 		planePodsPath: text(corev1.PodList{Items: pods}),
 	})
-	no, err := g.ask(t.Context(), &f, observed.Node{}, false)
+	r, err := g.Act(t.Context(), &f, fence.Reserve, observed.Look{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if no == nil {
+	if r.Verdict == nil {
 		return ""
 	}
-	return no.Message
+	return r.Verdict.Message
 }

@@ -6,19 +6,20 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// reading holds a fence while its node's device is being read for the FenceTarget
+// heldByRead holds a fence while its node's device is being read for the FenceTarget
 // (S7). A device is read only in a turn that stands in the ledger, and only if a
 // look at the NodeFence after the claim finds no open one. So a fence that takes
 // its slot after its record was opened sees in that same ledger whether a read can
 // be under way; only where it can, one more object is read.
-func (g *Gate) reading(ctx context.Context, node string, led *api.FenceLedger) (*observed.Verdict, error) {
-	now := g.Client.Clock().Now()
+func heldByRead(ctx context.Context, client *kube.Client, node string, led *api.FenceLedger) (*observed.Verdict, error) {
+	now := client.Clock().Now()
 	if turn, ok := led.Status.Turn(node); !ok || !now.Before(turn.Time) {
 		return nil, nil
 	}
-	t, err := g.Client.Target(ctx, node)
+	t, err := client.Target(ctx, node)
 	if err != nil || t == nil || t.Status.Claim == nil || !now.Before(t.Status.Claim.NotAfter.Time) {
 		return nil, err
 	}

@@ -137,12 +137,12 @@ func TestAFieldOfTomorrowHolds(t *testing.T) {
 			st, act := fence.Decide(f, seen, now)
 			why, words := st.Reason, st.Message
 			if act == fence.Reserve {
-				no, err := g.ask(t.Context(), f, seen.Node, false)
+				r, err := g.Act(t.Context(), f, fence.Reserve, seen)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if why, words = "", ""; no != nil {
-					why, words = no.Reason, no.Message
+				if why, words = "", ""; r.Verdict != nil {
+					why, words = r.Verdict.Reason, r.Verdict.Message
 				}
 			}
 			if why != c.why || words != c.words {

@@ -55,22 +55,27 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (r loop.Result, err error) {
 	switch a {
 	case fence.Resolve:
-		if r.Verdict, err = g.full(ctx, f, seen); r.Verdict != nil || err != nil {
+		if r.Verdict, err = g.admission().Full(ctx, f, seen); r.Verdict != nil || err != nil {
 			return r, err
 		}
 		return g.resolve(ctx, f, seen.Node)
 	case fence.AskChecks:
-		r.Verdict, err = g.askChecks(ctx, f, seen.Node)
+		r.Verdict, err = g.admission().AskChecks(ctx, f, seen.Node)
 	case fence.Check:
 		r.Checked, err = g.checker().Check(ctx, f)
 	case fence.AskDrain:
-		r.Verdict, err = g.ask(ctx, f, seen.Node, true)
+		r.Verdict, err = g.admission().AskDrain(ctx, f, seen.Node)
 	case fence.Reserve:
-		r.Verdict, err = g.ask(ctx, f, seen.Node, false)
+		r.Verdict, err = g.admission().Reserve(ctx, f, seen.Node)
 	default:
 		err = fmt.Errorf("the gate can't %s", a)
 	}
 	return r, err
+}
+
+// admission asks for what the ledger bounds.
+func (g *Gate) admission() *Admission {
+	return &Admission{Client: g.Client, Remediation: g.Remediation, Queue: g.Queue, Log: g.Log}
 }
 
 // checker makes the checks of fences.
