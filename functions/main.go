@@ -17,6 +17,7 @@ import (
 	"github.com/nodefence/nodefence/functions/cleanup"
 	"github.com/nodefence/nodefence/functions/deadletter"
 	"github.com/nodefence/nodefence/functions/gate"
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/policystatus"
 	"github.com/nodefence/nodefence/functions/power"
@@ -30,7 +31,7 @@ import (
 // table names every function and its constructor.
 var table = map[string]func(Parts) run.Handler{
 	gate.Name: func(p Parts) run.Handler {
-		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.LongestCall(), Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Queue: &gate.Queue{Pause: gate.Jitter}}
+		g := &gate.Gate{Client: p.Client, Bind: p.resolver().Bind, Self: p.Self, Namespace: p.Namespace, Checks: p.ChecksNamespace, Networks: p.NodeNetworks, KubeletPort: p.KubeletPort, NeighborsImage: p.NeighborsImage, RequestNamespaces: p.RequestNamespaces, DeviceCall: p.LongestCall(), Remediation: p.remediation(), Log: p.Log, Reporter: p.Reporter, Queue: &admit.Queue{Pause: admit.Jitter}}
 		g.Loop = p.loop(gate.Name, gate.Phases, g)
 		return g.Handle
 	},

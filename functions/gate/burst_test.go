@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -89,7 +90,7 @@ func newBurst(t *testing.T, failed, maxConcurrent int) *burst {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.gate = &Gate{Client: client, Queue: &Queue{}, Log: slog.New(slog.DiscardHandler)}
+	b.gate = &Gate{Client: client, Queue: &admit.Queue{}, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 

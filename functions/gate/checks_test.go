@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -43,7 +44,7 @@ func TestChecksOfManyGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBurst(t, 40, 10)
 		withJobs(b, 4)
-		another := &Gate{Client: b.gate.Client, Queue: &Queue{}, Log: b.gate.Log}
+		another := &Gate{Client: b.gate.Client, Queue: &admit.Queue{}, Log: b.gate.Log}
 		waiting := slices.Sorted(maps.Keys(maps.Collect(slices.All(b.fences))))
 		for len(waiting) > 0 {
 			may, started := make([]bool, 40), time.Now()

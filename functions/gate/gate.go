@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	"github.com/nodefence/nodefence/functions/gate/checks"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
@@ -61,7 +62,7 @@ type Gate struct {
 	// Remediation keeps other programs that remediate nodes away; nil if there are none.
 	Remediation *remediation.Leases
 	// Queue has the fences of this process decided on together; each by itself if it is nil.
-	Queue *Queue
+	Queue *admit.Queue
 
 	unasked unasked
 }

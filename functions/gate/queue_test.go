@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -173,7 +174,7 @@ func TestAConflictIsNoEnd(t *testing.T) {
 func TestConflictsEndWithTheInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBurst(t, 1, 10)
-		b.gate.Queue.Pause = Jitter
+		b.gate.Queue.Pause = admit.Jitter
 		b.before = func(r *http.Request) {
 			if r.Method == http.MethodPut {
 				b.stop("")

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/functions/gate/admit"
 	"github.com/nodefence/nodefence/functions/gate/checks"
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -74,8 +75,8 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 }
 
 // admission asks for what the ledger bounds.
-func (g *Gate) admission() *Admission {
-	return &Admission{Client: g.Client, Remediation: g.Remediation, Queue: g.Queue, Log: g.Log}
+func (g *Gate) admission() *admit.Admission {
+	return &admit.Admission{Client: g.Client, Remediation: g.Remediation, Queue: g.Queue, Log: g.Log}
 }
 
 // checker makes the checks of fences.

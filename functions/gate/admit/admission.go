@@ -1,4 +1,4 @@
-package gate
+package admit
 
 import (
 	"context"
@@ -79,6 +79,9 @@ func waitsForSlot(f *api.NodeFence) bool {
 	return st.WaitsFor.OneOf(api.WaitsForSlot, api.WaitsForBudget) && !st.Begun() && len(st.Decision.Devices) > 0 && st.Decision.DevicesError == ""
 }
 
+// function is the name of the gate in logs.
+const function = "gate"
+
 // letOthers gives the Lease back that keeps others away, unless another invocation has reserved a slot
 // for this fence meanwhile, or its node drains. If that fails, the Lease runs out by itself.
 func (a *Admission) letOthers(ctx context.Context, f *api.NodeFence) {
@@ -93,6 +96,6 @@ func (a *Admission) letOthers(ctx context.Context, f *api.NodeFence) {
 		err = a.Remediation.GiveBack(ctx, f.Spec.NodeName)
 	}
 	if err != nil {
-		a.Log.Warn("the Lease that kept others away is not given back, and runs out", "function", Name, "node", f.Spec.NodeName, "error", err.Error())
+		a.Log.Warn("the Lease that kept others away is not given back, and runs out", "function", function, "node", f.Spec.NodeName, "error", err.Error())
 	}
 }
