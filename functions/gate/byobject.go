@@ -36,54 +36,47 @@ func objectNamed(e event.Event) *events.ObjectReference {
 	return body.FenceRequest
 }
 
-// requestByObject opens a fence because a FenceRequest asks for it, or joins it to the one that is
-// open. A refusal is also written into the object.
-func (g *Gate) requestByObject(ctx context.Context, e event.Event, node string, n *corev1.Node, named events.ObjectReference, f *api.NodeFence) (*opened, error) {
-	policies, err := g.Client.Policies(ctx) // a refusal is for good
+// requestByObject answers a FenceRequest: a fence opens, or the open one answers too. A refusal is also written
+// into the object.
+func (j *Judge) requestByObject(ctx context.Context, e event.Event, node string, n *corev1.Node, named events.ObjectReference, f *api.NodeFence) (a Answer, err error) {
+	policies, err := j.Client.Policies(ctx) // a refusal is for good
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	o, refused, err := g.objectOf(ctx, named, node)
+	o, refused, err := j.objectOf(ctx, named, node)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	var r *api.AskedBy
 	if quiet := false; refused == nil {
 		e = inItsName(e, o)
-		if r, refused, quiet = g.byObject(e, o, n, policies, f); quiet {
-			g.ignored(e, node, string(refused.why)+": "+refused.message)
-			return nil, nil
+		if r, refused, quiet = j.byObject(e, o, n, policies, f); quiet {
+			j.ignored(e, node, string(refused.why)+": "+refused.message)
+			return a, nil
 		}
 	}
 	switch {
 	case refused != nil:
-		g.refuse(ctx, e, node, n, refused)
-		return nil, g.tellObject(ctx, o, refused)
+		j.refuse(ctx, e, node, n, refused)
+		return a, j.tellObject(ctx, o, refused)
 	case f != nil && f.Open():
-		return nil, g.join(ctx, e, n, f, r)
+		return a, j.join(ctx, e, n, f, r)
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	opens, err := g.prepareRecord(ctx, f, node, forRequest(api.TriggerRequest, n, r, resolved))
-	if err != nil || f != nil {
-		return opens, err
-	}
-	if still, err := g.stillAsked(ctx, o); err != nil || !still {
-		return nil, err // the record stays as it is, without a fence
-	}
-	return opens, nil
+	return Answer{Opens: forRequest(api.TriggerRequest, n, r, resolved), Object: o}, nil
 }
 
 // objectOf reads the FenceRequest that an event names. It is read after the node's record, so that
 // one that was withdrawn before is seen to be, or has the record's write fail (package ask). What a
 // forged event says wrong of an object is no reason to refuse the object.
-func (g *Gate) objectOf(ctx context.Context, named events.ObjectReference, node string) (*api.FenceRequest, *no, error) {
-	if !g.RequestNamespaces.Has(named.Namespace) {
+func (j *Judge) objectOf(ctx context.Context, named events.ObjectReference, node string) (*api.FenceRequest, *no, error) {
+	if !j.Namespaces.Has(named.Namespace) {
 		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("FenceRequests of namespace %.80q do not count (NODEFENCE_REQUEST_NAMESPACES)", named.Namespace)}, nil
 	}
 	if len(validation.IsDNS1123Subdomain(named.Name)) > 0 { // it becomes part of a path
 		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("%.80q is not the name of a FenceRequest", named.Name)}, nil
 	}
-	o, err := g.Client.FenceRequest(ctx, named.Namespace, named.Name)
+	o, err := j.Client.FenceRequest(ctx, named.Namespace, named.Name)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -114,8 +107,8 @@ func inItsName(e event.Event, o *api.FenceRequest) event.Event {
 
 // byObject is who asks by a FenceRequest, and why it opens or joins no fence. quiet says that the
 // object is told nothing of a refusal: it has been answered, or is not held yet.
-func (g *Gate) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
-	now := g.Client.Clock().Now()
+func (j *Judge) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
+	now := j.Client.Clock().Now()
 	r = askedBy(e, now)
 	switch {
 	case ask.Ended(o) || o.Status.NodeFence.FenceNumber > 0 || f != nil && r != nil && f.Served(r):
@@ -168,24 +161,24 @@ func lastAnswer(f *api.NodeFence) *api.Time {
 	return &second
 }
 
-// stillAsked reads a FenceRequest again, after a node's first record was created: before that
+// StillAsked reads a FenceRequest again, after a node's first record was created: before that
 // there was nothing by which its withdrawal could have the gate's write fail (S17).
-func (g *Gate) stillAsked(ctx context.Context, o *api.FenceRequest) (bool, error) {
-	is, err := g.Client.FenceRequest(ctx, o.Namespace, o.Name)
+func (j *Judge) StillAsked(ctx context.Context, o *api.FenceRequest) (bool, error) {
+	is, err := j.Client.FenceRequest(ctx, o.Namespace, o.Name)
 	return is != nil && is.UID == o.UID && ask.Held(is) && ask.Withdrawn(is) == "", err
 }
 
 // tellObject writes into a FenceRequest why it is refused. A conflict brings the event again: the
 // object was withdrawn, or is read anew.
-func (g *Gate) tellObject(ctx context.Context, o *api.FenceRequest, why *no) error {
+func (j *Judge) tellObject(ctx context.Context, o *api.FenceRequest, why *no) error {
 	if o == nil || ask.Ended(o) {
 		return nil
 	}
 	before := o.Status
-	o.Status = ask.Refused(o, why.why, why.message, g.Client.Clock().Now())
-	o, err := g.Client.SaveFenceRequestStatus(ctx, o)
+	o.Status = ask.Refused(o, why.why, why.message, j.Client.Clock().Now())
+	o, err := j.Client.SaveFenceRequestStatus(ctx, o)
 	if err == nil {
-		g.Reporter.Remediated(ctx, report.Remediation{Function: Name, Before: before, Request: o})
+		j.Reporter.Remediated(ctx, report.Remediation{Function: Name, Before: before, Request: o})
 	}
 	return err
 }

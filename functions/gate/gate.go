@@ -77,7 +77,7 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	}
 	node, err := run.Node(e)
 	if err != nil {
-		return nil, g.unread(ctx, e, err)
+		return nil, g.judge().Unread(ctx, e, err)
 	}
 	if idle, err := g.isNoise(ctx, e); err != nil || idle {
 		return nil, err
@@ -137,13 +137,13 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 	}
 	switch ours := f == nil || f.DeletionTimestamp == nil && !fence.Foreign(f.Status); {
 	case ours && events.Asks(e.Type()):
-		o, err = g.request(ctx, node, e, f)
-		return o, nil, false, askedAgain(err)
+		a, err := g.judge().Request(ctx, node, e, f)
+		return g.answered(ctx, node, a, err, f)
 	case ours && e.Type() == events.NodeProblem:
-		o, reply, err = g.problem(ctx, node, e, f)
-		return o, reply, reply != nil, askedAgain(err)
+		a, err := g.judge().Problem(ctx, node, e, f)
+		return g.answered(ctx, node, a, err, f)
 	case !ours || f != nil && f.Open():
-		return existing(f), nil, g.elsewhere(f, e), g.whileDeleted(ctx, node, e, f)
+		return existing(f), nil, g.elsewhere(f, e), g.judge().WhileDeleted(ctx, node, e, f)
 	}
 	n, err := reader.Node(ctx, node)
 	if err != nil {
@@ -173,6 +173,26 @@ func (g *Gate) ahead(ctx context.Context, reader kube.Reader, node string, e eve
 	}
 	err = g.Client.Together(requests...)
 	return f, err
+}
+
+// judge decides on events that ask for a fence.
+func (g *Gate) judge() *Judge {
+	return &Judge{Client: g.Client, Namespaces: g.RequestNamespaces, Log: g.Log, Reporter: g.Reporter, Loop: g.Loop}
+}
+
+// answered opens the fence that the judge's answer asks for. A FenceRequest that was withdrawn before the node had
+// a record is read again, and then opens none (S17).
+func (g *Gate) answered(ctx context.Context, node string, a Answer, err error, last *api.NodeFence) (o *opened, reply *event.Event, done bool, _ error) {
+	if err == nil && a.Opens != nil {
+		o, err = g.prepareRecord(ctx, last, node, *a.Opens)
+	}
+	if err == nil && last == nil && a.Object != nil {
+		var still bool
+		if still, err = g.judge().StillAsked(ctx, a.Object); err != nil || !still {
+			o = nil // the record stays as it is, without a fence
+		}
+	}
+	return o, a.Reply, a.Reply != nil, askedAgain(err)
 }
 
 // askedAgain has an event that asks for a fence brought again where somebody else wrote

@@ -28,7 +28,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		return nil, err
 	}
 	if !expected(policies) {
-		g.ignored(e, node, string(api.NoSuchNode))
+		g.judge().ignored(e, node, string(api.NoSuchNode))
 		return nil, nil
 	}
 	if last != nil {
@@ -37,7 +37,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 			same = was != nil && was.UID == is.UID
 		}
 		if last.EndedByAPerson() && same {
-			g.ignored(e, node, string(api.Aborted))
+			g.judge().ignored(e, node, string(api.Aborted))
 			return nil, nil
 		}
 	}

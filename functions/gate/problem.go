@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/cloudevents/sdk-go/v2/event"
-	cetypes "github.com/cloudevents/sdk-go/v2/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
@@ -21,65 +20,63 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// problem weighs a passing problem that was reported of a node. The event is a
-// hint only: what counts is what stands in the API server, by its own times, and
-// only what came after the node's last fence (S18, S30). The most that comes of
-// reports is a fence that waits for a person's approval (S20).
-func (g *Gate) problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (o *opened, reply *event.Event, err error) {
-	n, err := g.Client.Node(ctx, node)
+// Problem weighs a passing problem that was reported of a node. The event is a hint only: what counts is what
+// stands in the API server, by its own times, and only what came after the node's last fence (S18, S30). The most
+// that comes of reports is a fence that waits for a person's approval (S20).
+func (j *Judge) Problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (a Answer, err error) {
+	n, err := j.Client.Node(ctx, node)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	if n == nil {
-		g.ignored(e, node, "NoSuchNode")
-		return nil, nil, nil
+		j.ignored(e, node, "NoSuchNode")
+		return a, nil
 	}
-	policies, err := look.PoliciesShowing(ctx, g.Client.NewReader(g.Client.Clock().Elapsed()), func(all []api.FencePolicy) bool { return selected(all, n) })
+	reader := j.Client.NewReader(j.Client.Clock().Elapsed())
+	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool { return selected(all, n) })
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	resolved, is := policy.ResolvePolicy(policies, node, n.Labels)
-	due, err := g.weigh(ctx, e, n, f, is)
+	due, err := j.weigh(ctx, e, n, f, is)
 	if err != nil || due.ask == "" && !due.move {
-		return nil, nil, err
+		return a, err
 	}
 	if due.ask == "" {
-		reply := g.Loop.Source.Failing(e, node, g.Client.Clock().Now())
-		return nil, &reply, nil
+		reply := j.Loop.Source.Failing(e, node, j.Client.Clock().Now())
+		return Answer{Reply: &reply}, nil
 	}
-	reason := word(e, events.ReasonAttr)
-	r := askedBy(e, g.Client.Clock().Now())
+	r := askedBy(e, j.Client.Clock().Now())
 	if r == nil {
-		g.ignored(e, node, unnamed)
-		return nil, nil, nil
+		j.ignored(e, node, unnamed)
+		return a, nil
 	}
 	r.Type = api.ProblemEventType // package fence knows a report by this type
-	r.User, r.Reason = clip.To(longestWords, "node problem "+reason), clip.To(longestWords, due.ask)
+	r.User, r.Reason = clip.To(longestWords, "node problem "+word(e, events.ReasonAttr)), clip.To(longestWords, due.ask)
 	if f != nil && (f.Served(r) || f.Open()) {
-		return nil, nil, g.problemOfOpen(ctx, e, n, f, r, due.uids)
+		return a, j.problemOfOpen(ctx, e, n, f, r, due.uids)
 	}
-	dec := forRequest(api.TriggerProblem, n, r, resolved)
-	dec.UseReports(due.uids)
-	o, err = g.prepareRecord(ctx, f, node, dec)
-	return o, nil, err
+	a.Opens = forRequest(api.TriggerProblem, n, r, resolved)
+	a.Opens.UseReports(due.uids)
+	return a, nil
 }
 
 // problemOfOpen has the open fence of a node answer to a problem, if reports opened it. Reports speak for no
 // other fence: they would keep the fence going when its own reason has gone, and no person approved that. If the fence
 // answers to the problem already, and drains its node or has drained it, its record notes that the problem lasts
 // (drain.onTimeout: GiveUp).
-func (g *Gate) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy, uids []string) error {
+func (j *Judge) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy, uids []string) error {
 	switch {
 	case f.Served(r) || fence.Ends(f, n.UID) != "" || f.Status.Decision.Trigger.Type != api.TriggerProblem:
 	case f.ReportedAgain(*r):
-		made, err := g.Client.SaveFenceStatus(ctx, f)
-		g.Loop.Keep(made)
+		made, err := j.Client.SaveFenceStatus(ctx, f)
+		j.Loop.Keep(made)
 		return err
-	case !g.known(f, r):
+	case !j.known(f, r):
 		f.Status.Decision.UseReports(uids)
-		return g.join(ctx, e, n, f, r)
+		return j.join(ctx, e, n, f, r)
 	}
-	g.ignored(e, n.Name, string(api.RequestMerged))
+	j.ignored(e, n.Name, string(api.RequestMerged))
 	return nil
 }
 
@@ -93,8 +90,8 @@ type due struct {
 
 // weigh counts what is reported, for each rule that the report is one of, and tells of
 // what is only to be told. A node that no FencePolicy selects is only told of.
-func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
-	named, again, err := g.problemRules(ctx, e, n)
+func (j *Judge) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
+	named, again, err := j.problemRules(ctx, e, n)
 	if err != nil {
 		return is, err
 	}
@@ -103,17 +100,17 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 		if again && !asks {
 			// A resync brings again what a fence may have been lost of. What is only told,
 			// or moves Pods, was told when it was news.
-			g.ignored(e, n.Name, "ToldAgain")
+			j.ignored(e, n.Name, "ToldAgain")
 			continue
 		}
-		got, err := nodeproblem.Reported(ctx, g.Client, n, want, f, g.Client.Clock().Now())
+		got, err := nodeproblem.Reported(ctx, j.Client, n, want, f, j.Client.Clock().Now())
 		if err != nil {
 			return is, err
 		}
 		words := got.Words(want, word(e, events.ComponentAttr))
 		switch why := got.Short(want); {
 		case why != "":
-			g.ignored(e, n.Name, why)
+			j.ignored(e, n.Name, why)
 		case asks && is.ask == "":
 			is.ask, is.uids = words, got.UIDs
 		case asks: // one rule is enough to ask
@@ -123,7 +120,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 			if !selected {
 				words += "; " + unselected(n.Name)
 			}
-			g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
+			j.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
 		}
 	}
 	return is, nil
@@ -131,7 +128,7 @@ func (g *Gate) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 
 // problemRules are the rules for this node that the report is one of; again tells that a
 // resync brings the report once more.
-func (g *Gate) problemRules(ctx context.Context, e event.Event, n *corev1.Node) (named []nodeproblem.Rule, again bool, err error) {
+func (j *Judge) problemRules(ctx context.Context, e event.Event, n *corev1.Node) (named []nodeproblem.Rule, again bool, err error) {
 	var body events.Payload
 	if err := e.DataAs(&body); err != nil {
 		return nil, false, fmt.Errorf("%w: data of %s: %w", run.ErrMalformed, e.Type(), err)
@@ -140,40 +137,23 @@ func (g *Gate) problemRules(ctx context.Context, e event.Event, n *corev1.Node) 
 	if body.Pod != "" {
 		about = api.AboutPod
 	}
-	all, err := g.Client.NodeProblemPolicies(ctx)
+	all, err := j.Client.NodeProblemPolicies(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	named = nodeproblem.Named(nodeproblem.For(all, n.Labels), about, word(e, events.ReasonAttr), word(e, events.ComponentAttr))
 	if len(named) == 0 {
-		g.ignored(e, n.Name, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"))
+		j.ignored(e, n.Name, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"))
 	}
 	return named, body.Due != "", nil
 }
 
-// unselected says why nothing is done to a node, and what to do.
-func unselected(node string) string {
-	return "no FencePolicy selects node " + node + ": apply one whose spec.selector does"
-}
-
 // known: the open fence answers to this problem already. It is reported again and
 // again, and each report is an event of its own.
-func (g *Gate) known(f *api.NodeFence, r *api.AskedBy) bool {
+func (j *Judge) known(f *api.NodeFence, r *api.AskedBy) bool {
 	same := func(was api.AskedBy) bool { return was.User == r.User && was.Type == r.Type }
 	if !slices.ContainsFunc(f.Status.Decision.AskedBy, same) {
 		return false
 	}
-	return f.Status.CutOrReleased || fence.Asked(f, g.Client.Clock().Now())
-}
-
-func word(e event.Event, attribute string) string {
-	s, err := cetypes.Format(e.Extensions()[attribute])
-	if err != nil {
-		return ""
-	}
-	return s
-}
-
-func (g *Gate) ignored(e event.Event, node, why string) {
-	g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
+	return f.Status.CutOrReleased || fence.Asked(f, j.Client.Clock().Now())
 }

@@ -16,20 +16,20 @@ import (
 // written down as a Kubernetes Event whose name is the CloudEvent's own, so that
 // one that comes twice counts once; what counts is what the API server has, by its
 // times (S18, S30).
-func (g *Gate) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
+func (j *Judge) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
 	if want.Count <= 1 {
 		return nil, nil
 	}
 	series := reportsOf(e)
 	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
-	if err := g.Client.ReportOnce(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
+	if err := j.Client.ReportOnce(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
-	all, err := g.Client.NodeEvents(ctx, n.Name)
+	all, err := j.Client.NodeEvents(ctx, n.Name)
 	if err != nil {
 		return nil, err
 	}
-	since := nodeproblem.Lately(f, want.Within, g.Client.Clock().Now())
+	since := nodeproblem.Lately(f, want.Within, j.Client.Clock().Now())
 	times := int32(0)
 	for i := range all {
 		ev := &all[i]

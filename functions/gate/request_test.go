@@ -53,7 +53,7 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 			e.SetID("1")
 			e.SetSubject("a")
 			e.SetTime(now.Add(-c.sent))
-			trigger, refused, err := g.judge(t.Context(), e, n, policies, rules, c.fence)
+			trigger, refused, err := g.judge().examine(t.Context(), e, n, policies, rules, c.fence)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestARequestForAnEarlierNode(t *testing.T) {
 		e.SetID("1")
 		e.SetSubject("a")
 		e.SetTime(created.Add(c.sent))
-		_, refused, err := g.judge(t.Context(), e, n, policies, rules, nil)
+		_, refused, err := g.judge().examine(t.Context(), e, n, policies, rules, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestATokenIsGoodOnce(t *testing.T) {
 			if err := e.SetData(event.ApplicationJSON, events.Request{Token: "x." + claims + ".x"}); err != nil {
 				t.Fatal(err)
 			}
-			_, refused, err := g.judge(t.Context(), e, n, policies, nil, c.fence)
+			_, refused, err := g.judge().examine(t.Context(), e, n, policies, nil, c.fence)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestAnEventThatNoRecordCanName(t *testing.T) {
 			t.Fatal(err)
 		}
 		g, _ := server(t, nil)
-		_, refused, err := g.judge(t.Context(), e, &corev1.Node{}, nil, nil, nil)
+		_, refused, err := g.judge().examine(t.Context(), e, &corev1.Node{}, nil, nil, nil)
 		if err != nil || refused == nil || refused.message != unnamed {
 			t.Errorf("%v %+v", err, refused)
 		}

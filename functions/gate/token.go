@@ -17,7 +17,7 @@ import (
 
 // authority fills in on whose word the fence begins: the token's user, held to
 // Kubernetes' own rules.
-func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
+func (j *Judge) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
 	node := n.Name
 	audience := events.Audience(node, e.ID())
 	made, why := tooLong(token, audience)
@@ -28,14 +28,14 @@ func (g *Gate) authority(ctx context.Context, e event.Event, token string, n *co
 		// Whoever saw its event could send it again under another source and time (S29).
 		return &no{api.TokenRefused, "the token was made before this node's last fence ended, at " + end.UTC().Format(time.RFC3339) + ": make a new one"}, nil
 	}
-	u, why, err := g.Client.ReviewToken(ctx, token, audience)
+	u, why, err := j.Client.ReviewToken(ctx, token, audience)
 	if err != nil {
 		return nil, err
 	}
 	if u == nil {
 		return &no{api.TokenRefused, why}, nil
 	}
-	allowed, err := g.Client.MayFence(ctx, u, node)
+	allowed, err := j.Client.MayFence(ctx, u, node)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,12 @@
 package gate
 
 import (
-	"context"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/clip"
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
@@ -41,21 +37,5 @@ func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, polic
 	if made := n.CreationTimestamp; !ofMachine && made.After(e.Time()) {
 		return &no{api.NoSuchNode, "it was sent at " + e.Time().UTC().Format(time.RFC3339) + ", and another Node has that name since " + made.UTC().Format(time.RFC3339) + ": if that one is to be fenced, send a new one"}
 	}
-	return nil
-}
-
-// unread refuses a request whose subject names a node and whose data is wrong, where its sender looks.
-// Any other event that names no node is malformed.
-func (g *Gate) unread(ctx context.Context, e event.Event, malformed error) error {
-	node := e.Subject()
-	if !events.Asks(e.Type()) || len(validation.IsDNS1123Subdomain(node)) > 0 {
-		return malformed
-	}
-	n, err := g.Client.Node(ctx, node)
-	if err != nil {
-		return err
-	}
-	_, wrong := events.Node(e)
-	g.refuse(ctx, e, node, n, &no{api.TokenRefused, clip.To(longestWords, wrong.Error())})
 	return nil
 }
