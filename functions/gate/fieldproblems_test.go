@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -207,6 +208,11 @@ func words(t *testing.T, spec []byte) string {
 	return o.fence.Status.Decision.AskedBy[0].Reason
 }
 
+// seriesOf names the series of reports that an event belongs to.
+func seriesOf(e event.Event) string {
+	return fmt.Sprintf("report-%x", sha256.Sum256([]byte(e.Source()+"\x00"+e.Type())))[:len("report-")+16]
+}
+
 // mineNow is a request of /me, which has no token.
 func mineNow(now time.Time) event.Event {
 	e := event.New()
@@ -266,7 +272,7 @@ func asked() question {
 		report := corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-5 * time.Minute))},
 			InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: "a", UID: "1"},
-			Reason:         string(api.Reported), ReportingInstance: reportsOf(mineNow(now)),
+			Reason:         string(api.Reported), ReportingInstance: seriesOf(mineNow(now)),
 		}
 		return []corev1.Event{report, report}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate/admit"
 	"github.com/nodefence/nodefence/functions/gate/checks"
+	"github.com/nodefence/nodefence/functions/gate/requests"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/config"
@@ -163,26 +164,26 @@ func (g *Gate) open(ctx context.Context, node string, e event.Event) (o *opened,
 // ahead reads the node's record and, where the event tells that the node is not Ready, at the
 // same time what its first look will need: a fence is likely to open.
 func (g *Gate) ahead(ctx context.Context, reader kube.Reader, node string, e event.Event) (f *api.NodeFence, err error) {
-	requests := []func() error{func() (err error) { f, err = g.Client.Fence(ctx, node); return err }}
+	reads := []func() error{func() (err error) { f, err = g.Client.Fence(ctx, node); return err }}
 	if e.Type() == events.NodeUnhealthy && e.Extensions()[events.ConditionAttr] == string(corev1.NodeReady) {
-		requests = append(requests,
+		reads = append(reads,
 			func() error { _, err := reader.Node(ctx, node); return err },
 			func() error { _, err := reader.Lease(ctx, node); return err },
 			func() error { _, err := look.PoliciesShowing(ctx, reader, anyPolicies); return err },
 		)
 	}
-	err = g.Client.Together(requests...)
+	err = g.Client.Together(reads...)
 	return f, err
 }
 
 // judge decides on events that ask for a fence.
-func (g *Gate) judge() *Judge {
-	return &Judge{Client: g.Client, Namespaces: g.RequestNamespaces, Log: g.Log, Reporter: g.Reporter, Loop: g.Loop}
+func (g *Gate) judge() *requests.Judge {
+	return &requests.Judge{Client: g.Client, Namespaces: g.RequestNamespaces, Log: g.Log, Reporter: g.Reporter, Loop: g.Loop}
 }
 
 // answered opens the fence that the judge's answer asks for. A FenceRequest that was withdrawn before the node had
 // a record is read again, and then opens none (S17).
-func (g *Gate) answered(ctx context.Context, node string, a Answer, err error, last *api.NodeFence) (o *opened, reply *event.Event, done bool, _ error) {
+func (g *Gate) answered(ctx context.Context, node string, a requests.Answer, err error, last *api.NodeFence) (o *opened, reply *event.Event, done bool, _ error) {
 	if err == nil && a.Opens != nil {
 		o, err = g.prepareRecord(ctx, last, node, *a.Opens)
 	}

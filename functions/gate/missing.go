@@ -28,7 +28,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 		return nil, err
 	}
 	if !expected(policies) {
-		g.judge().ignored(e, node, string(api.NoSuchNode))
+		g.ignored(e, node, string(api.NoSuchNode))
 		return nil, nil
 	}
 	if last != nil {
@@ -37,7 +37,7 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 			same = was != nil && was.UID == is.UID
 		}
 		if last.EndedByAPerson() && same {
-			g.judge().ignored(e, node, string(api.Aborted))
+			g.ignored(e, node, string(api.Aborted))
 			return nil, nil
 		}
 	}
@@ -48,4 +48,9 @@ func (g *Gate) missing(ctx context.Context, node string, e event.Event, last *ap
 	g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + resolved.Policy.Name}, string(why))
 	return g.prepareRecord(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
+}
+
+// ignored logs why no fence opens for a node that is missing.
+func (g *Gate) ignored(e event.Event, node, why string) {
+	g.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 }

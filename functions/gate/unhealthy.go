@@ -19,7 +19,10 @@ import (
 // unhealthy opens a fence for a node by what its Node object, its Lease and its Machine
 // say; nil if none opens.
 func (g *Gate) unhealthy(ctx context.Context, reader kube.Reader, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
-	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool { return selected(all, n) })
+	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool {
+		_, selects := policy.ResolvePolicy(all, n.Name, n.Labels)
+		return selects
+	})
 	if err != nil {
 		return nil, err
 	}

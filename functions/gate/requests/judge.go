@@ -1,4 +1,4 @@
-package gate
+package requests
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/shared/report"
 )
+
+// function is the name of the gate in logs, metrics and Kubernetes Events.
+const function = "gate"
 
 // Judge decides what comes of an event that asks for a fence: whether anybody may ask so, and whether a fence
 // opens, or the open one answers too.
@@ -51,7 +54,7 @@ func (j *Judge) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 	made, err := j.Client.SaveFenceStatus(ctx, f)
 	j.Loop.Keep(made)
 	if err == nil {
-		j.Reporter.Merged(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
+		j.Reporter.Merged(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.RequestMerged, Message: words})
 	}
 	return err
 }
@@ -69,7 +72,7 @@ func unselected(node string) string {
 
 // refuse tells why an event is refused, in log, metric and an Event on the Node.
 func (j *Judge) refuse(ctx context.Context, e event.Event, node string, n *corev1.Node, why *no) {
-	r := report.Refusal{Function: Name, Cause: e, Node: node, Reason: why.why, Message: why.message}
+	r := report.Refusal{Function: function, Cause: e, Node: node, Reason: why.why, Message: why.message}
 	if n != nil {
 		r.NodeUID = n.UID
 	}
@@ -78,5 +81,5 @@ func (j *Judge) refuse(ctx context.Context, e event.Event, node string, n *corev
 
 // ignored logs why nothing comes of an event.
 func (j *Judge) ignored(e event.Event, node, why string) {
-	j.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
+	j.Log.Info("ignored", "function", function, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 }

@@ -1,4 +1,4 @@
-package gate
+package requests
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (j *Judge) tell(ctx context.Context, e event.Event, n *corev1.Node, rules [
 			j.ignored(e, n.Name, few.message)
 		default:
 			words := fmt.Sprintf("reported by event %s of %s; %s takes %d within %s", e.ID(), e.Source(), want, want.Count, want.Within)
-			j.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)
+			j.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)
 		}
 	}
 	return len(nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type())) == 0, nil

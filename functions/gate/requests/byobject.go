@@ -1,4 +1,4 @@
-package gate
+package requests
 
 import (
 	"context"
@@ -178,7 +178,7 @@ func (j *Judge) tellObject(ctx context.Context, o *api.FenceRequest, why *no) er
 	o.Status = ask.Refused(o, why.why, why.message, j.Client.Clock().Now())
 	o, err := j.Client.SaveFenceRequestStatus(ctx, o)
 	if err == nil {
-		j.Reporter.Remediated(ctx, report.Remediation{Function: Name, Before: before, Request: o})
+		j.Reporter.Remediated(ctx, report.Remediation{Function: function, Before: before, Request: o})
 	}
 	return err
 }

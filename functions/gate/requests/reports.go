@@ -1,4 +1,4 @@
-package gate
+package requests
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func (j *Judge) enough(ctx context.Context, e event.Event, n *corev1.Node, f *ap
 	}
 	series := reportsOf(e)
 	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
-	if err := j.Client.ReportOnce(ctx, n, Name, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
+	if err := j.Client.ReportOnce(ctx, n, function, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
 	all, err := j.Client.NodeEvents(ctx, n.Name)

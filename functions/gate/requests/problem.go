@@ -1,4 +1,4 @@
-package gate
+package requests
 
 import (
 	"cmp"
@@ -120,7 +120,7 @@ func (j *Judge) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api
 			if !selected {
 				words += "; " + unselected(n.Name)
 			}
-			j.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
+			j.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
 		}
 	}
 	return is, nil
