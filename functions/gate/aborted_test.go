@@ -95,15 +95,15 @@ func TestAnotherFailureThanTheAborted(t *testing.T) {
 				answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","machines":{"selector":{}},"unhealthyConditions":[` + strings.Join(conditions, ",") + `]},"status":{"failedMachines":[` + failed + `]}}]}`
 				client, _ := apiOf(t, answers)
 				g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: &told{}, Loop: &loop.Loop{Now: client.Clock().Now}}
-				o, _, _, err := g.open(t.Context(), "a", events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, now, now))
+				o, err := g.opener().Open(t.Context(), "a", events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: "Unknown", Unhealthy: true}, now, now))
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := ""
-				if o != nil {
-					got = opensFor(o.fence.Status.Decision.Trigger) + ": " + g.wrong(t, o.fence)
+				if o.Fence != nil {
+					got = opensFor(o.Fence.Status.Decision.Trigger) + ": " + g.wrong(t, o.Fence)
 					answers["/api/v1/nodes/a"] = nodeOf(one)
-					got += "; " + g.wrong(t, o.fence)
+					got += "; " + g.wrong(t, o.Fence)
 				}
 				want := c.want
 				if strings.Contains(want, "%") {
@@ -126,18 +126,18 @@ func TestAnAbortedEarlyProbeIsKept(t *testing.T) { // S17
 	client, _ := apiOf(t, answers)
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 	src := events.SourceOf("c")
-	opens := func(deadlock, ready string) (o *opened) {
+	opens := func(deadlock, ready string) (o Result) {
 		t.Helper()
 		answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"KernelDeadlock","status":"` + deadlock + `"},{"type":"Ready","status":"` + ready + `"}]}}`
 		for _, e := range []event.Event{
 			src.Suspect("a", "1", mark, now, time.Time{}, now),
 			src.Condition(events.ConditionChange{Node: "a", NodeUID: "1", Condition: "Ready", Status: ready, Unhealthy: true}, time.Time{}, now),
 		} {
-			is, _, _, err := g.open(t.Context(), "a", e)
+			is, err := g.opener().Open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o == nil {
+			if o.Fence == nil {
 				o = is
 			}
 		}
@@ -146,28 +146,28 @@ func TestAnAbortedEarlyProbeIsKept(t *testing.T) { // S17
 	answers[policyPath] = strings.Replace(answers[policyPath], `"unhealthyConditions":[`, `"unhealthyConditions":[{"type":"KernelDeadlock","status":"True"},`, 1)
 	answers[fencePath] = `{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},"status":{"fenceNumber":4,"phase":"Finished","outcome":"Aborted","lease":{"renewed":"` + mark +
 		`"},"decision":{"nodeUID":"1","trigger":{"type":"LeaseStill","leaseStill":{"duration":"12s"}}}}}`
-	if o := opens("False", "Unknown"); o != nil {
-		t.Errorf("the aborted failure opens fence %d for %s", o.fence.Status.FenceNumber, wordsOf(o.fence.Status.Decision.Trigger))
+	if o := opens("False", "Unknown"); o.Fence != nil {
+		t.Errorf("the aborted failure opens fence %d for %s", o.Fence.Status.FenceNumber, wordsOf(o.Fence.Status.Decision.Trigger))
 	}
 	o := opens("True", "Unknown")
-	if o == nil || wordsOf(o.fence.Status.Decision.Trigger) != "NodeCondition KernelDeadlock=True" {
+	if o.Fence == nil || wordsOf(o.Fence.Status.Decision.Trigger) != "NodeCondition KernelDeadlock=True" {
 		t.Fatalf("another failure: %+v", o)
 	}
-	o.fence.Status.Phase, o.fence.Status.Outcome = api.Finished, api.HealedBeforeFence
-	text, err := json.Marshal(o.fence)
+	o.Fence.Status.Phase, o.Fence.Status.Outcome = api.Finished, api.HealedBeforeFence
+	text, err := json.Marshal(o.Fence)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers[fencePath] = string(text)
 	for _, ready := range []string{"True", "Unknown"} {
-		if o := opens("False", ready); o != nil {
-			t.Errorf("Ready=%s: the aborted failure opens fence %d for %s", ready, o.fence.Status.FenceNumber, wordsOf(o.fence.Status.Decision.Trigger))
+		if o := opens("False", ready); o.Fence != nil {
+			t.Errorf("Ready=%s: the aborted failure opens fence %d for %s", ready, o.Fence.Status.FenceNumber, wordsOf(o.Fence.Status.Decision.Trigger))
 		}
 	}
 	for _, path := range []string{leasePath, ledgerPath} {
 		answers[path] = strings.Replace(answers[path], "03:04:05", "03:04:15", 1)
 	}
-	if o := opens("False", "True"); o == nil || wordsOf(o.fence.Status.Decision.Trigger) != "LeaseStill" {
+	if o := opens("False", "True"); o.Fence == nil || wordsOf(o.Fence.Status.Decision.Trigger) != "LeaseStill" {
 		t.Errorf("another Lease that stands still: %+v", o)
 	}
 }

@@ -60,7 +60,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 			e := events.SourceOf("c").ProblemAgain(events.ProblemReport{
 				Node: "a", NodeUID: "1", Report: "r", Component: "kernel-monitor", Reason: "TaskHung", Count: 3,
 			}, now, now)
-			_, reply, _, err := g.open(t.Context(), "a", e)
+			o, err := g.opener().Open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestAReportThatAResyncTellsAgain(t *testing.T) {
 					opened++
 				}
 			}
-			if reply != nil {
+			if o.Reply != nil {
 				handed++
 			}
 			if got := fmt.Sprintf("%d fences, %d told, %d handed on", opened, told.alerts, handed); got != c.want {

@@ -157,12 +157,12 @@ func byObject(t *testing.T, answers map[string]string, node string, named events
 	heard := &refusals{}
 	g.Reporter = heard
 	e := events.RequestByObject(node, "/forged", named, now.Add(time.Hour), now)
-	opened, _, _, err := g.open(t.Context(), node, e)
+	o, err := g.opener().Open(t.Context(), node, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opened != nil {
-		return "opens: " + askers(opened.fence.Status)
+	if o.Fence != nil {
+		return "opens: " + askers(o.Fence.Status)
 	}
 	for _, w := range *written {
 		what, body, _ := strings.Cut(w, " {")

@@ -49,16 +49,16 @@ func wordsOf(t api.Trigger) string {
 }
 
 // wrote is what was written, the last of it with the fence that it opens.
-func wrote(writes []string, o *opened) []string {
-	if o == nil {
+func wrote(writes []string, r Result) []string {
+	if r.Next != Begin {
 		return writes
 	}
-	method, t := "nothing", o.fence.Status.Decision.Trigger
+	method, t := "nothing", r.Fence.Status.Decision.Trigger
 	if n := len(writes); n > 0 {
 		method, _, _ = strings.Cut(writes[n-1], " ")
 		writes = writes[:n-1]
 	}
-	return append(writes, fmt.Sprintf("%s %d %s", method, o.fence.Status.FenceNumber, wordsOf(t)))
+	return append(writes, fmt.Sprintf("%s %d %s", method, r.Fence.Status.FenceNumber, wordsOf(t)))
 }
 
 const (
@@ -140,7 +140,7 @@ func TestASuspectOpensAFence(t *testing.T) { // S18
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
-			o, _, _, err := g.open(t.Context(), "a", c.e)
+			o, err := g.opener().Open(t.Context(), "a", c.e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,21 +170,5 @@ func TestAnEventIsOfSomethingNew(t *testing.T) { // S19
 			t.Fatal(d)
 		}
 		answers[ledgerPath] = drawn // the source's picture comes a moment later than the gate's look
-	}
-}
-
-// TestNobodyAsksForEarlyProbes: of many late Leases the policies are read once, and
-// again some time later.
-func TestNobodyAsksForEarlyProbes(t *testing.T) {
-	now := time.Now()
-	var u unasked
-	for _, c := range []struct {
-		after time.Duration
-		want  bool
-	}{{-time.Second, false}, {0, true}, {unaskedFor - 1, true}, {unaskedFor, false}} {
-		u.since(now)
-		if got := u.still(now.Add(c.after)); got != c.want {
-			t.Errorf("after %s: passed by unread %v, want %v", c.after, got, c.want)
-		}
 	}
 }

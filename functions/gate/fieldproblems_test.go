@@ -95,12 +95,12 @@ func TestANodeThatNoFencePolicySelectsIsOnlyToldOf(t *testing.T) {
 			g, written := server(t, answers)
 			heard := &counting{}
 			g.Reporter = heard
-			_, reply, _, err := g.open(t.Context(), "a", c.event(now))
+			o, err := g.opener().Open(t.Context(), "a", c.event(now))
 			if err != nil {
 				t.Fatal(err)
 			}
 			handed := 0
-			if reply != nil {
+			if o.Reply != nil {
 				handed++
 			}
 			if got := fmt.Sprintf("%d fences, %d told, %d handed on", howMany(*written), heard.alerts, handed); got != c.want {
@@ -139,7 +139,7 @@ func opens(path string, about func(now time.Time) event.Event, said func(now tim
 		answers["/api/v1/namespaces/default/events"], answers["/api/v1/events"] = string(list), string(list)
 		answers["/api/v1/pods"] = `{"items":[{"metadata":{"name":"web-0","namespace":"shop","uid":"web-0"}},{"metadata":{"name":"web-1","namespace":"shop","uid":"web-1"}}]}`
 		g, written := server(t, answers)
-		if _, _, _, err := g.open(t.Context(), "a", about(now)); err != nil {
+		if _, err := g.opener().Open(t.Context(), "a", about(now)); err != nil {
 			t.Fatal(err)
 		}
 		return fmt.Sprintf("%d fences opened", howMany(*written))
@@ -201,11 +201,11 @@ func words(t *testing.T, spec []byte) string {
 	answers["/api/v1/namespaces/default/events"] = string(list)
 	answers[problemsPath] = `{"items":[{"metadata":{"name":"p"},"spec":` + string(spec) + `}]}`
 	g, written := server(t, answers)
-	o, _, _, err := g.open(t.Context(), "a", hungNode(now))
-	if err != nil || o == nil {
+	o, err := g.opener().Open(t.Context(), "a", hungNode(now))
+	if err != nil || o.Fence == nil {
 		t.Fatal(*written, err)
 	}
-	return o.fence.Status.Decision.AskedBy[0].Reason
+	return o.Fence.Status.Decision.AskedBy[0].Reason
 }
 
 // seriesOf names the series of reports that an event belongs to.

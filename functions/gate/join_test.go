@@ -89,7 +89,7 @@ func TestARequestJoinsAnOpenFence(t *testing.T) {
 			answers[policyPath] = `{"items":[{"metadata":{"name":"p"},"spec":{"selector":{},"mode":"Enforce","action":"Reboot","unhealthyConditions":[{"type":"Ready","status":"Unknown"}]}}]}`
 			answers[problemsPath] = rulesOf(`{"name":"west","cloudEvent":{"source":"/racks/west","brokerIsClosed":true},"action":"Fence"}`, `{"name":"hung","kubernetesEvent":{"reason":"TaskHung","component":"kernel-monitor"},"action":"Ask"}`)
 			g, written := server(t, answers)
-			if _, _, _, err := g.open(t.Context(), "a", c.event); err != nil {
+			if _, err := g.opener().Open(t.Context(), "a", c.event); err != nil {
 				t.Fatal(err)
 			}
 			got := ""

@@ -60,7 +60,7 @@ func TestAFailedMachineOpensAFence(t *testing.T) {
 			w := &told{}
 			g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: w, Loop: &loop.Loop{Now: client.Clock().Now}}
 			e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", NodeUID: "1", Reason: string(api.MachineFailed), Unhealthy: true}, now, now)
-			o, _, _, err := g.open(t.Context(), "a", e)
+			o, err := g.opener().Open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}

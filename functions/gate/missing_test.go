@@ -37,7 +37,7 @@ func openedBy(t *testing.T, answers map[string]string, reason api.Reason, now ti
 	w := &told{}
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Reporter: w, Loop: &loop.Loop{Now: client.Clock().Now}}
 	e := events.SourceOf("c").Condition(events.ConditionChange{Node: "a", Reason: string(reason), Unhealthy: true}, now, now)
-	o, _, _, err := g.open(t.Context(), "a", e)
+	o, err := g.opener().Open(t.Context(), "a", e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,17 +56,17 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 				Bind: func(context.Context, *corev1.Node) (*config.Bound, error) { return c.bound, c.err },
 			}
 			ctx := t.Context()
-			var o *opened
-			idle, err := g.isNoise(ctx, suspect)
-			if err == nil && !idle {
-				o, _, _, err = g.open(ctx, "a", suspect)
+			var o Result
+			noise, err := g.noise.IsNoise(ctx, client, suspect)
+			if err == nil && !noise {
+				o, err = g.opener().Open(ctx, "a", suspect)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got *api.Decision
-			if o != nil {
-				dec := o.fence.Status.Decision
+			if o.Fence != nil {
+				dec := o.Fence.Status.Decision
 				got = &api.Decision{Devices: dec.Devices, ResolvedPolicy: api.ResolvedPolicy{Policy: api.PolicyRef{Name: dec.Policy.Name}}}
 			}
 			if d := cmp.Diff(c.want, got); d != "" || asked != c.asked {

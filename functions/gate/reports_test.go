@@ -104,7 +104,7 @@ func TestReportsOfPods(t *testing.T) {
 			e := events.SourceOf("c").Problem(events.ProblemReport{
 				Node: "a", NodeUID: "1", Pod: "shop/web-0", Report: "r", Component: "kubelet", Reason: "FailedMount", Count: 3,
 			}, now)
-			o, _, _, err := g.open(t.Context(), "a", e)
+			o, err := g.opener().Open(t.Context(), "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestARequestThatNoFencePolicyAnswers(t *testing.T) {
 	g, written := server(t, answers)
 	heard := &refusals{}
 	g.Reporter = heard
-	if o, _, _, err := g.open(t.Context(), "a", mineNow(now)); o != nil || err != nil || len(*written) > 0 {
+	if o, err := g.opener().Open(t.Context(), "a", mineNow(now)); o.Fence != nil || err != nil || len(*written) > 0 {
 		t.Fatal(o, err, *written)
 	}
 	want := []string{"node a of UID 1: NoPolicy: no FencePolicy selects node a: apply one whose spec.selector does"}
@@ -61,9 +61,9 @@ func TestARequestWhileTheRecordIsDeleted(t *testing.T) {
 			g, written := server(t, answers)
 			heard := &refusals{}
 			g.Reporter = heard
-			o, _, done, err := g.open(t.Context(), "a", c.e)
-			if goesOn := o != nil && o.goesOn; err != nil || done || goesOn == strings.Contains(name, "tomorrow") || len(*written) > 0 {
-				t.Fatal(o, done, err, *written)
+			o, err := g.opener().Open(t.Context(), "a", c.e)
+			if goesOn := o.Next == GoOn; err != nil || o.Next == Stop || goesOn == strings.Contains(name, "tomorrow") || len(*written) > 0 {
+				t.Fatal(o, err, *written)
 			}
 			if d := cmp.Diff(c.want, heard.said); d != "" {
 				t.Error(d)

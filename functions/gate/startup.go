@@ -38,17 +38,17 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 	return false
 }
 
-// machine is the trigger on account of the node's Machine, as policystatus keeps it
+// machineTrigger is the trigger on account of the node's Machine, as policystatus keeps it
 // in the status of the policy that decides (S18). It comes before any other, unless a
 // person has ended its fence: no time is waited for.
-func (g *Gate) machine(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
+func (o *Opener) machineTrigger(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
-	return policy.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, g.Client.Clock().Now())
+	return policy.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, o.Client.Clock().Now())
 }
 
-// startup looks whether the node was ever Ready: the source enrols each Node object
+// readStartup looks whether the node was ever Ready: the source enrols each Node object
 // when it first is, in a ConfigMap that the node can't write.
-func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
+func (o *Opener) readStartup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || look.NodeFrom(n, "").Ready() {
 		return s, nil
@@ -58,7 +58,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		if policies[i].Name != resolved.Policy.Name || timeout == nil {
 			continue
 		}
-		cm, err := g.Client.Enrolment(ctx, g.Namespace, n.Name)
+		cm, err := o.Client.Enrolment(ctx, o.Namespace, n.Name)
 		if err != nil || cm != nil && cm.Data["node_uid"] == string(n.UID) {
 			return s, err
 		}
@@ -66,7 +66,7 @@ func (g *Gate) startup(ctx context.Context, n *corev1.Node, policies []api.Fence
 		if changedSince(n, created.Add(atBirth)) {
 			return s, nil
 		}
-		s.trigger, s.starting = observed.Startup(timeout.Get(), g.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
+		s.trigger, s.starting = observed.Startup(timeout.Get(), o.Client.Clock().Now().Sub(created), metav1.NewMicroTime(created.UTC()))
 	}
 	return s, nil
 }

@@ -59,7 +59,7 @@ func TestANodeThatIsStarting(t *testing.T) {
 			}
 			client, written := apiOf(t, answers)
 			g := &Gate{Client: client, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
-			o, _, _, err := g.open(t.Context(), "a", c.e)
+			o, err := g.opener().Open(t.Context(), "a", c.e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -69,7 +69,7 @@ func TestAProblemPolicyOfTomorrowAsksForNothing(t *testing.T) {
 			var log strings.Builder
 			heard := &telling{}
 			g.Reporter, g.Log = heard, slog.New(slog.NewTextHandler(&log, nil))
-			if _, _, _, err := g.open(t.Context(), "a", c.event(now)); err != nil {
+			if _, err := g.opener().Open(t.Context(), "a", c.event(now)); err != nil {
 				t.Fatal(err)
 			}
 			if got := howMany(*written); got != c.fences || !strings.Contains(log.String()+heard.words, c.says) {
@@ -180,11 +180,11 @@ func TestARecordOfTomorrowIsLeftAlone(t *testing.T) {
 				answers[problemsPath] = rulesOf(c.rule)
 				answers[fencePath] = fmt.Sprintf(`{"metadata":{"name":"a","uid":"f"},"spec":{"nodeName":"a"},"status":{"fenceNumber":4,"minReaderVersion":%d,"phase":%q,"decision":{"nodeUID":"1"}}}`, version, phase)
 				g, written := server(t, answers)
-				o, _, _, err := g.open(t.Context(), "a", c.e)
+				o, err := g.opener().Open(t.Context(), "a", c.e)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := o != nil || len(*written) > 0; got != wants {
+				if got := o.Fence != nil || len(*written) > 0; got != wants {
 					t.Errorf("%s, a record %s, of version %d: touched: %v, %v", name, record, version, got, *written)
 				}
 			}

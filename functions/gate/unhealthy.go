@@ -16,47 +16,59 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// unhealthy opens a fence for a node by what its Node object, its Lease and its Machine
-// say; nil if none opens.
-func (g *Gate) unhealthy(ctx context.Context, reader kube.Reader, n *corev1.Node, e event.Event, last *api.NodeFence) (*opened, error) {
+// openUnhealthy opens a fence for a node by what its Node object, its Lease and its Machine say.
+func (o *Opener) openUnhealthy(ctx context.Context, reader kube.Reader, n *corev1.Node, e event.Event, last *api.NodeFence) (r Result, err error) {
 	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool {
 		_, selects := policy.ResolvePolicy(all, n.Name, n.Labels)
 		return selects
 	})
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	early, err := g.suspicion(ctx, n, policies, last, e)
+	early, err := o.readEarlyProbe(ctx, n, policies, last, e)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	start, err := g.startup(ctx, n, policies)
+	start, err := o.readStartup(ctx, n, policies)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	start.machine = g.machine(n, policies)
+	start.machine = o.machineTrigger(n, policies)
 	dec, why := opening(n, policies, last, early, start)
 	if dec == nil {
-		g.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
-		return nil, nil
+		o.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
+		return r, nil
 	}
-	resolved := g.resolved(ctx, n, dec)
-	o, err := g.prepareRecord(ctx, last, n.Name, *dec)
-	if o != nil {
-		o.resolved = resolved
-	}
+	resolved := o.bindDevices(ctx, n, dec)
+	r, err = o.prepareRecord(ctx, last, n.Name, *dec)
+	r.Resolved = resolved
 	if err == nil && dec.Trigger.OfMachine() {
-		g.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, Reason: api.MachineFailed,
+		o.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, Reason: api.MachineFailed,
 			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
 	}
 	if errors.Is(err, kube.ErrConflict) {
-		return nil, nil // another gate has just opened it
+		return Result{}, nil // another gate has just opened it
 	}
-	return o, err
+	return r, err
+}
+
+// bindDevices writes the devices into a record that is about to be opened. Where that
+// fails, it returns false, and the open record is resolved, and says why it can't be.
+func (o *Opener) bindDevices(ctx context.Context, n *corev1.Node, dec *api.Decision) bool {
+	if o.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
+		return false
+	}
+	b, err := o.Bind(ctx, n)
+	if err != nil {
+		return false
+	}
+	dec.Devices = b.Devices
+	b.Over(&dec.ResolvedPolicy)
+	return true
 }
 
 // opening is the decision with which a fence would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early suspicion, start startup) (*api.Decision, string) {
+func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early earlyProbe, start startup) (*api.Decision, string) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, string(api.NoPolicy)
@@ -71,7 +83,7 @@ func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, ea
 // reason is what a fence would open for: the Machine, the startup timeout, or the first condition of the
 // policy, of which no person has ended a fence. A person who ended it for one failure has not ended it for
 // another. A still Lease counts only where nothing else holds: it may be of the failure that was ended.
-func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early suspicion, start startup) (t *api.Trigger, why string) {
+func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early earlyProbe, start startup) (t *api.Trigger, why string) {
 	var all []api.Trigger
 	for _, t := range []*api.Trigger{start.machine, start.trigger} {
 		if t != nil {

@@ -165,21 +165,6 @@ const longestError = 4096
 // fits keeps an error short enough for a decision.
 func fits(s string) string { return clip.To(longestError, s) }
 
-// resolved writes the devices into a record that is about to be opened. Where that
-// fails, it returns false, and the open record is resolved, and says why it can't be.
-func (g *Gate) resolved(ctx context.Context, n *corev1.Node, dec *api.Decision) bool {
-	if g.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
-		return false
-	}
-	b, err := g.Bind(ctx, n)
-	if err != nil {
-		return false
-	}
-	dec.Devices = b.Devices
-	b.Over(&dec.ResolvedPolicy)
-	return true
-}
-
 // same tells whether these are the devices that a decision has, however they are spoken with.
 func same(now, had []api.Binding) bool {
 	return slices.EqualFunc(now, had, func(x, y api.Binding) bool {
