@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/open"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -126,7 +127,7 @@ func TestAnAbortedEarlyProbeIsKept(t *testing.T) { // S17
 	client, _ := apiOf(t, answers)
 	g := &Gate{Client: client, Log: slog.New(slog.DiscardHandler), Loop: &loop.Loop{Now: client.Clock().Now}}
 	src := events.SourceOf("c")
-	opens := func(deadlock, ready string) (o Result) {
+	opens := func(deadlock, ready string) (o open.Result) {
 		t.Helper()
 		answers["/api/v1/nodes/a"] = `{"metadata":{"name":"a","uid":"1"},"status":{"conditions":[{"type":"KernelDeadlock","status":"` + deadlock + `"},{"type":"Ready","status":"` + ready + `"}]}}`
 		for _, e := range []event.Event{

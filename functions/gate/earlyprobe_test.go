@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/open"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
@@ -49,8 +50,8 @@ func wordsOf(t api.Trigger) string {
 }
 
 // wrote is what was written, the last of it with the fence that it opens.
-func wrote(writes []string, r Result) []string {
-	if r.Next != Begin {
+func wrote(writes []string, r open.Result) []string {
+	if r.Next != open.Begin {
 		return writes
 	}
 	method, t := "nothing", r.Fence.Status.Decision.Trigger

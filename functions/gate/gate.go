@@ -13,6 +13,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions/gate/admit"
 	"github.com/nodefence/nodefence/functions/gate/checks"
+	"github.com/nodefence/nodefence/functions/gate/open"
 	"github.com/nodefence/nodefence/functions/gate/requests"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/ask"
@@ -61,7 +62,7 @@ type Gate struct {
 	// Queue has the fences of this process decided on together; each by itself if it is nil.
 	Queue *admit.Queue
 
-	noise NoiseFilter
+	noise open.NoiseFilter
 }
 
 // Handle takes one event.
@@ -92,13 +93,13 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 }
 
 // work has the loop work on the node's fence. began is when the event was taken.
-func (g *Gate) work(ctx context.Context, node string, e event.Event, r Result, began time.Duration) (*event.Event, error) {
+func (g *Gate) work(ctx context.Context, node string, e event.Event, r open.Result, began time.Duration) (*event.Event, error) {
 	switch r.Next {
-	case Stop:
+	case open.Stop:
 		return r.Reply, nil
-	case ReadRecord:
+	case open.ReadRecord:
 		return g.Loop.Run(ctx, node, e, began)
-	case GoOn:
+	case open.GoOn:
 		return g.Loop.GoOn(ctx, r.Fence, e, began)
 	}
 	reply, err := g.Loop.Open(ctx, r.Fence, r.Before, r.Resolved, e, began)
@@ -112,8 +113,8 @@ func (g *Gate) work(ctx context.Context, node string, e event.Event, r Result, b
 }
 
 // opener opens fences.
-func (g *Gate) opener() *Opener {
-	return &Opener{Client: g.Client, Bind: g.Bind, Namespace: g.Namespace, DeviceCall: g.DeviceCall, Log: g.Log, Reporter: g.Reporter, Judge: g.judge()}
+func (g *Gate) opener() *open.Opener {
+	return &open.Opener{Client: g.Client, Bind: g.Bind, Namespace: g.Namespace, DeviceCall: g.DeviceCall, Log: g.Log, Reporter: g.Reporter, Judge: g.judge()}
 }
 
 // judge decides on events that ask for a fence.

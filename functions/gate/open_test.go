@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/open"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
@@ -56,7 +57,7 @@ func TestARecordOpensWithItsDevice(t *testing.T) {
 				Bind: func(context.Context, *corev1.Node) (*config.Bound, error) { return c.bound, c.err },
 			}
 			ctx := t.Context()
-			var o Result
+			var o open.Result
 			noise, err := g.noise.IsNoise(ctx, client, suspect)
 			if err == nil && !noise {
 				o, err = g.opener().Open(ctx, "a", suspect)

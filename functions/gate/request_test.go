@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodefence/nodefence/events"
+	"github.com/nodefence/nodefence/functions/gate/open"
 	"github.com/nodefence/nodefence/shared/report"
 	"github.com/nodefence/nodefence/shared/run"
 )
@@ -62,7 +63,7 @@ func TestARequestWhileTheRecordIsDeleted(t *testing.T) {
 			heard := &refusals{}
 			g.Reporter = heard
 			o, err := g.opener().Open(t.Context(), "a", c.e)
-			if goesOn := o.Next == GoOn; err != nil || o.Next == Stop || goesOn == strings.Contains(name, "tomorrow") || len(*written) > 0 {
+			if goesOn := o.Next == open.GoOn; err != nil || o.Next == open.Stop || goesOn == strings.Contains(name, "tomorrow") || len(*written) > 0 {
 				t.Fatal(o, err, *written)
 			}
 			if d := cmp.Diff(c.want, heard.said); d != "" {

@@ -18,7 +18,8 @@ import (
 
 // oneWay are packages whose files can be read in an order in which each file needs only earlier ones.
 var oneWay = []string{
-	"functions/adopt", "functions/adopt/healthchecks", "functions/gate/admit", "functions/gate/checks", "functions/gate/requests", "functions/policystatus",
+	"functions/adopt", "functions/adopt/healthchecks", "functions/policystatus",
+	"functions/gate", "functions/gate/admit", "functions/gate/checks", "functions/gate/open", "functions/gate/requests",
 	"shared/binding", "shared/config", "shared/devicecall", "shared/jobs", "shared/kube", "shared/readiness",
 	"sources/apiserver", "sources/kubectl-fence",
 }

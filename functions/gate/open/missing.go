@@ -1,4 +1,4 @@
-package gate
+package open
 
 import (
 	"context"
@@ -45,12 +45,12 @@ func (o *Opener) openMissing(ctx context.Context, node string, e event.Event, la
 	if trigger.OnlyMachine() {
 		why = api.MachineFailed
 	}
-	o.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: node, Reason: why,
+	o.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: node, Reason: why,
 		Message: trigger.Reason + "; expected by policy " + resolved.Policy.Name}, string(why))
 	return o.prepareRecord(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
 }
 
 // ignored logs why no fence opens for a node that is missing.
 func (o *Opener) ignored(e event.Event, node, why string) {
-	o.Log.Info("ignored", "function", Name, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
+	o.Log.Info("ignored", "function", function, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 }

@@ -1,4 +1,4 @@
-package gate
+package open
 
 import (
 	"context"
@@ -18,6 +18,9 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/report"
 )
+
+// function is the name of the gate in logs and metrics.
+const function = "gate"
 
 // Opener opens the fences of nodes that are unhealthy now, that are missing, or that somebody asks to have fenced.
 type Opener struct {
@@ -81,7 +84,7 @@ func (o *Opener) prepareRecord(ctx context.Context, last *api.NodeFence, node st
 	}
 	if err != nil {
 		if !errors.Is(err, kube.ErrConflict) {
-			o.Reporter.Unsaved(ctx, report.Unsaved{Function: Name, Node: node, NodeUID: dec.NodeUID, Err: err})
+			o.Reporter.Unsaved(ctx, report.Unsaved{Function: function, Node: node, NodeUID: dec.NodeUID, Err: err})
 		}
 		return r, err
 	}

@@ -1,4 +1,4 @@
-package gate
+package open
 
 import (
 	"context"
@@ -36,14 +36,14 @@ func (o *Opener) openUnhealthy(ctx context.Context, reader kube.Reader, n *corev
 	start.machine = o.machineTrigger(n, policies)
 	dec, why := opening(n, policies, last, early, start)
 	if dec == nil {
-		o.Log.Info("ignored", "function", Name, "node", n.Name, "event", e.ID(), "reason", why)
+		o.Log.Info("ignored", "function", function, "node", n.Name, "event", e.ID(), "reason", why)
 		return r, nil
 	}
 	resolved := o.bindDevices(ctx, n, dec)
 	r, err = o.prepareRecord(ctx, last, n.Name, *dec)
 	r.Resolved = resolved
 	if err == nil && dec.Trigger.OfMachine() {
-		o.Reporter.Alerted(ctx, report.Refusal{Function: Name, Cause: e, Node: n.Name, Reason: api.MachineFailed,
+		o.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, Reason: api.MachineFailed,
 			Message: dec.Trigger.Reason + "; expected by policy " + dec.Policy.Name}, string(api.MachineFailed))
 	}
 	if errors.Is(err, kube.ErrConflict) {
