@@ -125,15 +125,18 @@ func (d *Store) sendLocked(w wakeUp, now time.Time) {
 }
 
 // Unhold makes all fences that wait with the gate due soon: somebody has changed what holds them.
-func (d *Store) Unhold(now time.Time) { d.hurry(whichever, nil, now) }
+func (d *Store) Unhold(now time.Time) { d.wakeAll(whichever, nil, now) }
 
 // Calmer makes the fences due soon that wait with the gate for anything but a slot: fewer nodes are
 // unhealthy, or silent. counted is closed once the ledger's census has that; nil if it has it.
-func (d *Store) Calmer(counted <-chan struct{}, now time.Time) { d.hurry(waitsForNoSlot, counted, now) }
+func (d *Store) Calmer(counted <-chan struct{}, now time.Time) {
+	d.wakeAll(waitsForNoSlot, counted, now)
+}
 
-func (d *Store) hurry(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
+// wakeAll makes the fences due soon that may go on.
+func (d *Store) wakeAll(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryAll(may, counted, now)
+	d.list.wakeAll(may, counted, now)
 	d.mu.Unlock()
 	d.look()
 }
@@ -142,7 +145,7 @@ func (d *Store) hurry(may func(*api.NodeFence) bool, counted <-chan struct{}, no
 // counted is closed once the ledger's census has that.
 func (d *Store) Freed(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	d.mu.Lock()
-	d.list.hurryNext(freed, counted, now)
+	d.list.wakeNext(freed, counted, now)
 	d.mu.Unlock()
 	d.look()
 }
@@ -150,7 +153,7 @@ func (d *Store) Freed(freed *api.NodeFence, counted <-chan struct{}, now time.Ti
 // ChecksEnded wakes the fences that have waited longest for the Jobs of other fences' checks to end.
 func (d *Store) ChecksEnded(now time.Time) {
 	d.mu.Lock()
-	d.list.hurryChecks(now)
+	d.list.wakeForChecks(now)
 	d.mu.Unlock()
 	d.look()
 }

@@ -19,9 +19,9 @@ type dueList struct {
 type due struct {
 	fence *api.NodeFence
 	at    time.Time
-	// hurry is an earlier due time, set because the hold on the fence may have ended; zero
-	// if there is none. hurried is when the fence was last sent for this reason.
-	hurry, hurried time.Time
+	// wakeAt is an earlier due time, set because the hold on the fence may have ended; zero
+	// if there is none. wokenAt is when the fence was last sent for this reason.
+	wakeAt, wokenAt time.Time
 	// counted, if set, is closed once the ledger's census has what ended the hold, and asked is when
 	// that was asked for.
 	counted <-chan struct{}
@@ -57,14 +57,14 @@ func (d *dueList) note(f *api.NodeFence, now time.Time) {
 	}
 	x := &due{fence: f, at: at}
 	if known && old.fence.UID == f.UID {
-		x.hurried = old.hurried
+		x.wokenAt = old.wokenAt
 		if f.CurrentPhase() == api.Pending {
-			x.hurry, x.counted, x.asked = old.hurry, old.counted, old.asked // else it goes on, and nothing holds it
+			x.wakeAt, x.counted, x.asked = old.wakeAt, old.counted, old.asked // else it goes on, and nothing holds it
 		}
 	}
 	d.byNode[f.Spec.NodeName] = x
 	if known && old.fence.UID == f.UID {
-		d.passOn(old, f, now)
+		d.wakeInstead(old, f, now)
 	}
 }
 
@@ -99,9 +99,9 @@ func (d *dueList) take(now time.Time) []wakeUp {
 		if last := now.Add(d.resync); x.at.After(last) {
 			x.at = last
 		}
-		if !x.hurry.IsZero() && !x.hurry.After(now) {
-			out = append(out, wakeUp{x.fence, x.hurry, x.counted})
-			x.hurry, x.hurried = time.Time{}, now
+		if !x.wakeAt.IsZero() && !x.wakeAt.After(now) {
+			out = append(out, wakeUp{x.fence, x.wakeAt, x.counted})
+			x.wakeAt, x.wokenAt = time.Time{}, now
 			continue
 		}
 		if x.at.After(now) {
@@ -122,8 +122,8 @@ func (d *dueList) next() time.Time {
 		if first.IsZero() || x.at.Before(first) {
 			first = x.at
 		}
-		if !x.hurry.IsZero() && x.hurry.Before(first) {
-			first = x.hurry
+		if !x.wakeAt.IsZero() && x.wakeAt.Before(first) {
+			first = x.wakeAt
 		}
 	}
 	return first

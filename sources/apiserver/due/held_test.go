@@ -32,8 +32,8 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 			sent[w.fence.Spec.NodeName] = append(sent[w.fence.Spec.NodeName], w.at.Sub(t0).String())
 		}
 	}
-	d.hurryAll(whichever, nil, sec(1))
-	d.hurryAll(whichever, nil, sec(1.1)) // the same, over again
+	d.wakeAll(whichever, nil, sec(1))
+	d.wakeAll(whichever, nil, sec(1.1)) // the same, over again
 	if at := d.next(); !at.Equal(sec(1.3)) {
 		t.Errorf("the first is due at %s", at.Sub(t0))
 	}
@@ -42,7 +42,7 @@ func TestWhatHeldThemHasEnded(t *testing.T) {
 	d.note(f, sec(1.2)) // somebody has looked at it meanwhile, perhaps too early
 	take(1.39)
 	take(1.4)
-	d.hurryAll(whichever, nil, sec(1.5)) // another change: each waits for its gap
+	d.wakeAll(whichever, nil, sec(1.5)) // another change: each waits for its gap
 	take(3.2)
 	take(3.5)
 	take(20)
@@ -64,7 +64,7 @@ func TestAThousandHeldFencesAreNoStorm(t *testing.T) {
 	}
 	sent := 0
 	for now := range 60 {
-		d.hurryAll(whichever, nil, sec(float64(now))) // a change each second
+		d.wakeAll(whichever, nil, sec(float64(now))) // a change each second
 		n := len(d.take(sec(float64(now) + 0.9)))
 		if n > 21 {
 			t.Errorf("%d were woken in second %d", n, now)
@@ -124,7 +124,7 @@ func TestAFreeSlotWakesTheNext(t *testing.T) {
 		counted = make(chan struct{})
 		f := under(fenceOf("1"), "west", "all")
 		f.Status.Phase, f.Status.Release.DoneAt = phase, &done
-		d.hurryNext(f, counted, sec(at))
+		d.wakeNext(f, counted, sec(at))
 		taken(at, want...)
 	}
 	freed(10, api.Releasing, "first", "second")
@@ -164,7 +164,7 @@ func TestAFreeSlotWakesItsOwnDomainFirst(t *testing.T) {
 		}
 		freed := in(fenceOf("1"), "b0")
 		freed.Status.Phase = api.Releasing
-		d.hurryNext(freed, make(chan struct{}), sec(10))
+		d.wakeNext(freed, make(chan struct{}), sec(10))
 		var got []string
 		for _, w := range d.take(sec(10)) {
 			got = append(got, w.fence.Spec.NodeName)
@@ -197,11 +197,11 @@ func TestAHealthyNodeWakesNobodyWhoWaitsForASlot(t *testing.T) {
 		slices.Sort(got)
 		return got
 	}
-	d.hurryAll(waitsForNoSlot, counted, sec(10))
+	d.wakeAll(waitsForNoSlot, counted, sec(10))
 	if diff := cmp.Diff([]string{"approval", "budget", "storm"}, woken(12)); diff != "" {
 		t.Errorf("a node is healthy again: %s", diff)
 	}
-	d.hurryAll(whichever, nil, sec(20))
+	d.wakeAll(whichever, nil, sec(20))
 	if diff := cmp.Diff([]string{"approval", "budget", "checks", "slot", "storm"}, woken(22)); diff != "" {
 		t.Errorf("somebody has changed a policy: %s", diff)
 	}
@@ -224,7 +224,7 @@ func TestTheEndOfChecksWakesTheOldest(t *testing.T) {
 		at   float64
 		want []string
 	}{{10, []string{"first", "second"}}, {10.5, []string{"third"}}} {
-		d.hurryChecks(sec(c.at))
+		d.wakeForChecks(sec(c.at))
 		var got []string
 		for _, w := range d.take(sec(c.at)) {
 			got = append(got, w.fence.Spec.NodeName)

@@ -13,18 +13,18 @@ import (
 // What others did may have ended the hold on a fence: it is looked at sooner than it said.
 
 const (
-	// hurryAfter is the delay that joins changes which come together.
-	hurryAfter = 300 * time.Millisecond
-	// hurryPace is the least time between two fences that are woken for one change. Between
-	// two wake-ups of one fence lie at least hurryGap, and hurryPace for each fence that
+	// wakeAfter is the delay that joins changes which come together.
+	wakeAfter = 300 * time.Millisecond
+	// wakePace is the least time between two fences that are woken for one change. Between
+	// two wake-ups of one fence lie at least wakeGap, and wakePace for each fence that
 	// waits.
-	hurryPace = 50 * time.Millisecond
-	hurryGap  = 2 * time.Second
+	wakePace = 50 * time.Millisecond
+	wakeGap  = 2 * time.Second
 )
 
-// hurryAll makes each fence that waits with the gate, and that may go on now, due soon, unless it is
-// due sooner. It is sent once counted is closed, if that is set.
-func (d *dueList) hurryAll(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
+// wakeAll makes each fence that waits with the gate, and that may go on now, due soon, unless it is
+// due sooner. The events are sent once counted is closed, if that is set.
+func (d *dueList) wakeAll(may func(*api.NodeFence) bool, counted <-chan struct{}, now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
 		if x.fence.CurrentPhase() == api.Pending && may(x.fence) {
@@ -32,16 +32,16 @@ func (d *dueList) hurryAll(may func(*api.NodeFence) bool, counted <-chan struct{
 		}
 	}
 	slices.SortFunc(waits, func(a, b *due) int { return strings.Compare(a.fence.Spec.NodeName, b.fence.Spec.NodeName) })
-	gap := max(hurryGap, time.Duration(len(waits))*hurryPace)
+	gap := max(wakeGap, time.Duration(len(waits))*wakePace)
 	for i, x := range waits {
-		at := now.Add(hurryAfter + time.Duration(i)*hurryPace)
-		if again := x.hurried.Add(gap); at.Before(again) {
+		at := now.Add(wakeAfter + time.Duration(i)*wakePace)
+		if again := x.wokenAt.Add(gap); at.Before(again) {
 			at = again
 		}
-		if x.hurry.IsZero() {
-			x.hurry, x.counted = at, nil
-		} else if at.Before(x.hurry) {
-			x.hurry = at
+		if x.wakeAt.IsZero() {
+			x.wakeAt, x.counted = at, nil
+		} else if at.Before(x.wakeAt) {
+			x.wakeAt = at
 		}
 		x.await(counted, now)
 	}
@@ -68,10 +68,10 @@ func waitsForNoSlot(f *api.NodeFence) bool {
 // nextOnes is how many fences one free slot wakes. The first may be held by another limit too.
 const nextOnes = 2
 
-// hurryNext makes those due now that have waited longest for a slot, or for a place in a budget, since
-// this fence has given its own back. A gate that they reach before the census has the free slot would
-// count it as taken, so they are sent once counted is closed.
-func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
+// wakeNext makes the fences due now that have waited longest for a slot, or for a place in a budget, since
+// freed has given its own back. A gate that an event reaches before the census has the free slot would
+// count the slot as taken, so the events are sent once counted is closed.
+func (d *dueList) wakeNext(freed *api.NodeFence, counted <-chan struct{}, now time.Time) {
 	waits := d.waiting(freed, now, func(f *api.NodeFence) bool {
 		return f.Status.WaitsFor == api.WaitsForBudget || !gaveBack(freed)
 	})
@@ -84,9 +84,9 @@ func (d *dueList) hurryNext(freed *api.NodeFence, counted <-chan struct{}, now t
 	}
 }
 
-// hurryChecks makes those due now that have waited longest for the Jobs of other fences' checks to end, since a
-// round of checks has ended.
-func (d *dueList) hurryChecks(now time.Time) {
+// wakeForChecks makes the fences due now that have waited longest for the Jobs of other fences' checks to end, since
+// a round of checks has ended.
+func (d *dueList) wakeForChecks(now time.Time) {
 	var waits []*due
 	for _, x := range d.byNode {
 		if x.fence.CurrentPhase() == api.Pending && x.fence.Status.WaitsFor == api.WaitsForCheckTurn {
@@ -101,15 +101,15 @@ func (d *dueList) hurryChecks(now time.Time) {
 	}
 }
 
-// passOn wakes the next one for a fence that was woken, or is about to be, and turns out to need nothing
-// that is free: it has failed, its node is healthy, or something else holds it now. One that is over wakes
-// others by that (Store.Freed).
-func (d *dueList) passOn(woken *due, is *api.NodeFence, now time.Time) {
+// wakeInstead wakes the next fence in place of a fence that was woken, or is about to be, and needs nothing that
+// is free: the woken fence has failed, its node is healthy, or something else holds it now. The end of a fence
+// wakes others by Store.Freed.
+func (d *dueList) wakeInstead(woken *due, is *api.NodeFence, now time.Time) {
 	p := is.CurrentPhase()
 	if !waitsForOthers(woken.fence) || waitsForOthers(is) || p == api.Draining || is.HoldsSlot() || !is.Open() {
 		return
 	}
-	if woken.hurry.IsZero() && now.Sub(woken.hurried) >= hurryGap {
+	if woken.wakeAt.IsZero() && now.Sub(woken.wokenAt) >= wakeGap {
 		return
 	}
 	if waits := d.waiting(woken.fence, now, whichever); len(waits) > 0 {
@@ -141,18 +141,18 @@ func (d *dueList) waiting(freed *api.NodeFence, now time.Time, may func(*api.Nod
 // have asked before the slot was free.
 func (x *due) wake(counted <-chan struct{}, asked, now time.Time) {
 	at := now
-	if again := x.hurried.Add(hurryGap); at.Before(again) {
+	if again := x.wokenAt.Add(wakeGap); at.Before(again) {
 		at = again
 	}
 	x.await(counted, asked)
-	if x.hurry.IsZero() || at.Before(x.hurry) {
-		x.hurry = at
+	if x.wakeAt.IsZero() || at.Before(x.wakeAt) {
+		x.wakeAt = at
 	}
 }
 
 // justWoken is 1 where the fence was woken, or is about to be, so that others come first.
 func (x *due) justWoken(now time.Time) int {
-	if now.Sub(x.hurried) < hurryGap || !x.hurry.IsZero() && !x.hurry.After(now) {
+	if now.Sub(x.wokenAt) < wakeGap || !x.wakeAt.IsZero() && !x.wakeAt.After(now) {
 		return 1
 	}
 	return 0

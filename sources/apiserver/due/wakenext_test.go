@@ -42,7 +42,7 @@ func TestAWakeUpThatIsNotUsedIsPassedOn(t *testing.T) {
 		freed := fenceOf("1")
 		freed.Status.Phase = api.Releasing
 		counted := make(chan struct{})
-		d.hurryNext(freed, counted, sec(10))
+		d.wakeNext(freed, counted, sec(10))
 		if c.taken {
 			d.take(sec(10))
 		}
@@ -77,9 +77,9 @@ func TestAWakeUpThatIsPassedOnIsNotSentBeforeItsCensus(t *testing.T) {
 	freed := fenceOf("1")
 	freed.Status.Phase = api.Releasing
 	counted := make(chan struct{})
-	d.hurryNext(freed, counted, sec(10))
+	d.wakeNext(freed, counted, sec(10))
 	d.take(sec(10))
-	d.hurryAll(func(f *api.NodeFence) bool { return f.Spec.NodeName == "third" }, nil, sec(10.1))
+	d.wakeAll(func(f *api.NodeFence) bool { return f.Spec.NodeName == "third" }, nil, sec(10.1))
 	failed := waitsSince("first", 0)
 	failed.ResourceVersion, failed.Status.Phase = "2", api.Failed
 	d.note(failed, sec(10.2))
@@ -107,10 +107,10 @@ func TestAWakeUpThatIsPassedOnHastensNoOther(t *testing.T) {
 	}
 	freed := fenceOf("1")
 	freed.Status.Phase = api.Releasing
-	d.hurryNext(freed, make(chan struct{}), sec(10))
+	d.wakeNext(freed, make(chan struct{}), sec(10))
 	d.take(sec(10))
 	counted := make(chan struct{})
-	d.hurryNext(freed, counted, sec(10.2))
+	d.wakeNext(freed, counted, sec(10.2))
 	d.drop("second")
 	failed := waitsSince("first", 0)
 	failed.ResourceVersion, failed.Status.Phase = "2", api.Failed
