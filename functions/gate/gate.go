@@ -89,11 +89,11 @@ func (g *Gate) Handle(ctx context.Context, e event.Event) (*event.Event, error) 
 	if err != nil {
 		return nil, err
 	}
-	return g.work(ctx, node, e, r, began)
+	return g.runLoop(ctx, node, e, r, began)
 }
 
-// work has the loop work on the node's fence. began is when the event was taken.
-func (g *Gate) work(ctx context.Context, node string, e event.Event, r open.Result, began time.Duration) (*event.Event, error) {
+// runLoop has the loop work on the node's fence. began is when the event was taken.
+func (g *Gate) runLoop(ctx context.Context, node string, e event.Event, r open.Result, began time.Duration) (*event.Event, error) {
 	switch r.Next {
 	case open.Stop:
 		return r.Reply, nil

@@ -27,13 +27,13 @@ func (c committer) commit(ctx context.Context, all []*waiter) (conflict bool) {
 	for _, a := range all {
 		a.answer = answer{}
 	}
-	err := guarded(func() error { return c.decide(ctx, all) })
+	err := recoverPanic(func() error { return c.decide(ctx, all) })
 	if errors.Is(err, kube.ErrConflict) {
 		return true
 	}
 	for _, a := range all {
 		if err != nil && a.err == nil && a.panicked == nil {
-			a.fails(err)
+			a.setError(err)
 		}
 	}
 	return false
@@ -56,7 +56,7 @@ func (c committer) decide(ctx context.Context, all []*waiter) error {
 			a.verdict, a.err = heldByRead(ctx, c.client, a.fence.Spec.NodeName, led)
 		}
 	}
-	open := slices.DeleteFunc(slices.Clone(all), refused)
+	open := slices.DeleteFunc(slices.Clone(all), isRefused)
 	if len(open) == 0 {
 		return nil
 	}
@@ -69,9 +69,9 @@ func (c committer) decide(ctx context.Context, all []*waiter) error {
 	}
 	was := led.DeepCopy()
 	for _, a := range open {
-		led = c.admit(ctx, a, world, admits(a, fences), fencesOf(all, a), led, now)
+		led = c.admit(ctx, a, world, deciderFor(a, fences), fencesOf(all, a), led, now)
 	}
-	none := !slices.ContainsFunc(open, func(a *waiter) bool { return a.purpose != ifFull && a.purpose != forChecks && !refused(a) })
+	none := !slices.ContainsFunc(open, func(a *waiter) bool { return a.purpose != ifFull && a.purpose != forChecks && !isRefused(a) })
 	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
 		return nil
 	}
@@ -120,9 +120,9 @@ func (c committer) markPlanes(ctx context.Context, all []*waiter) error {
 // admit decides on one fence by a ledger that has the reservations of those before it, and
 // gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
 // the ledger as it was.
-func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by admitter, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
+func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by decider, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
 	after := led.DeepCopy()
-	err := guarded(func() error {
+	err := recoverPanic(func() error {
 		if err := a.ctx.Err(); err != nil {
 			return err // it has left while the lists were read
 		}
@@ -139,7 +139,7 @@ func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by a
 		return err
 	})
 	if err != nil {
-		a.fails(err)
+		a.setError(err)
 		return led
 	}
 	if a.purpose == ifFull && a.verdict == nil {
@@ -148,11 +148,11 @@ func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by a
 	return after
 }
 
-// admitter decides on one fence, and reserves on the ledger what it allows.
-type admitter func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict
+// decider decides on one fence, and reserves on the ledger what it allows.
+type decider func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
-// admits is what decides on what is asked for. fences are all that there are, where checks are asked for.
-func admits(a *waiter, fences []api.NodeFence) admitter {
+// deciderFor returns what decides on what is asked for. fences are all that there are, where checks are asked for.
+func deciderFor(a *waiter, fences []api.NodeFence) decider {
 	switch a.purpose {
 	case forDrain:
 		return admission.AdmitDrain
@@ -174,8 +174,8 @@ func fencesOf(all []*waiter, but *waiter) (beside []*api.NodeFence) {
 	return beside
 }
 
-// fails gives a waiter an error for its answer, or has it panic as the batch did.
-func (a *waiter) fails(err error) {
+// setError gives a waiter an error for its answer, or has it panic as the batch did.
+func (a *waiter) setError(err error) {
 	a.verdict = nil
 	if p := (*panicked)(nil); errors.As(err, &p) {
 		a.panicked = p.Error()
@@ -189,8 +189,8 @@ type panicked struct{ words string }
 
 func (p *panicked) Error() string { return p.words }
 
-// guarded makes a panic an error.
-func guarded(do func() error) (err error) {
+// recoverPanic makes a panic an error.
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicked{fmt.Sprintf("%v\n%s", v, debug.Stack())}

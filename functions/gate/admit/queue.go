@@ -66,8 +66,8 @@ type answer struct {
 	panicked any
 }
 
-// refused: no slot is reserved for it in this try, whatever the ledger's write comes to.
-func refused(a *waiter) bool { return a.verdict != nil || a.err != nil || a.panicked != nil }
+// isRefused: no slot is reserved for it in this try, whatever the ledger's write comes to.
+func isRefused(a *waiter) bool { return a.verdict != nil || a.err != nil || a.panicked != nil }
 
 // batch are the waiters whom one write answers.
 type batch struct {
@@ -92,13 +92,13 @@ func (q *Queue) ask(ctx context.Context, who waiter, with commit) (*observed.Ver
 	q.waiting = append(q.waiting, a)
 	if !q.serving {
 		q.serving = true
-		go q.serve(with)
+		go q.serveBatches(with)
 	}
 	q.mu.Unlock()
 	select {
 	case <-a.done:
 	case <-ctx.Done():
-		q.leave(a)
+		q.removeWaiter(a)
 		return nil, fmt.Errorf("wait for a slot: %w", ctx.Err())
 	}
 	if a.panicked != nil {
@@ -107,9 +107,9 @@ func (q *Queue) ask(ctx context.Context, who waiter, with commit) (*observed.Ver
 	return a.verdict, a.err
 }
 
-// leave takes a waiter out. Who is the last of a batch ends it, and waits until it has, so
+// removeWaiter takes a waiter out. Who is the last of a batch ends it, and waits until it has, so
 // that nothing goes on behind an invocation that is over.
-func (q *Queue) leave(a *waiter) {
+func (q *Queue) removeWaiter(a *waiter) {
 	q.mu.Lock()
 	b := a.batch
 	if b == nil {
@@ -126,16 +126,16 @@ func (q *Queue) leave(a *waiter) {
 	}
 }
 
-// serve commits batches until nobody waits.
-func (q *Queue) serve(with commit) {
+// serveBatches commits batches until nobody waits.
+func (q *Queue) serveBatches(with commit) {
 	tries := 0
-	for b := q.take(); b != nil; b = q.take() {
+	for b := q.takeBatch(); b != nil; b = q.takeBatch() {
 		if with(b.ctx, b.waiters) && b.ctx.Err() == nil {
 			tries++
 			if q.Pause != nil {
 				q.Pause(b.ctx, tries)
 			}
-			q.again(b)
+			q.requeue(b)
 		} else {
 			tries = 0
 			for _, a := range b.waiters {
@@ -147,9 +147,9 @@ func (q *Queue) serve(with commit) {
 	}
 }
 
-// take makes a batch of all who wait, the fence first that was opened first, and of two the
+// takeBatch makes a batch of all who wait, the fence first that was opened first, and of two the
 // one whose name comes first; nil if nobody waits, and then the next who asks begins anew.
-func (q *Queue) take() *batch {
+func (q *Queue) takeBatch() *batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
@@ -166,8 +166,8 @@ func (q *Queue) take() *batch {
 	return b
 }
 
-// again has those of a batch who have not left wait for the next.
-func (q *Queue) again(b *batch) {
+// requeue has those of a batch who have not left wait for the next.
+func (q *Queue) requeue(b *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, a := range b.waiters {

@@ -34,9 +34,9 @@ type Checker struct {
 // others is how many healthy nodes are connected to beside the one in question.
 const others = 3
 
-// targets are the node that is asked about and a few healthy others, drawn anew
+// readTargets returns the node that is asked about and a few healthy others, drawn anew
 // each time.
-func (c *Checker) targets(ctx context.Context, f *api.NodeFence) (node corev1.Node, healthy []corev1.Node, err error) {
+func (c *Checker) readTargets(ctx context.Context, f *api.NodeFence) (node corev1.Node, healthy []corev1.Node, err error) {
 	nodes, err := c.Client.Nodes(ctx)
 	if err != nil {
 		return node, nil, err
@@ -66,7 +66,7 @@ func (c *Checker) kubeletOf(n *corev1.Node) (string, error) {
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
-			if why := c.Networks.refuses(a.Address); why != "" {
+			if why := c.Networks.refusal(a.Address); why != "" {
 				return "", errors.New(why)
 			}
 			return net.JoinHostPort(a.Address, strconv.Itoa(int(port))), nil

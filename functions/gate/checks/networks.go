@@ -29,8 +29,8 @@ func (n *Networks) Decode(value string) error {
 	return nil
 }
 
-// refuses is why a check may not connect to an address that a Node reports; empty if it may.
-func (n Networks) refuses(address string) string {
+// refusal is why a check may not connect to an address that a Node reports; empty if it may.
+func (n Networks) refusal(address string) string {
 	a, err := netip.ParseAddr(address)
 	switch {
 	case err != nil || a.Zone() != "":

@@ -32,7 +32,7 @@ func TestChecksConnectToNodesOnly(t *testing.T) {
 		if err := n.Decode(c.networks); err != nil {
 			t.Fatal(err)
 		}
-		if got := n.refuses(c.address); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := n.refusal(c.address); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -49,12 +49,12 @@ func TestACheckOfAnAddressThatIsNoNodes(t *testing.T) {
 		return n
 	}
 	r := &rounding{Checker: &Checker{KubeletPort: 80}, target: at("169.254.169.254"), others: []corev1.Node{at("10.0.0.2")}}
-	r.connect(t.Context(), "1 kubelet")
+	r.askKubelet(t.Context(), "1 kubelet")
 	if len(r.results) != 1 || r.results[0].Answer != api.AnswerError || !strings.Contains(r.results[0].Message, "no check connects") {
 		t.Errorf("%+v", r.results)
 	}
 	r = &rounding{Checker: &Checker{KubeletPort: 80}, target: at("10.0.0.1"), others: []corev1.Node{at("127.0.0.1"), at("10.0.0.2")}}
-	target, beside, err := r.addresses()
+	target, beside, err := r.findAddresses()
 	if err != nil || target != "10.0.0.1:80" || strings.Join(beside, " ") != "10.0.0.2:80" {
 		t.Errorf("%s beside %v: %v", target, beside, err)
 	}

@@ -26,7 +26,7 @@ func (c *Checker) Check(ctx context.Context, f *api.NodeFence) (*observed.Checke
 		r.round, r.storage, r.timeout = s, true, f.Status.Decision.Settings.StorageCheck.Timeout.Duration
 	} else {
 		r.round, r.timeout = &f.Status.ActivityChecks.CheckRound, f.Status.Decision.Settings.ActivityChecks.CheckTimeout.Duration
-		if r.target, r.others, err = c.targets(ctx, f); err != nil {
+		if r.target, r.others, err = c.readTargets(ctx, f); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +38,7 @@ func (c *Checker) Check(ctx context.Context, f *api.NodeFence) (*observed.Checke
 	for _, c := range r.round.Results {
 		r.said[c.Check] = c
 	}
-	if err := r.ask(ctx); err != nil {
+	if err := r.askAll(ctx); err != nil {
 		return nil, err
 	}
 	if r.waits == 0 && r.ends > 0 {
@@ -64,7 +64,7 @@ type rounding struct {
 	waits, ends int
 }
 
-func (r *rounding) ask(ctx context.Context) error {
+func (r *rounding) askAll(ctx context.Context) error {
 	if r.storage {
 		return r.askStorage(ctx, r.fence.Status.Decision.Settings.StorageCheck)
 	}
@@ -73,13 +73,13 @@ func (r *rounding) ask(ctx context.Context) error {
 		var err error
 		switch name := strconv.Itoa(i + 1); {
 		case c.Type == api.CheckDevice:
-			if check := facts.DeviceCheck(i + 1); !r.answered(check) {
-				r.say(check, "", "power reads it when the others have answered")
+			if check := facts.DeviceCheck(i + 1); !r.repeatAnswer(check) {
+				r.addResult(check, "", "power reads it when the others have answered")
 			}
 		case c.Type == api.CheckNeighbors:
-			err = r.neighbors(ctx, name, c.Neighbors)
+			err = r.askNeighbors(ctx, name, c.Neighbors)
 		case c.Type == api.CheckJob:
-			err = r.job(ctx, name+" job "+c.Job.PodTemplateName, name, c.Job)
+			err = r.askJob(ctx, name+" job "+c.Job.PodTemplateName, name, c.Job)
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (r *rounding) ask(ctx context.Context) error {
 	}
 	for i, c := range checks {
 		if c.Type == api.CheckKubelet {
-			r.connect(ctx, fmt.Sprintf("%d kubelet", i+1))
+			r.askKubelet(ctx, fmt.Sprintf("%d kubelet", i+1))
 		}
 	}
 	return nil
@@ -95,81 +95,81 @@ func (r *rounding) ask(ctx context.Context) error {
 
 func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error {
 	if p.Type == api.StorageJob {
-		return r.job(ctx, "job "+p.Job.PodTemplateName, "s", p.Job)
+		return r.askJob(ctx, "job "+p.Job.PodTemplateName, "s", p.Job)
 	}
 	answer, words := probe.Service(ctx, p.TCP.Address)
-	r.say("tcp", answer, words)
+	r.addResult("tcp", answer, words)
 	return nil
 }
 
-// neighbors begins a Job on each of so many other nodes. Without an image to make them
+// askNeighbors begins a Job on each of so many other nodes. Without an image to make them
 // of, each is a check gone wrong: nobody has seen that the node is silent.
-func (r *rounding) neighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
+func (r *rounding) askNeighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
 	for i := range n.Count {
 		check, job := fmt.Sprintf("%s neighbor %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
-		if r.answered(check) {
+		if r.repeatAnswer(check) {
 			continue
 		}
 		if r.NeighborsImage == "" {
-			r.sayOfJob(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
+			r.addJobResult(check, api.AnswerError, "the gate has no image for type Neighbors: set NODEFENCE_NEIGHBORS_IMAGE to nodefence's own")
 			continue
 		}
-		target, beside, err := r.addresses()
+		target, beside, err := r.findAddresses()
 		if err != nil {
-			r.sayOfJob(check, api.AnswerError, err.Error())
+			r.addJobResult(check, api.AnswerError, err.Error())
 			continue
 		}
-		answer, words, err := r.jobs().Neighbor(ctx, job, r.NeighborsImage, n, append([]string{target}, beside...))
+		answer, words, err := r.jobRunner().Neighbor(ctx, job, r.NeighborsImage, n, append([]string{target}, beside...))
 		if err != nil {
 			return err
 		}
-		r.sayOfJob(check, answer, words)
+		r.addJobResult(check, answer, words)
 	}
 	return nil
 }
 
-// job asks by a Job that is made of a PodTemplate.
-func (r *rounding) job(ctx context.Context, check, name string, j *api.JobCheck) error {
-	if r.answered(check) {
+// askJob asks by a Job that is made of a PodTemplate.
+func (r *rounding) askJob(ctx context.Context, check, name string, j *api.JobCheck) error {
+	if r.repeatAnswer(check) {
 		return nil
 	}
-	answer, words, err := r.jobs().FromTemplate(ctx, name, j)
+	answer, words, err := r.jobRunner().FromTemplate(ctx, name, j)
 	if err != nil {
 		return err
 	}
-	r.sayOfJob(check, answer, words)
+	r.addJobResult(check, answer, words)
 	return nil
 }
 
-// sayOfJob notes what a Job has said, or why it can't be made. A Job without an answer has not ended.
-func (r *rounding) sayOfJob(check string, a api.Answer, words string) {
+// addJobResult notes what a Job has said, or why it can't be made. A Job without an answer has not ended.
+func (r *rounding) addJobResult(check string, a api.Answer, words string) {
 	if a == "" {
 		r.waits++
 	} else {
 		r.ends++
 	}
-	r.say(check, a, words)
+	r.addResult(check, a, words)
 }
 
-func (r *rounding) jobs() jobs.CheckRunner {
+func (r *rounding) jobRunner() jobs.CheckRunner {
 	return jobs.CheckRunner{
-		Client: r.Client, Namespace: r.Namespace, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.left(), Target: r.target, Avoid: r.still,
+		Client: r.Client, Namespace: r.Namespace, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.timeLeft(), Target: r.target, Avoid: r.still,
 	}
 }
 
-// left returns how long a Job that begins now may run: the Jobs of a round end within the time for which the
+// timeLeft returns how long a Job that begins now may run: the Jobs of a round end within the time for which the
 // ledger counts them.
-func (r *rounding) left() time.Duration {
+func (r *rounding) timeLeft() time.Duration {
 	ends := r.round.StartedAt.Add(r.timeout + facts.CheckGrace)
 	return min(r.timeout, ends.Sub(r.Client.Clock().Now()))
 }
 
-func (r *rounding) say(check string, a api.Answer, words string) {
-	r.results = append(r.results, api.CheckResult{Check: check, Answer: a, Message: short(words)})
+func (r *rounding) addResult(check string, a api.Answer, words string) {
+	r.results = append(r.results, api.CheckResult{Check: check, Answer: a, Message: clipMessage(words)})
 }
 
-// answered repeats what a check has said in an earlier turn of this round.
-func (r *rounding) answered(check string) bool {
+// repeatAnswer repeats what a check has said in an earlier turn of this round.
+func (r *rounding) repeatAnswer(check string) bool {
 	c, ok := r.said[check]
 	if ok = ok && c.Answer != ""; ok {
 		r.results = append(r.results, c)
@@ -177,21 +177,21 @@ func (r *rounding) answered(check string) bool {
 	return ok
 }
 
-func (r *rounding) connect(ctx context.Context, check string) {
-	if r.answered(check) {
+func (r *rounding) askKubelet(ctx context.Context, check string) {
+	if r.repeatAnswer(check) {
 		return
 	}
-	target, beside, err := r.addresses()
+	target, beside, err := r.findAddresses()
 	if err != nil {
-		r.say(check, api.AnswerError, err.Error())
+		r.addResult(check, api.AnswerError, err.Error())
 		return
 	}
 	answer, words := probe.Machine(ctx, target, beside)
-	r.say(check, answer, words)
+	r.addResult(check, answer, words)
 }
 
-// addresses are where the node's kubelet listens, and those of the others.
-func (r *rounding) addresses() (target string, beside []string, err error) {
+// findAddresses returns where the node's kubelet listens, and those of the others.
+func (r *rounding) findAddresses() (target string, beside []string, err error) {
 	if target, err = r.kubeletOf(&r.target); err != nil {
 		return "", nil, err
 	}
@@ -203,5 +203,5 @@ func (r *rounding) addresses() (target string, beside []string, err error) {
 	return target, beside, nil
 }
 
-// short keeps words fit for a record.
-func short(s string) string { return clip.To(200, s) }
+// clipMessage keeps words fit for a record.
+func clipMessage(s string) string { return clip.To(200, s) }

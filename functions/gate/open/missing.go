@@ -28,16 +28,16 @@ func (o *Opener) openMissing(ctx context.Context, node string, e event.Event, la
 		return r, err
 	}
 	if !expected(policies) {
-		o.ignored(e, node, string(api.NoSuchNode))
+		o.logIgnored(e, node, string(api.NoSuchNode))
 		return r, nil
 	}
 	if last != nil {
-		same := aborted(last, "", trigger, "")
+		same := wasAborted(last, "", trigger, "")
 		if is, was := trigger.Machine, last.Status.Decision.Trigger.Machine; is != nil {
 			same = was != nil && was.UID == is.UID
 		}
 		if last.EndedByAPerson() && same {
-			o.ignored(e, node, string(api.Aborted))
+			o.logIgnored(e, node, string(api.Aborted))
 			return r, nil
 		}
 	}
@@ -50,7 +50,7 @@ func (o *Opener) openMissing(ctx context.Context, node string, e event.Event, la
 	return o.prepareRecord(ctx, last, node, api.Decision{Trigger: trigger, ResolvedPolicy: resolved})
 }
 
-// ignored logs why no fence opens for a node that is missing.
-func (o *Opener) ignored(e event.Event, node, why string) {
+// logIgnored logs why no fence opens for a node that is missing.
+func (o *Opener) logIgnored(e event.Event, node, why string) {
 	o.Log.Info("ignored", "function", function, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 }

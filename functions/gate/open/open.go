@@ -34,7 +34,7 @@ func (o *Opener) Open(ctx context.Context, node string, e event.Event) (r Result
 		a, err := o.Judge.Problem(ctx, node, e, f)
 		return o.openAsked(ctx, node, a, err, f)
 	case !ours || f != nil && f.Open():
-		return o.existing(ctx, node, e, f)
+		return o.continueExisting(ctx, node, e, f)
 	}
 	n, err := reader.Node(ctx, node)
 	if err != nil {
@@ -50,10 +50,10 @@ func (o *Opener) Open(ctx context.Context, node string, e event.Event) (r Result
 	return r, err
 }
 
-// existing says who goes on with a record that is open, or that is not the gate's to write: that of a newer
+// continueExisting says who goes on with a record that is open, or that is not the gate's to write: that of a newer
 // nodefence is left alone (S21).
-func (o *Opener) existing(ctx context.Context, node string, e event.Event, f *api.NodeFence) (r Result, err error) {
-	if err := o.Judge.WhileDeleted(ctx, node, e, f); err != nil || o.elsewhere(f, e) {
+func (o *Opener) continueExisting(ctx context.Context, node string, e event.Event, f *api.NodeFence) (r Result, err error) {
+	if err := o.Judge.WhileDeleted(ctx, node, e, f); err != nil || o.isElsewhere(f, e) {
 		return r, err
 	}
 	if fence.Foreign(f.Status) {
@@ -108,9 +108,9 @@ func askedAgain(err error) error {
 	return err
 }
 
-// elsewhere tells whether somebody else is at work on the node's record: another function
+// isElsewhere tells whether somebody else is at work on the node's record: another function
 // by its phase, or the gate that has just opened it.
-func (o *Opener) elsewhere(f *api.NodeFence, e event.Event) bool {
+func (o *Opener) isElsewhere(f *api.NodeFence, e event.Event) bool {
 	if f.Open() && !fence.Foreign(f.Status) && f.CurrentPhase() != api.Pending {
 		return true
 	}

@@ -40,7 +40,7 @@ func TestAConditionOfTheBootBeforeOpensNoFence(t *testing.T) {
 		"as it stood":        {before, last, false},
 		"written anew since": {of("2026-01-01T00:05:00Z"), last, true},
 	} {
-		dec, why := opening(c.node, policies, c.last, earlyProbe{}, startup{})
+		dec, why := decideOpening(c.node, policies, c.last, earlyProbe{}, startup{})
 		if got := dec != nil; got != c.want {
 			t.Errorf("%s: opens %v (%s)", name, got, why)
 		}

@@ -34,7 +34,7 @@ func (o *Opener) openUnhealthy(ctx context.Context, reader kube.Reader, n *corev
 		return r, err
 	}
 	start.machine = o.machineTrigger(n, policies)
-	dec, why := opening(n, policies, last, early, start)
+	dec, why := decideOpening(n, policies, last, early, start)
 	if dec == nil {
 		o.Log.Info("ignored", "function", function, "node", n.Name, "event", e.ID(), "reason", why)
 		return r, nil
@@ -67,23 +67,23 @@ func (o *Opener) bindDevices(ctx context.Context, n *corev1.Node, dec *api.Decis
 	return true
 }
 
-// opening is the decision with which a fence would open, or why it would not.
-func opening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early earlyProbe, start startup) (*api.Decision, string) {
+// decideOpening returns the decision with which a fence would open, or why it would not.
+func decideOpening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early earlyProbe, start startup) (*api.Decision, string) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
 		return nil, string(api.NoPolicy)
 	}
-	trigger, why := reason(n, resolved, last, early, start)
+	trigger, why := findReason(n, resolved, last, early, start)
 	if trigger == nil {
 		return nil, why
 	}
 	return &api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: resolved}, ""
 }
 
-// reason is what a fence would open for: the Machine, the startup timeout, or the first condition of the
+// findReason returns what a fence would open for: the Machine, the startup timeout, or the first condition of the
 // policy, of which no person has ended a fence. A person who ended it for one failure has not ended it for
 // another. A still Lease counts only where nothing else holds: it may be of the failure that was ended.
-func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early earlyProbe, start startup) (t *api.Trigger, why string) {
+func findReason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early earlyProbe, start startup) (t *api.Trigger, why string) {
 	var all []api.Trigger
 	for _, t := range []*api.Trigger{start.machine, start.trigger} {
 		if t != nil {
@@ -94,7 +94,7 @@ func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, ea
 		all = append(all, observed.TriggersOf(resolved, look.WithoutSaidBefore(look.NodeFrom(n, ""), last))...)
 	}
 	for i := range all {
-		if !aborted(last, n.UID, all[i], early.mark) {
+		if !wasAborted(last, n.UID, all[i], early.mark) {
 			return &all[i], ""
 		}
 	}
@@ -105,14 +105,14 @@ func reason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, ea
 		return nil, string(api.Starting)
 	case early.trigger == nil && early.why == "":
 		return nil, string(api.Healthy)
-	case early.trigger != nil && aborted(last, n.UID, *early.trigger, early.mark):
+	case early.trigger != nil && wasAborted(last, n.UID, *early.trigger, early.mark):
 		return nil, string(api.Aborted)
 	}
 	return early.trigger, early.why
 }
 
-// aborted: a person has ended the node's last fence, or an earlier one, for this failure. lease is the mark at
+// wasAborted: a person has ended the node's last fence, or an earlier one, for this failure. lease is the mark at
 // which its Lease stands, where that was looked at.
-func aborted(last *api.NodeFence, uid types.UID, t api.Trigger, lease string) bool {
+func wasAborted(last *api.NodeFence, uid types.UID, t api.Trigger, lease string) bool {
 	return last != nil && last.AbortedWith(uid, t.Spell(), lease)
 }

@@ -53,8 +53,8 @@ func tooOld(e event.Event, now time.Time) string {
 // What a record takes of a sender's reason, and of other words.
 const longestReason, longestWords = 256, 1000
 
-// word returns an attribute of an event; empty if it has none.
-func word(e event.Event, attribute string) string {
+// attributeText returns an attribute of an event; empty if it has none.
+func attributeText(e event.Event, attribute string) string {
 	s, err := cetypes.Format(e.Extensions()[attribute])
 	if err != nil {
 		return ""

@@ -50,8 +50,8 @@ func (j *Judge) requestByObject(ctx context.Context, e event.Event, node string,
 	var r *api.AskedBy
 	if quiet := false; refused == nil {
 		e = inItsName(e, o)
-		if r, refused, quiet = j.byObject(e, o, n, policies, f); quiet {
-			j.ignored(e, node, string(refused.why)+": "+refused.message)
+		if r, refused, quiet = j.judgeObject(e, o, n, policies, f); quiet {
+			j.logIgnored(e, node, string(refused.why)+": "+refused.message)
 			return a, nil
 		}
 	}
@@ -60,7 +60,7 @@ func (j *Judge) requestByObject(ctx context.Context, e event.Event, node string,
 		j.refuse(ctx, e, node, n, refused)
 		return a, j.tellObject(ctx, o, refused)
 	case f != nil && f.Open():
-		return a, j.join(ctx, e, n, f, r)
+		return a, j.joinFence(ctx, e, n, f, r)
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return Answer{Opens: forRequest(api.TriggerRequest, n, r, resolved), Object: o}, nil
@@ -105,9 +105,9 @@ func inItsName(e event.Event, o *api.FenceRequest) event.Event {
 	return e
 }
 
-// byObject is who asks by a FenceRequest, and why it opens or joins no fence. quiet says that the
+// judgeObject returns who asks by a FenceRequest, and why it opens or joins no fence. quiet says that the
 // object is told nothing of a refusal: it has been answered, or is not held yet.
-func (j *Judge) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
+func (j *Judge) judgeObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
 	now := j.Client.Clock().Now()
 	r = askedBy(e, now)
 	switch {
@@ -121,10 +121,10 @@ func (j *Judge) byObject(e event.Event, o *api.FenceRequest, n *corev1.Node, pol
 	if endsUnanswered(f, n) && tooOld(e, now) == "" {
 		return nil, &no{api.NotYet, "the fence of a request that was withdrawn, or grew old, ends first, and the function request asks again then"}, true
 	}
-	if refused := replaced(o, n); refused != nil {
+	if refused := refuseReplaced(o, n); refused != nil {
 		return nil, refused, false
 	}
-	if refused := unserved(e, r, "", n, policies, f, lastAnswer(f), ask.OfMachine(o) != nil, now); refused != nil {
+	if refused := refuseUnserved(e, r, "", n, policies, f, lastAnswer(f), ask.OfMachine(o) != nil, now); refused != nil {
 		return nil, refused, false
 	}
 	r.User, r.Reason, r.Drain = clip.To(longestWords, ask.User(o)), clip.To(longestReason, o.Spec.Reason), o.Spec.Drain
@@ -136,9 +136,9 @@ func endsUnanswered(f *api.NodeFence, n *corev1.Node) bool {
 	return n != nil && f != nil && f.Open() && (f.EndedByWithdrawal() || f.ExpiredUncut()) && fence.Ends(f, n.UID) != ""
 }
 
-// replaced refuses another Node of the name than the one that was asked for (S6: what is released is
+// refuseReplaced refuses another Node of the name than the one that was asked for (S6: what is released is
 // what was fenced).
-func replaced(o *api.FenceRequest, n *corev1.Node) *no {
+func refuseReplaced(o *api.FenceRequest, n *corev1.Node) *no {
 	if n == nil {
 		return nil // which is refused for that
 	}
@@ -148,7 +148,7 @@ func replaced(o *api.FenceRequest, n *corev1.Node) *no {
 	return nil
 }
 
-// lastAnswer is when a fence of the node ended that answers what was asked for before. The fence of
+// lastAnswer returns when a fence of the node ended that answers what was asked for before. The fence of
 // a FenceRequest that was withdrawn, or grew old uncut, answers no other one: NodeHealthCheck gives one up and
 // creates the next one before the fence of the first has ended. It is the whole second, as an object's
 // creationTimestamp is: one that was created within that second, after the end, must not be refused for

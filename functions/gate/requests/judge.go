@@ -48,8 +48,8 @@ type no struct {
 	message string
 }
 
-// join has the open fence of a node answer to a request too (S7).
-func (j *Judge) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
+// joinFence has the open fence of a node answer to a request too (S7).
+func (j *Judge) joinFence(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
 	words := fence.Join(f, *r)
 	made, err := j.Client.SaveFenceStatus(ctx, f)
 	j.Loop.Keep(made)
@@ -59,14 +59,14 @@ func (j *Judge) join(ctx context.Context, e event.Event, n *corev1.Node, f *api.
 	return err
 }
 
-// selected tells whether a FencePolicy selects a node.
-func selected(policies []api.FencePolicy, n *corev1.Node) bool {
+// isSelected tells whether a FencePolicy selects a node.
+func isSelected(policies []api.FencePolicy, n *corev1.Node) bool {
 	_, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return ok
 }
 
-// unselected says why nothing is done to a node, and what to do.
-func unselected(node string) string {
+// unselectedWords says why nothing is done to a node, and what to do.
+func unselectedWords(node string) string {
 	return "no FencePolicy selects node " + node + ": apply one whose spec.selector does"
 }
 
@@ -79,7 +79,7 @@ func (j *Judge) refuse(ctx context.Context, e event.Event, node string, n *corev
 	j.Reporter.Refused(ctx, r)
 }
 
-// ignored logs why nothing comes of an event.
-func (j *Judge) ignored(e event.Event, node, why string) {
+// logIgnored logs why nothing comes of an event.
+func (j *Judge) logIgnored(e event.Event, node, why string) {
 	j.Log.Info("ignored", "function", function, "node", node, "event", e.ID(), "type", e.Type(), "reason", why)
 }

@@ -29,16 +29,16 @@ func (j *Judge) Problem(ctx context.Context, node string, e event.Event, f *api.
 		return a, err
 	}
 	if n == nil {
-		j.ignored(e, node, "NoSuchNode")
+		j.logIgnored(e, node, "NoSuchNode")
 		return a, nil
 	}
 	reader := j.Client.NewReader(j.Client.Clock().Elapsed())
-	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool { return selected(all, n) })
+	policies, err := look.PoliciesShowing(ctx, reader, func(all []api.FencePolicy) bool { return isSelected(all, n) })
 	if err != nil {
 		return a, err
 	}
 	resolved, is := policy.ResolvePolicy(policies, node, n.Labels)
-	due, err := j.weigh(ctx, e, n, f, is)
+	due, err := j.weighReports(ctx, e, n, f, is)
 	if err != nil || due.ask == "" && !due.move {
 		return a, err
 	}
@@ -48,11 +48,11 @@ func (j *Judge) Problem(ctx context.Context, node string, e event.Event, f *api.
 	}
 	r := askedBy(e, j.Client.Clock().Now())
 	if r == nil {
-		j.ignored(e, node, unnamed)
+		j.logIgnored(e, node, unnamed)
 		return a, nil
 	}
 	r.Type = api.ProblemEventType // package fence knows a report by this type
-	r.User, r.Reason = clip.To(longestWords, "node problem "+word(e, events.ReasonAttr)), clip.To(longestWords, due.ask)
+	r.User, r.Reason = clip.To(longestWords, "node problem "+attributeText(e, events.ReasonAttr)), clip.To(longestWords, due.ask)
 	if f != nil && (f.Served(r) || f.Open()) {
 		return a, j.problemOfOpen(ctx, e, n, f, r, due.uids)
 	}
@@ -72,11 +72,11 @@ func (j *Judge) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node
 		made, err := j.Client.SaveFenceStatus(ctx, f)
 		j.Loop.Keep(made)
 		return err
-	case !j.known(f, r):
+	case !j.answersAlready(f, r):
 		f.Status.Decision.UseReports(uids)
-		return j.join(ctx, e, n, f, r)
+		return j.joinFence(ctx, e, n, f, r)
 	}
-	j.ignored(e, n.Name, string(api.RequestMerged))
+	j.logIgnored(e, n.Name, string(api.RequestMerged))
 	return nil
 }
 
@@ -88,9 +88,9 @@ type due struct {
 	move bool
 }
 
-// weigh counts what is reported, for each rule that the report is one of, and tells of
+// weighReports counts what is reported, for each rule that the report is one of, and tells of
 // what is only to be told. A node that no FencePolicy selects is only told of.
-func (j *Judge) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
+func (j *Judge) weighReports(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
 	named, again, err := j.problemRules(ctx, e, n)
 	if err != nil {
 		return is, err
@@ -100,17 +100,17 @@ func (j *Judge) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api
 		if again && !asks {
 			// A resync brings again what a fence may have been lost of. What is only told,
 			// or moves Pods, was told when it was news.
-			j.ignored(e, n.Name, "ToldAgain")
+			j.logIgnored(e, n.Name, "ToldAgain")
 			continue
 		}
 		got, err := nodeproblem.Reported(ctx, j.Client, n, want, f, j.Client.Clock().Now())
 		if err != nil {
 			return is, err
 		}
-		words := got.Words(want, word(e, events.ComponentAttr))
+		words := got.Words(want, attributeText(e, events.ComponentAttr))
 		switch why := got.Short(want); {
 		case why != "":
-			j.ignored(e, n.Name, why)
+			j.logIgnored(e, n.Name, why)
 		case asks && is.ask == "":
 			is.ask, is.uids = words, got.UIDs
 		case asks: // one rule is enough to ask
@@ -118,9 +118,9 @@ func (j *Judge) weigh(ctx context.Context, e event.Event, n *corev1.Node, f *api
 			is.move = true
 		default:
 			if !selected {
-				words += "; " + unselected(n.Name)
+				words += "; " + unselectedWords(n.Name)
 			}
-			j.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, word(e, events.ReasonAttr))
+			j.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, attributeText(e, events.ReasonAttr))
 		}
 	}
 	return is, nil
@@ -141,16 +141,16 @@ func (j *Judge) problemRules(ctx context.Context, e event.Event, n *corev1.Node)
 	if err != nil {
 		return nil, false, err
 	}
-	named = nodeproblem.Named(nodeproblem.For(all, n.Labels), about, word(e, events.ReasonAttr), word(e, events.ComponentAttr))
+	named = nodeproblem.Named(nodeproblem.For(all, n.Labels), about, attributeText(e, events.ReasonAttr), attributeText(e, events.ComponentAttr))
 	if len(named) == 0 {
-		j.ignored(e, n.Name, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"))
+		j.logIgnored(e, n.Name, cmp.Or(nodeproblem.NotUnderstood(all, n.Labels), "NotInPolicies"))
 	}
 	return named, body.Due != "", nil
 }
 
-// known: the open fence answers to this problem already. It is reported again and
+// answersAlready: the open fence answers to this problem already. It is reported again and
 // again, and each report is an event of its own.
-func (j *Judge) known(f *api.NodeFence, r *api.AskedBy) bool {
+func (j *Judge) answersAlready(f *api.NodeFence, r *api.AskedBy) bool {
 	same := func(was api.AskedBy) bool { return was.User == r.User && was.Type == r.Type }
 	if !slices.ContainsFunc(f.Status.Decision.AskedBy, same) {
 		return false

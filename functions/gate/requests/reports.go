@@ -12,16 +12,16 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// enough counts the reports of a source of which a rule wants several. Each is
+// countReports counts the reports of a source of which a rule wants several. Each is
 // written down as a Kubernetes Event whose name is the CloudEvent's own, so that
 // one that comes twice counts once; what counts is what the API server has, by its
 // times (S18, S30).
-func (j *Judge) enough(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
+func (j *Judge) countReports(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
 	if want.Count <= 1 {
 		return nil, nil
 	}
-	series := reportsOf(e)
-	name := "nodefence-" + series + "." + sum(n.Name+"\x00"+e.ID())
+	series := seriesOf(e)
+	name := "nodefence-" + series + "." + shortHash(n.Name+"\x00"+e.ID())
 	if err := j.Client.ReportOnce(ctx, n, function, name, string(api.Reported), series, "reported by event "+e.ID()+" of "+e.Source()); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (j *Judge) enough(ctx context.Context, e event.Event, n *corev1.Node, f *ap
 	return nil, nil
 }
 
-// reportsOf names the row of reports that an event belongs to.
-func reportsOf(e event.Event) string { return "report-" + sum(e.Source()+"\x00"+e.Type()) }
+// seriesOf names the row of reports that an event belongs to.
+func seriesOf(e event.Event) string { return "report-" + shortHash(e.Source()+"\x00"+e.Type()) }
 
-func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }
+func shortHash(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }

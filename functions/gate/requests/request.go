@@ -35,7 +35,7 @@ func (j *Judge) Request(ctx context.Context, node string, e event.Event, f *api.
 	if err != nil {
 		return a, err
 	}
-	if done, err := j.tell(ctx, e, n, rules, f); done || err != nil {
+	if done, err := j.alert(ctx, e, n, rules, f); done || err != nil {
 		return a, err
 	}
 	r, refused, err := j.examine(ctx, e, n, policies, rules, f)
@@ -50,7 +50,7 @@ func (j *Judge) Request(ctx context.Context, node string, e event.Event, f *api.
 		return a, nil
 	}
 	if f != nil && f.Open() {
-		return a, j.join(ctx, e, n, f, r)
+		return a, j.joinFence(ctx, e, n, f, r)
 	}
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	a.Opens = forRequest(api.TriggerRequest, n, r, resolved)
@@ -65,7 +65,7 @@ func (j *Judge) WhileDeleted(ctx context.Context, node string, e event.Event, f 
 	}
 	why := "the NodeFence of this node is being deleted"
 	if objectNamed(e) != nil {
-		j.ignored(e, node, string(api.NotYet)+": "+why+", and the function request asks again then")
+		j.logIgnored(e, node, string(api.NotYet)+": "+why+", and the function request asks again then")
 		return nil
 	}
 	n, err := j.Client.Node(ctx, node)
@@ -88,17 +88,17 @@ func (j *Judge) examine(ctx context.Context, e event.Event, n *corev1.Node, poli
 	}
 	now := j.Client.Clock().Now()
 	r := askedBy(e, now)
-	if refused := unserved(e, r, body.Token, n, policies, f, lastEnd(f), false, now); refused != nil {
+	if refused := refuseUnserved(e, r, body.Token, n, policies, f, lastEnd(f), false, now); refused != nil {
 		return nil, refused, nil
 	}
 	words := body.Reason
 	if body.Token == "" {
-		rule, refused, err := j.believed(ctx, e, n, rules, f)
+		rule, refused, err := j.findBelievedRule(ctx, e, n, rules, f)
 		if refused != nil || err != nil {
 			return nil, refused, err
 		}
 		words = strings.TrimSuffix(rule+": "+words, ": ")
-	} else if refused, err := j.authority(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
+	} else if refused, err := j.reviewToken(ctx, e, body.Token, n, f, r); refused != nil || err != nil {
 		return nil, refused, err
 	}
 	r.Reason, r.Drain = clip.To(longestReason, words), api.DrainWish(body.Drain)

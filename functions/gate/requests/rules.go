@@ -25,33 +25,33 @@ func (j *Judge) rulesOf(ctx context.Context, n *corev1.Node) (rules []nodeproble
 	return nodeproblem.For(all, n.Labels), nodeproblem.NotUnderstood(all, n.Labels), nil
 }
 
-// believed names the rule on whose word a fence begins that an event without a token asks
+// findBelievedRule names the rule on whose word a fence begins that an event without a token asks
 // for.
-func (j *Judge) believed(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
+func (j *Judge) findBelievedRule(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
 	refused = &no{api.SourceNotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
 	for _, want := range nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
-		if refused, err = j.enough(ctx, e, n, f, want); refused == nil {
+		if refused, err = j.countReports(ctx, e, n, f, want); refused == nil {
 			return want.String(), nil, err
 		}
 	}
 	return "", refused, nil
 }
 
-// tell tells of what an event without a token reports, where a rule says action Alert; done
+// alert tells of what an event without a token reports, where a rule says action Alert; done
 // if no other rule asks for a fence by it.
-func (j *Judge) tell(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (done bool, err error) {
+func (j *Judge) alert(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (done bool, err error) {
 	alerts := nodeproblem.Believing(rules, api.ProblemAlert, e.Source(), e.Type())
 	body, err := events.ReadRequest(e)
 	if err != nil || len(alerts) == 0 || body.Token != "" || tooOld(e, j.Client.Clock().Now()) != "" {
 		return false, nil // judge says what is wrong with it
 	}
 	for _, want := range alerts {
-		few, err := j.enough(ctx, e, n, f, want)
+		few, err := j.countReports(ctx, e, n, f, want)
 		switch {
 		case err != nil:
 			return false, err
 		case few != nil:
-			j.ignored(e, n.Name, few.message)
+			j.logIgnored(e, n.Name, few.message)
 		default:
 			words := fmt.Sprintf("reported by event %s of %s; %s takes %d within %s", e.ID(), e.Source(), want, want.Count, want.Within)
 			j.Reporter.Alerted(ctx, report.Refusal{Function: function, Cause: e, Node: n.Name, NodeUID: n.UID, Reason: api.NodeProblem, Message: words}, want.Name)

@@ -15,12 +15,12 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// authority fills in on whose word the fence begins: the token's user, held to
+// reviewToken fills in on whose word the fence begins: the token's user, held to
 // Kubernetes' own rules.
-func (j *Judge) authority(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
+func (j *Judge) reviewToken(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
 	node := n.Name
 	audience := events.Audience(node, e.ID())
-	made, why := tooLong(token, audience)
+	made, why := checkTokenTimes(token, audience)
 	if why != "" {
 		return &no{api.TokenRefused, why}, nil
 	}
@@ -46,10 +46,10 @@ func (j *Judge) authority(ctx context.Context, e event.Event, token string, n *c
 	return nil, nil
 }
 
-// tooLong tells when a token was made, and refuses one that would live on for hours
+// checkTokenTimes tells when a token was made, and refuses one that would live on for hours
 // after its event. The claims are read here without their signature: the API server
 // verifies it next.
-func tooLong(token, audience string) (made time.Time, why string) {
+func checkTokenTimes(token, audience string) (made time.Time, why string) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return made, "the token is not a JSON Web Token: make one with kubectl create token SERVICEACCOUNT --audience=" + audience + " --duration=10m"

@@ -10,18 +10,18 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// unserved is why a request is not served, whoever sends it: nobody could name it or its
+// refuseUnserved says why a request is not served, whoever sends it: nobody could name it or its
 // node, it was answered already, it is too old, or its node was created after it: another machine may have the
 // name by now (S6, S11). A request that is ofMachine is about that machine, whatever Node it has. Whatever was sent
 // before end was answered by the fence that ended then. It is nil if there is no such reason.
-func unserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, end *api.Time, ofMachine bool, now time.Time) *no {
+func refuseUnserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, end *api.Time, ofMachine bool, now time.Time) *no {
 	switch {
 	case r == nil:
 		return &no{api.TokenRefused, unnamed}
 	case n == nil:
 		return &no{api.NoSuchNode, "no node has this name"}
-	case !selected(policies, n):
-		return &no{api.NoPolicy, unselected(n.Name)}
+	case !isSelected(policies, n):
+		return &no{api.NoPolicy, unselectedWords(n.Name)}
 	case f != nil && (f.Served(r) || token != "" && f.ServedID(r.ID)):
 		return &no{api.RequestServedAlready, "event " + r.ID + " of " + r.Source + " has been answered by a fence of this node already"}
 	case f != nil && f.Open() && fence.Ends(f, n.UID) != "":
