@@ -17,12 +17,12 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// committer decides on a batch.
+// committer decides on batches.
 type committer struct{ client *kube.Client }
 
-// commit is the one atomic step for all who ask: read the ledger, then everything else,
-// decide on each in turn, and write the ledger only if nobody wrote it meanwhile (S14). If
-// somebody did, none is answered.
+// commit decides on all waiters of a batch in one atomic step: it reads the ledger, then everything else,
+// decides on each waiter in turn, and writes the ledger unless the ledger was written meanwhile (S14). After
+// such a conflict no waiter has an answer.
 func (c committer) commit(ctx context.Context, all []*waiter) (conflict bool) {
 	for _, a := range all {
 		a.answer = answer{}
@@ -39,8 +39,8 @@ func (c committer) commit(ctx context.Context, all []*waiter) (conflict bool) {
 	return false
 }
 
-// decide is one try. The time is from before all of it: by a later one, a reservation could
-// be dropped whose fence has gone on since it was looked at.
+// decide makes one try. The time is taken before all reads: with a later time, a reservation could be dropped
+// whose fence has gone on after the read.
 func (c committer) decide(ctx context.Context, all []*waiter) error {
 	now := c.client.Clock().Now()
 	notBefore := time.Duration(0) // what the look before this action has read counts
@@ -79,8 +79,8 @@ func (c committer) decide(ctx context.Context, all []*waiter) error {
 	return err
 }
 
-// readWorld reads the cluster. Where somebody asks for Jobs of checks, fences are all that there are: their records
-// say which of them wait for a turn.
+// readWorld reads the cluster. If a waiter asks for Jobs of checks, fences are all fences: the records say
+// which fences wait for a turn.
 func (c committer) readWorld(ctx context.Context, all []*waiter, led *api.FenceLedger) (world *look.World, fences []api.NodeFence, err error) {
 	world, err = look.ReadWorld(ctx, c.client.NewReader(0), led)
 	if err == nil && slices.ContainsFunc(all, (*waiter).asksForJobs) {
@@ -89,7 +89,7 @@ func (c committer) readWorld(ctx context.Context, all []*waiter, led *api.FenceL
 	return world, fences, err
 }
 
-// asksForJobs tells whether the waiter wants to begin Jobs.
+// asksForJobs tells whether the checks of the waiter are made by Jobs.
 func (a *waiter) asksForJobs() bool {
 	return a.purpose == forChecks && admission.CheckJobs(&a.fence.Status.Decision.Settings) > 0
 }
@@ -117,9 +117,9 @@ func (c committer) markPlanes(ctx context.Context, all []*waiter) error {
 	return nil
 }
 
-// admit decides on one fence by a ledger that has the reservations of those before it, and
-// gives the ledger as it is after it. What goes wrong here is that fence's alone, and leaves
-// the ledger as it was.
+// admit decides on one fence by a ledger that has the reservations of the waiters before it, and returns the
+// ledger with the reservation of this fence. An error is the answer of this waiter alone, and the ledger stays
+// as it was.
 func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by decider, beside []*api.NodeFence, led *api.FenceLedger, now time.Time) *api.FenceLedger {
 	after := led.DeepCopy()
 	err := recoverPanic(func() error {
@@ -151,7 +151,7 @@ func (c committer) admit(ctx context.Context, a *waiter, world *look.World, by d
 // decider decides on one fence, and reserves on the ledger what it allows.
 type decider func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
-// deciderFor returns what decides on what is asked for. fences are all that there are, where checks are asked for.
+// deciderFor returns the decider for the purpose of a waiter. fences are all fences, if checks are asked for.
 func deciderFor(a *waiter, fences []api.NodeFence) decider {
 	switch a.purpose {
 	case forDrain:
@@ -164,7 +164,7 @@ func deciderFor(a *waiter, fences []api.NodeFence) decider {
 	return admission.Admit
 }
 
-// fencesOf are the fences that ask in the same batch as this one.
+// fencesOf returns the fences of all waiters except one.
 func fencesOf(all []*waiter, but *waiter) (beside []*api.NodeFence) {
 	for _, a := range all {
 		if a != but {
@@ -174,7 +174,7 @@ func fencesOf(all []*waiter, but *waiter) (beside []*api.NodeFence) {
 	return beside
 }
 
-// setError gives a waiter an error for its answer, or has it panic as the batch did.
+// setError makes an error the answer of a waiter. If the error is a panic of the batch, the waiter panics too.
 func (a *waiter) setError(err error) {
 	a.verdict = nil
 	if p := (*panicked)(nil); errors.As(err, &p) {
@@ -184,12 +184,12 @@ func (a *waiter) setError(err error) {
 	a.err = err
 }
 
-// panicked is what went wrong in a batch, which no handler stands around.
+// panicked is a panic in a batch, where no handler recovers it.
 type panicked struct{ words string }
 
 func (p *panicked) Error() string { return p.words }
 
-// recoverPanic makes a panic an error.
+// recoverPanic returns a panic of do as an error.
 func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

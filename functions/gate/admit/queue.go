@@ -20,13 +20,13 @@ import (
 // The first fence that asks begins a batch; a fence that asks while a batch is under way waits for the next
 // one. A batch keeps nothing for the next batch, and nothing runs when nobody asks.
 type Queue struct {
-	// Pause is what lies between a conflict and the next try, the first, second and so on;
-	// nothing, if it is nil.
+	// Pause waits between a conflict and the next try, which is the first, second and so on. Without a Pause
+	// the next try follows at once.
 	Pause func(ctx context.Context, try int)
 
 	mu      sync.Mutex
 	waiting []*waiter
-	// serving: somebody commits one batch after the other until nobody waits.
+	// serving says that a goroutine commits one batch after the other until the queue is empty.
 	serving bool
 }
 
@@ -46,12 +46,12 @@ const (
 // waiter is one fence that asks, and waits for the answer.
 type waiter struct {
 	ctx context.Context
-	// fence is a copy: its caller may go before the batch ends.
+	// fence is a copy, because the caller may go before the batch ends.
 	fence *api.NodeFence
 	node  observed.Node
 	// purpose is what the fence asks for.
 	purpose purpose
-	// batch is the one that this fence is in; nil while it waits for one.
+	// batch is the batch of this fence; nil while the fence waits for a batch.
 	batch *batch
 
 	// answer holds once done is closed.
@@ -59,32 +59,32 @@ type waiter struct {
 	done chan struct{}
 }
 
-// answer is what becomes of a waiter: its slot is reserved if all of it is nil.
+// answer is the result for a waiter. The zero value is a yes.
 type answer struct {
 	verdict  *observed.Verdict
 	err      error
 	panicked any
 }
 
-// isRefused: no slot is reserved for it in this try, whatever the ledger's write comes to.
+// isRefused tells whether a waiter gets nothing in this try, whether or not the ledger is written.
 func isRefused(a *waiter) bool { return a.verdict != nil || a.err != nil || a.panicked != nil }
 
-// batch are the waiters whom one write answers.
+// batch is the set of waiters that one write of the ledger answers.
 type batch struct {
 	waiters []*waiter
-	// here are how many of them have not left.
+	// here is the number of waiters that have not left.
 	here   int
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-// commit answers all waiters of a batch, unless it tells that somebody else wrote first.
+// commit answers all waiters of a batch, or returns true: the ledger was written meanwhile.
 type commit func(ctx context.Context, all []*waiter) (conflict bool)
 
-// ask waits until a batch has answered. A caller whose context ends leaves: if its batch is
-// under way, its slot may be reserved all the same, as by a gate that dies after its write,
-// and is dropped if its fence does not go on (S14).
+// ask waits until a batch has answered. A caller whose context ends leaves. If its batch is under way, a slot
+// may be reserved all the same, as by a gate that dies after the write; the slot is dropped if the fence does
+// not go on (S14).
 func (q *Queue) ask(ctx context.Context, who waiter, with commit) (*observed.Verdict, error) {
 	a := &who
 	a.ctx, a.done = ctx, make(chan struct{})
@@ -107,8 +107,8 @@ func (q *Queue) ask(ctx context.Context, who waiter, with commit) (*observed.Ver
 	return a.verdict, a.err
 }
 
-// removeWaiter takes a waiter out. Who is the last of a batch ends it, and waits until it has, so
-// that nothing goes on behind an invocation that is over.
+// removeWaiter removes a waiter whose caller leaves. The last waiter of a batch to leave ends the batch and
+// waits for its end, so that nothing runs after the invocation.
 func (q *Queue) removeWaiter(a *waiter) {
 	q.mu.Lock()
 	b := a.batch
@@ -126,7 +126,7 @@ func (q *Queue) removeWaiter(a *waiter) {
 	}
 }
 
-// serveBatches commits batches until nobody waits.
+// serveBatches commits batches until the queue is empty.
 func (q *Queue) serveBatches(with commit) {
 	tries := 0
 	for b := q.takeBatch(); b != nil; b = q.takeBatch() {
@@ -147,8 +147,8 @@ func (q *Queue) serveBatches(with commit) {
 	}
 }
 
-// takeBatch makes a batch of all who wait, the fence first that was opened first, and of two the
-// one whose name comes first; nil if nobody waits, and then the next who asks begins anew.
+// takeBatch makes a batch of all waiters, ordered by the time at which their fences opened, then by name. If
+// the queue is empty, it returns nil, and the next waiter starts to serve again.
 func (q *Queue) takeBatch() *batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,7 +166,7 @@ func (q *Queue) takeBatch() *batch {
 	return b
 }
 
-// requeue has those of a batch who have not left wait for the next.
+// requeue returns the waiters of a batch to the queue, except those whose caller has left.
 func (q *Queue) requeue(b *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,8 +183,8 @@ const (
 	longestPause  = time.Second
 )
 
-// Jitter is a pause of any length up to a most that doubles with each try, so that two
-// processes that write the ledger at once do not do so for ever.
+// Jitter waits for a random time. Its limit doubles with each try, so that two processes that write the ledger
+// at the same time do not conflict for ever.
 func Jitter(ctx context.Context, try int) {
 	t := time.NewTimer(rand.N(min(shortestPause<<min(try, 10), longestPause)))
 	defer t.Stop()

@@ -9,11 +9,10 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// heldByRead holds a fence while its node's device is being read for the FenceTarget
-// (S7). A device is read only in a turn that stands in the ledger, and only if a
-// look at the NodeFence after the claim finds no open one. So a fence that takes
-// its slot after its record was opened sees in that same ledger whether a read can
-// be under way; only where it can, one more object is read.
+// heldByRead refuses a fence while the device of its node is read for the FenceTarget (S7: at most one device
+// call in flight per node). A device is read only during a turn that stands in the ledger, and only if no fence
+// of the node is open after the claim of the read. So the FenceTarget is read here only if the ledger has such
+// a turn.
 func heldByRead(ctx context.Context, client *kube.Client, node string, led *api.FenceLedger) (*observed.Verdict, error) {
 	now := client.Clock().Now()
 	if turn, ok := led.Status.Turn(node); !ok || !now.Before(turn.Time) {

@@ -31,11 +31,10 @@ type Checker struct {
 	Log            *slog.Logger
 }
 
-// others is how many healthy nodes are connected to beside the one in question.
+// others is the number of healthy nodes that a check connects to beside the node in question.
 const others = 3
 
-// readTargets returns the node that is asked about and a few healthy others, drawn anew
-// each time.
+// readTargets returns the node in question and a few healthy nodes, which are drawn anew each time.
 func (c *Checker) readTargets(ctx context.Context, f *api.NodeFence) (node corev1.Node, healthy []corev1.Node, err error) {
 	nodes, err := c.Client.Nodes(ctx)
 	if err != nil {
@@ -54,8 +53,8 @@ func (c *Checker) readTargets(ctx context.Context, f *api.NodeFence) (node corev
 	return node, healthy, nil
 }
 
-// kubeletOf is a node's host:port: the port as the settings have it, as the Node
-// reports it, or as kubelets have it by default.
+// kubeletOf returns the host:port of a node's kubelet. The port is that of the settings, or that of the Node,
+// or kubelets' default.
 func (c *Checker) kubeletOf(n *corev1.Node) (string, error) {
 	port := c.KubeletPort
 	if port == 0 {

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Networks are those that nodes are in: a check connects to no address of a Node
-// elsewhere. Whoever has a node's credentials writes the Node's addresses, and would
-// have nodefence, or a Job on another node, connect for him. Unless any are given it is
-// every address but a machine's own, the link's (a cloud's metadata server) and those of
-// groups.
+// Networks are the networks that nodes are in. A check connects to no address outside of them: a Node's
+// addresses are written with the node's credentials, and nodefence, or a Job on another node, would connect to
+// any address written there. Without Networks a check connects to every address except loopback, link-local
+// (such as a cloud's metadata server), multicast and broadcast addresses.
 type Networks []netip.Prefix
 
-// Decode reads them from the environment: CIDRs, divided by commas.
+// Decode reads CIDRs, separated by commas, from an environment variable.
 func (n *Networks) Decode(value string) error {
 	for s := range strings.SplitSeq(value, ",") {
 		if s = strings.TrimSpace(s); s == "" {
@@ -29,7 +28,7 @@ func (n *Networks) Decode(value string) error {
 	return nil
 }
 
-// refusal is why a check may not connect to an address that a Node reports; empty if it may.
+// refusal says why a check may not connect to an address that a Node reports; empty if it may.
 func (n Networks) refusal(address string) string {
 	a, err := netip.ParseAddr(address)
 	switch {

@@ -47,7 +47,7 @@ func (c *Checker) Check(ctx context.Context, f *api.NodeFence) (*observed.Checke
 	return &observed.Checked{Storage: r.storage, Round: r.round.Number, Results: r.results}, nil
 }
 
-// rounding is one look at a round's checks.
+// rounding is one look at the checks of a round.
 type rounding struct {
 	*Checker
 	fence   *api.NodeFence
@@ -60,10 +60,11 @@ type rounding struct {
 	still   []string
 	said    map[string]api.CheckResult
 	results []api.CheckResult
-	// waits are how many Jobs have not ended, and ends how many were seen to have ended in this look.
+	// waits is the number of Jobs that have not ended, ends the number of Jobs that this look has seen ended.
 	waits, ends int
 }
 
+// askAll asks each check of the round that has not answered. Kubelets are asked last, while the Jobs run.
 func (r *rounding) askAll(ctx context.Context) error {
 	if r.storage {
 		return r.askStorage(ctx, r.fence.Status.Decision.Settings.StorageCheck)
@@ -93,6 +94,7 @@ func (r *rounding) askAll(ctx context.Context) error {
 	return nil
 }
 
+// askStorage asks the storage check.
 func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error {
 	if p.Type == api.StorageJob {
 		return r.askJob(ctx, "job "+p.Job.PodTemplateName, "s", p.Job)
@@ -102,8 +104,8 @@ func (r *rounding) askStorage(ctx context.Context, p *api.StorageSettings) error
 	return nil
 }
 
-// askNeighbors begins a Job on each of so many other nodes. Without an image to make them
-// of, each is a check gone wrong: nobody has seen that the node is silent.
+// askNeighbors creates a Job on each of n.Count other nodes. Without an image for the Jobs each check goes
+// wrong: nobody has seen that the node is silent.
 func (r *rounding) askNeighbors(ctx context.Context, name string, n *api.NeighborsSettings) error {
 	for i := range n.Count {
 		check, job := fmt.Sprintf("%s neighbor %d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
@@ -128,7 +130,7 @@ func (r *rounding) askNeighbors(ctx context.Context, name string, n *api.Neighbo
 	return nil
 }
 
-// askJob asks by a Job that is made of a PodTemplate.
+// askJob creates a Job from a PodTemplate.
 func (r *rounding) askJob(ctx context.Context, check, name string, j *api.JobCheck) error {
 	if r.repeatAnswer(check) {
 		return nil
@@ -141,7 +143,8 @@ func (r *rounding) askJob(ctx context.Context, check, name string, j *api.JobChe
 	return nil
 }
 
-// addJobResult notes what a Job has said, or why it can't be made. A Job without an answer has not ended.
+// addJobResult adds the answer of a Job, or the reason why the Job can't be created. A Job without an answer
+// has not ended.
 func (r *rounding) addJobResult(check string, a api.Answer, words string) {
 	if a == "" {
 		r.waits++
@@ -151,24 +154,26 @@ func (r *rounding) addJobResult(check string, a api.Answer, words string) {
 	r.addResult(check, a, words)
 }
 
+// jobRunner creates the Jobs of this round.
 func (r *rounding) jobRunner() jobs.CheckRunner {
 	return jobs.CheckRunner{
 		Client: r.Client, Namespace: r.Namespace, Fence: r.fence, Round: r.round, Storage: r.storage, Timeout: r.timeLeft(), Target: r.target, Avoid: r.still,
 	}
 }
 
-// timeLeft returns how long a Job that begins now may run: the Jobs of a round end within the time for which the
-// ledger counts them.
+// timeLeft returns how long a Job that is created now may run: the Jobs of a round end within the time for
+// which the ledger counts them.
 func (r *rounding) timeLeft() time.Duration {
 	ends := r.round.StartedAt.Add(r.timeout + facts.CheckGrace)
 	return min(r.timeout, ends.Sub(r.Client.Clock().Now()))
 }
 
+// addResult adds the answer of a check.
 func (r *rounding) addResult(check string, a api.Answer, words string) {
 	r.results = append(r.results, api.CheckResult{Check: check, Answer: a, Message: clipMessage(words)})
 }
 
-// repeatAnswer repeats what a check has said in an earlier turn of this round.
+// repeatAnswer adds the answer that a check has given earlier in this round, and tells whether there is one.
 func (r *rounding) repeatAnswer(check string) bool {
 	c, ok := r.said[check]
 	if ok = ok && c.Answer != ""; ok {
@@ -177,6 +182,7 @@ func (r *rounding) repeatAnswer(check string) bool {
 	return ok
 }
 
+// askKubelet connects to the kubelet of the node, and to kubelets of healthy nodes.
 func (r *rounding) askKubelet(ctx context.Context, check string) {
 	if r.repeatAnswer(check) {
 		return
@@ -190,7 +196,7 @@ func (r *rounding) askKubelet(ctx context.Context, check string) {
 	r.addResult(check, answer, words)
 }
 
-// findAddresses returns where the node's kubelet listens, and those of the others.
+// findAddresses returns the address of the node's kubelet, and of the kubelets of the healthy nodes.
 func (r *rounding) findAddresses() (target string, beside []string, err error) {
 	if target, err = r.kubeletOf(&r.target); err != nil {
 		return "", nil, err
@@ -203,5 +209,5 @@ func (r *rounding) findAddresses() (target string, beside []string, err error) {
 	return target, beside, nil
 }
 
-// clipMessage keeps words fit for a record.
+// clipMessage shortens a message to what a record takes.
 func clipMessage(s string) string { return clip.To(200, s) }

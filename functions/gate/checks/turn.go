@@ -10,8 +10,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// EndTurn takes the turn of the round that began at startedAt out of the ledger: all its Jobs have ended. If
-// that fails, the turn ends by its time.
+// EndTurn takes the turn of the round that began at startedAt out of the ledger, once all Jobs of the round
+// have ended. If the write fails, the turn ends by its time.
 func (c *Checker) EndTurn(ctx context.Context, f *api.NodeFence, startedAt time.Time) {
 	for range endTries {
 		led, err := c.Client.Ledger(ctx)
@@ -34,5 +34,5 @@ func (c *Checker) EndTurn(ctx context.Context, f *api.NodeFence, startedAt time.
 // function is the name of the gate in logs.
 const function = "gate"
 
-// endTries is how often a turn is given back while others write the ledger.
+// endTries is the number of tries to give a turn back while others write the ledger.
 const endTries = 5

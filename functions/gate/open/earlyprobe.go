@@ -15,19 +15,18 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// earlyProbe is what the Lease of a node says, where its policy takes that for
-// an early probe.
+// earlyProbe is what the Lease of a node says, if the node's policy asks for early probes.
 type earlyProbe struct {
-	// mark at which the Lease stands; empty if it was not looked at.
+	// mark is the renewTime at which the Lease stands; empty if the Lease was not read.
 	mark string
-	// trigger of a fence for it, or why there is none.
+	// trigger is the trigger of a fence for the Lease; why says why there is none.
 	trigger *api.Trigger
 	why     string
 }
 
-// readEarlyProbe looks at a Lease that an event says stands still. The event is a hint
-// only: what counts is the Lease and the source's picture of it, by the times at
-// which it was seen (S18, S30).
+// readEarlyProbe reads a Lease that stands still, by the word of an event. The event is a hint only: what
+// counts is the Lease and the source's picture of the Lease, by the times at which the source saw it (S18,
+// S30).
 func (o *Opener) readEarlyProbe(ctx context.Context, n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, e event.Event) (s earlyProbe, err error) {
 	hinted := e.Type() == events.NodeSuspect
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)

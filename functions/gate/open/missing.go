@@ -11,9 +11,9 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// openMissing opens a fence for a node that some policy expects and that has had no Node
-// object for too long, as policystatus keeps it in the policy's status (S18). Its
-// node UID stays empty: nothing is ever released in its name (S6).
+// openMissing opens a fence for a node that a policy expects, and that has had no Node object for too long, by
+// the status of the policy, which policystatus writes (S18). The node UID of the fence stays empty: nothing is
+// ever released by it (S6).
 func (o *Opener) openMissing(ctx context.Context, node string, e event.Event, last *api.NodeFence) (r Result, err error) {
 	var resolved api.ResolvedPolicy
 	var trigger api.Trigger

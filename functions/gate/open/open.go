@@ -18,8 +18,8 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Open decides whether a fence of a node opens because of an event, and who goes on with it. The gate that loses
-// the race to open a fence stops, unless somebody asked for the fence.
+// Open decides whether a fence of a node opens because of an event, and who goes on with the fence. A gate that
+// loses the race to open a fence stops, unless an event asked for the fence.
 func (o *Opener) Open(ctx context.Context, node string, e event.Event) (r Result, err error) {
 	reader := o.Client.NewReader(o.Client.Clock().Elapsed())
 	f, err := o.readAhead(ctx, reader, node, e)
@@ -50,7 +50,7 @@ func (o *Opener) Open(ctx context.Context, node string, e event.Event) (r Result
 	return r, err
 }
 
-// continueExisting says who goes on with a record that is open, or that is not the gate's to write: that of a newer
+// continueExisting says who goes on with a record that is open or being deleted. The record of a newer
 // nodefence is left alone (S21).
 func (o *Opener) continueExisting(ctx context.Context, node string, e event.Event, f *api.NodeFence) (r Result, err error) {
 	if err := o.Judge.WhileDeleted(ctx, node, e, f); err != nil || o.isElsewhere(f, e) {
@@ -62,8 +62,8 @@ func (o *Opener) continueExisting(ctx context.Context, node string, e event.Even
 	return Result{Next: GoOn, Fence: f}, nil
 }
 
-// readAhead reads the node's record and, where the event tells that the node is not Ready, at the
-// same time what its first look will need: a fence is likely to open.
+// readAhead reads the node's record. If the event says that the node is not Ready, a fence is likely to open,
+// and what its first look needs is read at the same time.
 func (o *Opener) readAhead(ctx context.Context, reader kube.Reader, node string, e event.Event) (f *api.NodeFence, err error) {
 	reads := []func() error{func() (err error) { f, err = o.Client.Fence(ctx, node); return err }}
 	if e.Type() == events.NodeUnhealthy && e.Extensions()[events.ConditionAttr] == string(corev1.NodeReady) {
@@ -99,8 +99,7 @@ func (o *Opener) openAsked(ctx context.Context, node string, a requests.Answer, 
 	return r, nil
 }
 
-// askedAgain has an event that asks for a fence brought again where somebody else wrote
-// first: the request must not be lost to that race.
+// askedAgain has an event that asks for a fence sent again after a conflict: the request must not be lost.
 func askedAgain(err error) error {
 	if errors.Is(err, kube.ErrConflict) {
 		return fmt.Errorf("%w: %w", run.ErrAgain, err)
@@ -108,8 +107,8 @@ func askedAgain(err error) error {
 	return err
 }
 
-// isElsewhere tells whether somebody else is at work on the node's record: another function
-// by its phase, or the gate that has just opened it.
+// isElsewhere tells whether another function owns the phase of the record, or another gate has just opened the
+// record.
 func (o *Opener) isElsewhere(f *api.NodeFence, e event.Event) bool {
 	if f.Open() && !fence.Foreign(f.Status) && f.CurrentPhase() != api.Pending {
 		return true
@@ -117,8 +116,8 @@ func (o *Opener) isElsewhere(f *api.NodeFence, e event.Event) bool {
 	return e.Type() == events.NodeUnhealthy && o.openedJustNow(f)
 }
 
-// openedJustNow: the record was opened a moment ago, and whoever did is at work on it.
-// If that gate has died, the source finds the record by its missing nextLook.
+// openedJustNow tells whether a gate has opened the record a moment ago, and is still at work on it. If that
+// gate has died, the source finds the record by its missing nextLook.
 func (o *Opener) openedJustNow(f *api.NodeFence) bool {
 	if f.Status.OpenedAt == nil {
 		return true
@@ -126,10 +125,10 @@ func (o *Opener) openedJustNow(f *api.NodeFence) bool {
 	return f.Status.Phase == api.Pending && o.Client.Clock().Now().Sub(f.Status.OpenedAt.Time) < justOpened
 }
 
-// justOpened is how long a record is left to the gate that opened it: a node
-// that dies loses all its conditions at once, each with an event of its own.
+// justOpened is how long a record is left to the gate that opened it: a node that dies loses all its conditions
+// at the same time, and each change of a condition is an event.
 const justOpened = 2 * time.Second
 
-// anyPolicies accepts the policies that the census names without a list. The caller's later reads list all policies
-// where one is missing.
+// anyPolicies accepts the policies that the census names, without a list. Later reads list all policies if one
+// is missing.
 func anyPolicies([]api.FencePolicy) bool { return true }

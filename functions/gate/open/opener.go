@@ -41,7 +41,7 @@ type Opener struct {
 type Next int
 
 const (
-	// Stop: nobody does here. No fence opens, or somebody else is at work on it.
+	// Stop: nobody in this process. No fence opens, or somebody else is at work on the record.
 	Stop Next = iota
 	// ReadRecord: the loop reads the node's record, and works on it if it is open.
 	ReadRecord
@@ -66,10 +66,10 @@ type Result struct {
 	Resolved bool
 }
 
-// prepareRecord returns a fence that is about to open. First there is a record with our finalizer,
-// without what people asked of an earlier fence, and with what they aborted; the status
-// that opens it is saved by the loop, with what its first look sees. A process that dies in between leaves a record
-// that is no fence: the next event of the node opens it.
+// prepareRecord prepares the record of a fence that is about to open. The record gets our finalizer, loses what
+// people asked of an earlier fence, and notes what people aborted. The loop saves the status that opens the
+// fence, together with what its first look sees. If the process dies before that, the record is no fence, and
+// the next event of the node opens it.
 func (o *Opener) prepareRecord(ctx context.Context, last *api.NodeFence, node string, dec api.Decision) (r Result, err error) {
 	dec.DeviceCallTimeout.Duration = o.DeviceCall
 	f := last

@@ -13,22 +13,21 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// startup is what the policy's startup timeout says of a node, if anything; machine is the trigger on
-// account of its Machine.
+// startup is what the startup timeout of the policy says of a node. machine is the trigger on account of the
+// node's Machine.
 type startup struct {
 	machine  *api.Trigger
 	trigger  *api.Trigger
 	starting bool
 }
 
-// atBirth is how soon after its Node's creation a kubelet says for the first time that
-// it is not Ready.
+// atBirth is the time after the creation of a Node within which its kubelet first reports that the node is not
+// Ready.
 const atBirth = time.Minute
 
-// changedSince: Ready was something else before, so that nobody saw that this node was
-// never Ready (S2): nodefence may have come later than the node, or the enrolment may
-// be gone. Its conditions count then. A kubelet's clock that is ahead leads here too,
-// which only makes the fence wait for those (S30).
+// changedSince tells whether Ready changed after t. Then nobody knows that the node was never Ready (S2):
+// nodefence may have come later than the node, or the enrolment may be gone, and the node's conditions count
+// instead. A kubelet whose clock is ahead has the same effect: the fence waits for the conditions (S30).
 func changedSince(n *corev1.Node, t time.Time) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -38,16 +37,16 @@ func changedSince(n *corev1.Node, t time.Time) bool {
 	return false
 }
 
-// machineTrigger is the trigger on account of the node's Machine, as policystatus keeps it
-// in the status of the policy that decides (S18). It comes before any other, unless a
-// person has ended its fence: no time is waited for.
+// machineTrigger returns the trigger on account of the node's Machine, from the status of the policy that
+// decides, which policystatus writes (S18). The trigger comes before any other, and no time is waited for,
+// unless a person has aborted its fence.
 func (o *Opener) machineTrigger(n *corev1.Node, policies []api.FencePolicy) *api.Trigger {
 	resolved, _ := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	return policy.MachineTrigger(policies, resolved.Policy.Name, n.Name, n.UID, o.Client.Clock().Now())
 }
 
-// readStartup looks whether the node was ever Ready: the source enrols each Node object
-// when it first is, in a ConfigMap that the node can't write.
+// readStartup reads whether the node was ever Ready: the source enrols each Node object when it is first Ready,
+// in a ConfigMap that the node can't write.
 func (o *Opener) readStartup(ctx context.Context, n *corev1.Node, policies []api.FencePolicy) (s startup, err error) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok || look.NodeFrom(n, "").Ready() {

@@ -52,8 +52,8 @@ func (o *Opener) openUnhealthy(ctx context.Context, reader kube.Reader, n *corev
 	return r, err
 }
 
-// bindDevices writes the devices into a record that is about to be opened. Where that
-// fails, it returns false, and the open record is resolved, and says why it can't be.
+// bindDevices writes the devices of a node into a decision, and tells whether that succeeded. If not, the
+// devices are resolved once the record is open, and the record says why resolving fails.
 func (o *Opener) bindDevices(ctx context.Context, n *corev1.Node, dec *api.Decision) bool {
 	if o.Bind == nil || !dec.Settings.Action.Reads() || dec.Settings.Conflict != "" {
 		return false
@@ -67,7 +67,7 @@ func (o *Opener) bindDevices(ctx context.Context, n *corev1.Node, dec *api.Decis
 	return true
 }
 
-// decideOpening returns the decision with which a fence would open, or why it would not.
+// decideOpening returns the decision with which a fence opens, or the reason why no fence opens.
 func decideOpening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFence, early earlyProbe, start startup) (*api.Decision, string) {
 	resolved, ok := policy.ResolvePolicy(policies, n.Name, n.Labels)
 	if !ok {
@@ -80,9 +80,9 @@ func decideOpening(n *corev1.Node, policies []api.FencePolicy, last *api.NodeFen
 	return &api.Decision{NodeUID: n.UID, Trigger: *trigger, ResolvedPolicy: resolved}, ""
 }
 
-// findReason returns what a fence would open for: the Machine, the startup timeout, or the first condition of the
-// policy, of which no person has ended a fence. A person who ended it for one failure has not ended it for
-// another. A still Lease counts only where nothing else holds: it may be of the failure that was ended.
+// findReason returns the first trigger of which no person has aborted a fence: the Machine, the startup
+// timeout, or a condition of the policy. An abort for one failure is no abort for another failure. A Lease that
+// stands still counts only without another trigger, because it may be a sign of the failure that was aborted.
 func findReason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence, early earlyProbe, start startup) (t *api.Trigger, why string) {
 	var all []api.Trigger
 	for _, t := range []*api.Trigger{start.machine, start.trigger} {
@@ -111,8 +111,8 @@ func findReason(n *corev1.Node, resolved api.ResolvedPolicy, last *api.NodeFence
 	return early.trigger, early.why
 }
 
-// wasAborted: a person has ended the node's last fence, or an earlier one, for this failure. lease is the mark at
-// which its Lease stands, where that was looked at.
+// wasAborted tells whether a person has aborted a fence of the node for this failure. lease is the mark at
+// which the Lease stands; empty if the Lease was not read.
 func wasAborted(last *api.NodeFence, uid types.UID, t api.Trigger, lease string) bool {
 	return last != nil && last.AbortedWith(uid, t.Spell(), lease)
 }

@@ -11,13 +11,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// A record names an event by ID, source and type, none of them longer than that.
+// A record takes no longer ID, source or type of an event.
 const (
 	longestName = 1024
 	unnamed     = "attribute id, source or type: longer than 1024 bytes"
 )
 
-// askedBy is an event that asks for a fence; nil if no record could name it.
+// askedBy returns an event as a record names it; nil if the names of the event are too long.
 func askedBy(e event.Event, now time.Time) *api.AskedBy {
 	if max(len(e.ID()), len(e.Source()), len(e.Type())) > longestName {
 		return nil
@@ -25,7 +25,7 @@ func askedBy(e event.Event, now time.Time) *api.AskedBy {
 	return &api.AskedBy{ID: e.ID(), Source: e.Source(), Type: e.Type(), JoinedAt: metav1.NewMicroTime(now.UTC())}
 }
 
-// lastEnd is when the last fence of a node ended; nil if none has.
+// lastEnd returns when the last fence of a node ended; nil if none has.
 func lastEnd(f *api.NodeFence) *api.Time {
 	if f == nil {
 		return nil
@@ -33,13 +33,13 @@ func lastEnd(f *api.NodeFence) *api.Time {
 	return f.LastEnd()
 }
 
-// forRequest is the decision with which a fence opens because of a request.
+// forRequest returns the decision with which a fence opens because of a request.
 func forRequest(why api.TriggerType, n *corev1.Node, r *api.AskedBy, resolved api.ResolvedPolicy) *api.Decision {
 	return &api.Decision{NodeUID: n.UID, Trigger: api.Trigger{Type: why, Since: r.JoinedAt}, AskedBy: []api.AskedBy{*r}, ResolvedPolicy: resolved}
 }
 
-// tooOld: a request that was held up somewhere is not carried out late (S18). The
-// sender's clock may be off: then it is refused, which is the safe side.
+// tooOld says why the time of a request is refused: a request that was held up on its way is not carried out
+// late (S18). If the sender's clock is off, the request is refused, which is the safe side.
 func tooOld(e event.Event, now time.Time) string {
 	if e.Time().IsZero() {
 		return "attribute time: missing, a request must say when it was made"
@@ -50,7 +50,7 @@ func tooOld(e event.Event, now time.Time) string {
 	return ""
 }
 
-// What a record takes of a sender's reason, and of other words.
+// A record takes no longer reason of a sender, and no longer other words.
 const longestReason, longestWords = 256, 1000
 
 // attributeText returns an attribute of an event; empty if it has none.

@@ -20,24 +20,22 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// A FenceRequest asks by an event that only names it. Who may ask was decided when the object was
-// created (S20: Kubernetes says who may ask). So the gate reads the object and believes what it
-// reads, and nothing of the event, which anybody may have sent (S18).
-
-// objectNamed is the FenceRequest that an event names; nil if it names none.
+// objectNamed returns the FenceRequest that an event names; nil if it names none. Kubernetes decided who may
+// ask when the object was created (S20). So the gate reads the object, and believes nothing else of the event,
+// which anybody may have sent (S18).
 func objectNamed(e event.Event) *events.ObjectReference {
 	if e.Type() != events.RequestFence {
 		return nil
 	}
 	body, err := events.ReadRequest(e)
 	if err != nil {
-		return nil // judge says what is wrong with it
+		return nil // examine says what is wrong with it
 	}
 	return body.FenceRequest
 }
 
-// requestByObject answers a FenceRequest: a fence opens, or the open one answers too. A refusal is also written
-// into the object.
+// requestByObject answers a FenceRequest: a fence opens, or the open fence answers too. A refusal is also
+// written into the object.
 func (j *Judge) requestByObject(ctx context.Context, e event.Event, node string, n *corev1.Node, named events.ObjectReference, f *api.NodeFence) (a Answer, err error) {
 	policies, err := j.Client.Policies(ctx) // a refusal is for good
 	if err != nil {
@@ -66,9 +64,9 @@ func (j *Judge) requestByObject(ctx context.Context, e event.Event, node string,
 	return Answer{Opens: forRequest(api.TriggerRequest, n, r, resolved), Object: o}, nil
 }
 
-// objectOf reads the FenceRequest that an event names. It is read after the node's record, so that
-// one that was withdrawn before is seen to be, or has the record's write fail (package ask). What a
-// forged event says wrong of an object is no reason to refuse the object.
+// objectOf reads the FenceRequest that an event names. The FenceRequest is read after the node's record: a
+// withdrawal before that read is seen, and a withdrawal after it makes the write of the record fail (package
+// ask). A forged event that is wrong about an object is no reason to refuse the object.
 func (j *Judge) objectOf(ctx context.Context, named events.ObjectReference, node string) (*api.FenceRequest, *no, error) {
 	if !j.Namespaces.Has(named.Namespace) {
 		return nil, &no{api.SourceNotBelieved, fmt.Sprintf("FenceRequests of namespace %.80q do not count (NODEFENCE_REQUEST_NAMESPACES)", named.Namespace)}, nil
@@ -95,8 +93,8 @@ func (j *Judge) objectOf(ctx context.Context, named events.ObjectReference, node
 	return o, nil, nil
 }
 
-// inItsName is the event as its FenceRequest says it: by its UID the object is served once,
-// whatever event names it (S7), and its age is the object's.
+// inItsName returns an event with the name and the age of its FenceRequest. A FenceRequest is served once by
+// its UID, whatever event names it (S7).
 func inItsName(e event.Event, o *api.FenceRequest) event.Event {
 	e = e.Clone()
 	e.SetID(string(o.UID))
@@ -105,8 +103,8 @@ func inItsName(e event.Event, o *api.FenceRequest) event.Event {
 	return e
 }
 
-// judgeObject returns who asks by a FenceRequest, and why it opens or joins no fence. quiet says that the
-// object is told nothing of a refusal: it has been answered, or is not held yet.
+// judgeObject returns who asks by a FenceRequest, or why the FenceRequest opens or joins no fence. quiet says
+// that the refusal is not written into the object: the object has been answered, or is not held yet.
 func (j *Judge) judgeObject(e event.Event, o *api.FenceRequest, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence) (r *api.AskedBy, refused *no, quiet bool) {
 	now := j.Client.Clock().Now()
 	r = askedBy(e, now)
@@ -131,13 +129,14 @@ func (j *Judge) judgeObject(e event.Event, o *api.FenceRequest, n *corev1.Node, 
 	return r, nil, false
 }
 
-// endsUnanswered: the open fence of this Node ends, and answers no FenceRequest that comes now (lastAnswer).
+// endsUnanswered tells whether the open fence of a Node is about to end without an answer to later
+// FenceRequests (lastAnswer).
 func endsUnanswered(f *api.NodeFence, n *corev1.Node) bool {
 	return n != nil && f != nil && f.Open() && (f.EndedByWithdrawal() || f.ExpiredUncut()) && fence.Ends(f, n.UID) != ""
 }
 
-// refuseReplaced refuses another Node of the name than the one that was asked for (S6: what is released is
-// what was fenced).
+// refuseReplaced refuses a Node that is not the Node that was asked for (S6: what is released is what was
+// fenced).
 func refuseReplaced(o *api.FenceRequest, n *corev1.Node) *no {
 	if n == nil {
 		return nil // which is refused for that
@@ -148,11 +147,11 @@ func refuseReplaced(o *api.FenceRequest, n *corev1.Node) *no {
 	return nil
 }
 
-// lastAnswer returns when a fence of the node ended that answers what was asked for before. The fence of
-// a FenceRequest that was withdrawn, or grew old uncut, answers no other one: NodeHealthCheck gives one up and
-// creates the next one before the fence of the first has ended. It is the whole second, as an object's
-// creationTimestamp is: one that was created within that second, after the end, must not be refused for
-// good. Each is served once by its UID (S7).
+// lastAnswer returns the end of the last fence of a node that answers all earlier FenceRequests. The fence of a
+// FenceRequest that was withdrawn, or grew old uncut, answers no other FenceRequest: NodeHealthCheck gives a
+// FenceRequest up and creates the next one before the fence has ended. The time is truncated to a second, as
+// the creationTimestamp of an object is: a FenceRequest that was created in that second, after the end, must
+// not be refused for good. Each FenceRequest is served once by its UID (S7).
 func lastAnswer(f *api.NodeFence) *api.Time {
 	if f == nil || f.LastAnswer() == nil {
 		return nil
@@ -161,15 +160,15 @@ func lastAnswer(f *api.NodeFence) *api.Time {
 	return &second
 }
 
-// StillAsked reads a FenceRequest again, after a node's first record was created: before that
-// there was nothing by which its withdrawal could have the gate's write fail (S17).
+// StillAsked reads a FenceRequest again after the first record of its node was created. Before that, no record
+// existed whose write a withdrawal could make fail (S17).
 func (j *Judge) StillAsked(ctx context.Context, o *api.FenceRequest) (bool, error) {
 	is, err := j.Client.FenceRequest(ctx, o.Namespace, o.Name)
 	return is != nil && is.UID == o.UID && ask.Held(is) && ask.Withdrawn(is) == "", err
 }
 
-// tellObject writes into a FenceRequest why it is refused. A conflict brings the event again: the
-// object was withdrawn, or is read anew.
+// tellObject writes into a FenceRequest why it is refused. After a conflict the event comes again, and the
+// object is read again.
 func (j *Judge) tellObject(ctx context.Context, o *api.FenceRequest, why *no) error {
 	if o == nil || ask.Ended(o) {
 		return nil

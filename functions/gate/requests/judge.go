@@ -19,8 +19,8 @@ import (
 // function is the name of the gate in logs, metrics and Kubernetes Events.
 const function = "gate"
 
-// Judge decides what comes of an event that asks for a fence: whether anybody may ask so, and whether a fence
-// opens, or the open one answers too.
+// Judge decides whether a fence opens for an event that asks for one, or whether the open fence answers the
+// event too.
 type Judge struct {
 	Client *kube.Client
 	// Namespaces are those whose FenceRequests count.
@@ -42,13 +42,13 @@ type Answer struct {
 	Reply *event.Event
 }
 
-// no is why an event that asks for a fence gets none.
+// no is the reason why an event that asks for a fence gets none.
 type no struct {
 	why     api.Reason
 	message string
 }
 
-// joinFence has the open fence of a node answer to a request too (S7).
+// joinFence adds a request to the open fence of a node (S7).
 func (j *Judge) joinFence(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) error {
 	words := fence.Join(f, *r)
 	made, err := j.Client.SaveFenceStatus(ctx, f)
@@ -65,12 +65,12 @@ func isSelected(policies []api.FencePolicy, n *corev1.Node) bool {
 	return ok
 }
 
-// unselectedWords says why nothing is done to a node, and what to do.
+// unselectedWords says that no policy selects a node, and what to do.
 func unselectedWords(node string) string {
 	return "no FencePolicy selects node " + node + ": apply one whose spec.selector does"
 }
 
-// refuse tells why an event is refused, in log, metric and an Event on the Node.
+// refuse reports in log, metric and an Event on the Node why an event is refused.
 func (j *Judge) refuse(ctx context.Context, e event.Event, node string, n *corev1.Node, why *no) {
 	r := report.Refusal{Function: function, Cause: e, Node: node, Reason: why.why, Message: why.message}
 	if n != nil {

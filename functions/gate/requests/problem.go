@@ -20,9 +20,9 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Problem weighs a passing problem that was reported of a node. The event is a hint only: what counts is what
-// stands in the API server, by its own times, and only what came after the node's last fence (S18, S30). The most
-// that comes of reports is a fence that waits for a person's approval (S20).
+// Problem answers a passing problem that was reported of a node. The event is a hint only: what counts are the
+// reports in the API server, by the API server's times, after the end of the node's last fence (S18, S30).
+// Reports open no fence but one that waits for a person's approval (S20).
 func (j *Judge) Problem(ctx context.Context, node string, e event.Event, f *api.NodeFence) (a Answer, err error) {
 	n, err := j.Client.Node(ctx, node)
 	if err != nil {
@@ -61,10 +61,10 @@ func (j *Judge) Problem(ctx context.Context, node string, e event.Event, f *api.
 	return a, nil
 }
 
-// problemOfOpen has the open fence of a node answer to a problem, if reports opened it. Reports speak for no
-// other fence: they would keep the fence going when its own reason has gone, and no person approved that. If the fence
-// answers to the problem already, and drains its node or has drained it, its record notes that the problem lasts
-// (drain.onTimeout: GiveUp).
+// problemOfOpen adds a problem to the open fence of a node, if reports opened that fence. Reports do not speak
+// for a fence with another reason: they would keep the fence going after its own reason has gone, and no person
+// approved that. If the fence answers to the problem already, and drains its node or has drained it, its record
+// notes that the problem lasts (drain.onTimeout: GiveUp).
 func (j *Judge) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, r *api.AskedBy, uids []string) error {
 	switch {
 	case f.Served(r) || fence.Ends(f, n.UID) != "" || f.Status.Decision.Trigger.Type != api.TriggerProblem:
@@ -80,16 +80,16 @@ func (j *Judge) problemOfOpen(ctx context.Context, e event.Event, n *corev1.Node
 	return nil
 }
 
-// due is what a report leads to. ask says why a person is asked for a fence, and is empty if nobody is
-// asked. uids are the Events that ask. move: Pods are to be moved.
+// due is what a report leads to. ask says why a person is asked for a fence; empty if nobody is asked. uids are
+// the Events that ask. move says that Pods are to be moved.
 type due struct {
 	ask  string
 	uids []string
 	move bool
 }
 
-// weighReports counts what is reported, for each rule that the report is one of, and tells of
-// what is only to be told. A node that no FencePolicy selects is only told of.
+// weighReports counts the reports for each rule that a report belongs to, and sends the alerts of rules with
+// action Alert. For a node without a FencePolicy it only sends alerts.
 func (j *Judge) weighReports(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, selected bool) (is due, err error) {
 	named, again, err := j.problemRules(ctx, e, n)
 	if err != nil {
@@ -126,8 +126,8 @@ func (j *Judge) weighReports(ctx context.Context, e event.Event, n *corev1.Node,
 	return is, nil
 }
 
-// problemRules are the rules for this node that the report is one of; again tells that a
-// resync brings the report once more.
+// problemRules returns the rules for this node that the report belongs to. again says that a resync has sent
+// the report again.
 func (j *Judge) problemRules(ctx context.Context, e event.Event, n *corev1.Node) (named []nodeproblem.Rule, again bool, err error) {
 	var body events.Payload
 	if err := e.DataAs(&body); err != nil {
@@ -148,8 +148,8 @@ func (j *Judge) problemRules(ctx context.Context, e event.Event, n *corev1.Node)
 	return named, body.Due != "", nil
 }
 
-// answersAlready: the open fence answers to this problem already. It is reported again and
-// again, and each report is an event of its own.
+// answersAlready tells whether the open fence answers to this problem. A problem is reported again and again,
+// and each report is an event.
 func (j *Judge) answersAlready(f *api.NodeFence, r *api.AskedBy) bool {
 	same := func(was api.AskedBy) bool { return was.User == r.User && was.Type == r.Type }
 	if !slices.ContainsFunc(f.Status.Decision.AskedBy, same) {

@@ -12,10 +12,9 @@ import (
 	"github.com/nodefence/nodefence/shared/nodeproblem"
 )
 
-// countReports counts the reports of a source of which a rule wants several. Each is
-// written down as a Kubernetes Event whose name is the CloudEvent's own, so that
-// one that comes twice counts once; what counts is what the API server has, by its
-// times (S18, S30).
+// countReports refuses a report until its source has sent as many as the rule wants. Each report is stored as a
+// Kubernetes Event, named after the CloudEvent, so that an event that comes twice counts once. The Events count
+// by the API server's times (S18, S30).
 func (j *Judge) countReports(ctx context.Context, e event.Event, n *corev1.Node, f *api.NodeFence, want nodeproblem.Rule) (*no, error) {
 	if want.Count <= 1 {
 		return nil, nil
@@ -43,7 +42,8 @@ func (j *Judge) countReports(ctx context.Context, e event.Event, n *corev1.Node,
 	return nil, nil
 }
 
-// seriesOf names the row of reports that an event belongs to.
+// seriesOf names the series of reports that an event belongs to.
 func seriesOf(e event.Event) string { return "report-" + shortHash(e.Source()+"\x00"+e.Type()) }
 
+// shortHash returns 16 hex digits of a hash.
 func shortHash(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:16] }

@@ -16,9 +16,9 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// Request answers an event that asks for a fence, on the authority of its token or of a rule (S18, S20). A fence
-// opens, or the open one answers too (S7). A refusal is told in log, metric and an Event on the Node, and the event
-// is done with.
+// Request answers an event that asks for a fence, on the authority of its token or of a rule (S18, S20). A
+// fence opens, or the open fence answers too (S7). A refusal is reported in log, metric and an Event on the
+// Node.
 func (j *Judge) Request(ctx context.Context, node string, e event.Event, f *api.NodeFence) (a Answer, err error) {
 	n, err := j.Client.Node(ctx, node)
 	if err != nil {
@@ -57,8 +57,8 @@ func (j *Judge) Request(ctx context.Context, node string, e event.Event, f *api.
 	return a, nil
 }
 
-// WhileDeleted tells whoever asks while the node's NodeFence is being deleted that no fence opens, and none is
-// joined, before that is gone (S28). For a FenceRequest the function request asks again then.
+// WhileDeleted reports that no fence opens or is joined while the NodeFence of the node is being deleted (S28).
+// For a FenceRequest the function request asks again once the NodeFence is gone.
 func (j *Judge) WhileDeleted(ctx context.Context, node string, e event.Event, f *api.NodeFence) error {
 	if !events.Asks(e.Type()) || f.DeletionTimestamp == nil || fence.Foreign(f.Status) {
 		return nil
@@ -79,8 +79,8 @@ func (j *Judge) WhileDeleted(ctx context.Context, node string, e event.Event, f 
 	return nil
 }
 
-// examine is what a request must pass: first what its own words and the node's fences say,
-// then on whose word it asks.
+// examine applies what a request must pass: first its own words and the fences of the node, then the authority
+// on which it asks.
 func (j *Judge) examine(ctx context.Context, e event.Event, n *corev1.Node, policies []api.FencePolicy, rules []nodeproblem.Rule, f *api.NodeFence) (*api.AskedBy, *no, error) {
 	body, err := events.ReadRequest(e)
 	if err != nil {
@@ -105,8 +105,8 @@ func (j *Judge) examine(ctx context.Context, e event.Event, n *corev1.Node, poli
 	return r, nil, nil
 }
 
-// Unread refuses a request whose subject names a node and whose data is wrong, where its sender looks.
-// Any other event that names no node is malformed.
+// Unread refuses a request whose subject names a node and whose data is wrong, where the sender looks. It
+// returns malformed for any other event.
 func (j *Judge) Unread(ctx context.Context, e event.Event, malformed error) error {
 	node := e.Subject()
 	if !events.Asks(e.Type()) || len(validation.IsDNS1123Subdomain(node)) > 0 {

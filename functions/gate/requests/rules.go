@@ -13,7 +13,7 @@ import (
 	"github.com/nodefence/nodefence/shared/report"
 )
 
-// rulesOf are the rules for a node, and which policy that may be about it is not understood.
+// rulesOf returns the rules for a node. strange names a policy that may select the node and is not understood.
 func (j *Judge) rulesOf(ctx context.Context, n *corev1.Node) (rules []nodeproblem.Rule, strange string, err error) {
 	if n == nil {
 		return nil, "", nil
@@ -25,8 +25,7 @@ func (j *Judge) rulesOf(ctx context.Context, n *corev1.Node) (rules []nodeproble
 	return nodeproblem.For(all, n.Labels), nodeproblem.NotUnderstood(all, n.Labels), nil
 }
 
-// findBelievedRule names the rule on whose word a fence begins that an event without a token asks
-// for.
+// findBelievedRule returns the rule that believes an event without a token, with action Fence.
 func (j *Judge) findBelievedRule(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (rule string, refused *no, err error) {
 	refused = &no{api.SourceNotBelieved, fmt.Sprintf("no token, and no NodeProblemPolicy that selects this node has a rule with action Fence that believes source %q for type %s: send a token, or write one, with brokerIsClosed: true", e.Source(), e.Type())}
 	for _, want := range nodeproblem.Believing(rules, api.ProblemFence, e.Source(), e.Type()) {
@@ -37,13 +36,13 @@ func (j *Judge) findBelievedRule(ctx context.Context, e event.Event, n *corev1.N
 	return "", refused, nil
 }
 
-// alert tells of what an event without a token reports, where a rule says action Alert; done
-// if no other rule asks for a fence by it.
+// alert reports an event without a token, for each rule with action Alert. done says that no rule with action
+// Fence believes the event.
 func (j *Judge) alert(ctx context.Context, e event.Event, n *corev1.Node, rules []nodeproblem.Rule, f *api.NodeFence) (done bool, err error) {
 	alerts := nodeproblem.Believing(rules, api.ProblemAlert, e.Source(), e.Type())
 	body, err := events.ReadRequest(e)
 	if err != nil || len(alerts) == 0 || body.Token != "" || tooOld(e, j.Client.Clock().Now()) != "" {
-		return false, nil // judge says what is wrong with it
+		return false, nil // examine says what is wrong with it
 	}
 	for _, want := range alerts {
 		few, err := j.countReports(ctx, e, n, f, want)

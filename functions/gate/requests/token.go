@@ -15,8 +15,7 @@ import (
 	"github.com/nodefence/nodefence/shared/clip"
 )
 
-// reviewToken fills in on whose word the fence begins: the token's user, held to
-// Kubernetes' own rules.
+// reviewToken has Kubernetes authenticate the token of a request and authorize its user, whom it writes into r.
 func (j *Judge) reviewToken(ctx context.Context, e event.Event, token string, n *corev1.Node, f *api.NodeFence, r *api.AskedBy) (*no, error) {
 	node := n.Name
 	audience := events.Audience(node, e.ID())
@@ -46,9 +45,8 @@ func (j *Judge) reviewToken(ctx context.Context, e event.Event, token string, n 
 	return nil, nil
 }
 
-// checkTokenTimes tells when a token was made, and refuses one that would live on for hours
-// after its event. The claims are read here without their signature: the API server
-// verifies it next.
+// checkTokenTimes returns when a token was made, and refuses a token that lives on for hours after its event.
+// The claims are read without their signature: the API server verifies the signature next.
 func checkTokenTimes(token, audience string) (made time.Time, why string) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -10,10 +10,11 @@ import (
 	"github.com/nodefence/nodefence/shared/fence"
 )
 
-// refuseUnserved says why a request is not served, whoever sends it: nobody could name it or its
-// node, it was answered already, it is too old, or its node was created after it: another machine may have the
-// name by now (S6, S11). A request that is ofMachine is about that machine, whatever Node it has. Whatever was sent
-// before end was answered by the fence that ended then. It is nil if there is no such reason.
+// refuseUnserved refuses a request that is not served, whoever sends it: the names of the event are too long,
+// no policy selects the node, the request was answered, it is too old, or the Node was created after it, and
+// another machine may have its name (S6, S11). A request that is ofMachine is about its machine, whatever Node
+// the machine has. A request from before end was answered by the fence that ended then. The result is nil if
+// the request may be served.
 func refuseUnserved(e event.Event, r *api.AskedBy, token string, n *corev1.Node, policies []api.FencePolicy, f *api.NodeFence, end *api.Time, ofMachine bool, now time.Time) *no {
 	switch {
 	case r == nil:
