@@ -83,7 +83,7 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	foreign := fence.Foreign(f.Status)
 	mine := !foreign && inv.owns(f.CurrentPhase())
 	if !mine && !inv.sure {
-		return inv.again()
+		return inv.readAgain()
 	}
 	inv.start()
 	if foreign {
@@ -92,11 +92,11 @@ func (inv *invocation) turn(ctx context.Context, node string) (more bool, err er
 	if !mine {
 		return false, nil
 	}
-	seen := inv.learnt()
+	seen := inv.prepareLook()
 	if err := inv.Does.Look(ctx, f, &seen, inv.notBefore); err != nil {
 		err = fmt.Errorf("look at %s: %w", node, err)
 		inv.noteFailure(ctx, api.LookFailed, err)
-		return false, inv.blind(ctx, err)
+		return false, inv.saveOpening(ctx, err)
 	}
 	now := inv.Now()
 	inv.seen.dropOldAnswers(&seen, now)
@@ -114,8 +114,9 @@ func (inv *invocation) start() {
 	}
 }
 
-// learnt is what is known before a look: the record's own part, and what this invocation did.
-func (inv *invocation) learnt() observed.Look {
+// prepareLook returns what is known before a look: the state of the record, and what the actions of this
+// invocation have seen.
+func (inv *invocation) prepareLook() observed.Look {
 	f := inv.fence
 	seen := observed.Look{
 		Me: inv.me, HandsOver: inv.Handoff != nil,
@@ -125,8 +126,8 @@ func (inv *invocation) learnt() observed.Look {
 	return seen
 }
 
-// blind handles a look that failed. A fence that is about to open is still opened.
-func (inv *invocation) blind(ctx context.Context, err error) error {
+// saveOpening saves a fence that is about to open although its first look has failed with err (S19).
+func (inv *invocation) saveOpening(ctx context.Context, err error) error {
 	if inv.opens == nil {
 		return err
 	}
@@ -137,8 +138,8 @@ func (inv *invocation) blind(ctx context.Context, err error) error {
 	return errors.Join(err, saving)
 }
 
-// again makes the next round read the record and start over.
-func (inv *invocation) again() (more bool, err error) {
+// readAgain makes the next round read the record and start over.
+func (inv *invocation) readAgain() (more bool, err error) {
 	if !inv.sure {
 		inv.started = false
 	}
@@ -159,13 +160,13 @@ func (inv *invocation) decide(ctx context.Context, seen observed.Look, now time.
 		st, same = over, false
 	}
 	if same && !inv.sure {
-		return inv.again()
+		return inv.readAgain()
 	}
 	if !same {
 		f.Status = st
 		saved, err := inv.Store.SaveFenceStatus(ctx, f)
 		if errors.Is(err, inv.Conflict) && inv.opens == nil {
-			return inv.again() // this invocation keeps what it saw
+			return inv.readAgain() // this invocation keeps what it saw
 		}
 		if err != nil {
 			inv.noteUnsaved(ctx, err)
@@ -198,7 +199,7 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen observed
 	}
 	inv.Reporter.Decided(ctx, d)
 	inv.seen.add(d.Action, r, d.Err)
-	if answered(d.Action) {
+	if othersReact(d.Action) {
 		inv.notBefore = inv.Elapsed()
 	}
 	if d.Action.Device() {
@@ -222,10 +223,10 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen observed
 	return true, nil
 }
 
-// answered tells whether others react to this action, or whether it has taken time. Reads from
-// before it then no longer count: the machine has changed after a call to its device, a living
+// othersReact tells whether others react to an action, or whether the action takes time. Reads from
+// before the action do not count then: the machine has changed after a call to its device, a living
 // kubelet reacts to Ready=Unknown (S5), and a deleted Node may come back as another one (S6).
-func answered(a fence.Action) bool {
+func othersReact(a fence.Action) bool {
 	return a.Device() || a == fence.MarkNotReady || a == fence.DeleteNode
 }
 
