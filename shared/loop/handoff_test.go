@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // TestWhatIsHandedOver: the claim of the Off is saved with what was read, and the next invocation
@@ -98,5 +101,32 @@ func TestWhatIsLeftInHandIsForgotten(t *testing.T) {
 	}
 	if len(h.actions) != 1 {
 		t.Errorf("it has %d", len(h.actions))
+	}
+}
+
+// sighted is a world that keeps what each look begins with.
+type sighted struct {
+	*world
+	begins []observed.Look
+}
+
+func (w *sighted) Look(ctx context.Context, f *api.NodeFence, seen *observed.Look, notBefore time.Duration) error {
+	w.begins = append(w.begins, *seen)
+	return w.world.Look(ctx, f, seen, notBefore)
+}
+
+// TestWhatWasSeenIsHandedOver: the invocation that carries an action out goes on with what the actions before it
+// have seen. A yes of the gate is not handed over: it is asked for again.
+func TestWhatWasSeenIsHandedOver(t *testing.T) {
+	w, h := &sighted{world: newWorld(api.Isolating)}, &Handoff{}
+	call := &observed.CallResult{Call: api.CallRead, At: noon}
+	h.put(&handed{fence: w.record.DeepCopy(), me: "me", action: fence.Isolate, seen: observed.Look{Resolved: true, Call: call, MayDrain: true}})
+	l := w.loop(nil, api.Isolating)
+	l.Handoff, l.Does = h, w
+	if _, err := l.Run(t.Context(), "n", event.New(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.begins) == 0 || !w.begins[0].Resolved || w.begins[0].Call != call || w.begins[0].MayDrain {
+		t.Errorf("%+v", w.begins)
 	}
 }
