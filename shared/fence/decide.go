@@ -19,10 +19,12 @@ import (
 //  2. hear: what people ask of this fence; a request about another one counts for nothing.
 //     noteWithdrawn: what a request says of the drain counts no more once it is withdrawn, and once
 //     the fence was begun it asks for nothing more. noteWord: reads are of one word, and are
-//     forgotten with it. WithoutReports: reports that no person has approved ask for nothing
+//     forgotten with it. WithoutReports: reports that no person has approved ask for nothing. hearTrust: a person's
+//     statement ends the refutation of a power cut
 //  3. noteLease: since when the Lease stands still, by our own looks
 //  4. noteConditions: which conditions of the policy hold, and since when, by our own looks
-//     noteSaid: how conditions stand while the machine is off, which say nothing of its next boot
+//     noteSaid: how conditions stand while the machine is off, which say nothing of its next boot.
+//     noteRefuted: whether the boot ID since a proven power cut refutes the cut
 //  5. noteIsolated: since when the node has our taint, where its policy counts from there; and
 //     since when one that would be drained does not live
 //  6. what was begun is written down, before anything that is noted next may undo it
@@ -51,12 +53,14 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.unscheduled()
 	d.open()
 	d.hear(f.Spec.Requests)
+	d.hearTrust(f.Spec.Trust)
 	d.noteWithdrawn(f.AskersWithdrawn())
 	d.noteWord()
 	d.Decision = d.WithoutReports()
 	d.noteLease()
 	d.noteConditions()
 	d.noteSaid()
+	d.noteRefuted()
 	d.noteIsolated()
 	d.Record.SilentSince = d.SilentNow()
 	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()

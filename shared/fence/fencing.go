@@ -11,7 +11,7 @@ import (
 // fencing makes sure that the machine is off, and proves it: read; off where it
 // reads on; then seen off twice, a settle apart.
 func (d *decision) fencing() outcome {
-	return first(d.ended, d.machineFirst, d.probedAnew, d.weighWord, d.endsAwaited, d.cancel, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
+	return first(d.ended, d.machineFirst, d.probedAnew, d.weighWord, d.leaveRefuted, d.endsAwaited, d.cancel, d.stale, d.drainedFirst, d.livesAgain, d.noDevice, d.makeSure)
 }
 
 // machineFirst deletes a Machine that has no node. No device is asked.

@@ -49,7 +49,8 @@ func (d *decision) open() {
 }
 
 // begin starts the status of this number anew; what was closed goes into the past. What
-// of an earlier fence may still take effect at the device is carried over (S8).
+// of an earlier fence may still take effect at the device is carried over (S8), and so is a power cut that the boot ID
+// refutes, or may refute (S1).
 func (d *decision) begin() {
 	old, cuts := *d.Record, d.Cuts()
 	if old.OpenedAt != nil {
@@ -66,7 +67,7 @@ func (d *decision) begin() {
 	*d.Record = api.NodeFenceStatus{
 		MinReaderVersion: api.Schema, FenceNumber: old.FenceNumber, Decision: old.Decision, ObservedGeneration: old.ObservedGeneration,
 		OpenedAt: d.At(0),
-		Claim:    old.Claim, Lease: old.Lease, Past: old.Past, SaidBefore: old.SaidBefore,
+		Claim:    old.Claim, Lease: old.Lease, Past: old.Past, SaidBefore: old.SaidBefore, ProvenCut: old.ProvenCut, Refuted: old.Refuted,
 		Power:       api.PowerRecord{DeviceRecord: api.DeviceRecord{EffectUntil: old.Power.EffectUntil}, Denied: old.Power.Denied},
 		Transitions: old.Transitions,
 	}

@@ -111,7 +111,7 @@ func (d *decision) held(by hold.Group) outcome {
 
 // holdInput returns the question about the fence to the table of holds.
 func (d *decision) holdInput() hold.Input {
-	return hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record),
+	return hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record), Refuted: d.Record.Refuted,
 		Asked: d.UserAsks(), Now: d.Now, FailedAt: d.Decision.Trigger.Since.Time}
 }
 

@@ -16,6 +16,9 @@ func (d *decision) poweringOn() outcome {
 		d.Record.Power.Cut = nil
 		return d.leave(api.Recovering, api.NodeHealthy, "the node is Ready under a new boot ID")
 	}
+	if o := d.runsAfterAll(); o.decided {
+		return o
+	}
 	if c := d.CallEnd; c != nil && c.Call == api.CallRead && c.Power != "On" && d.AnotherLives() {
 		// Two kubelets of one name would both start its pods (S1, S6).
 		d.Record.Outcome = api.NodeReplaced

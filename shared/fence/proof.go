@@ -22,7 +22,7 @@ import (
 //     seconds, and frees pods only.
 //
 // A proof is about one boot of one node's machine. Another boot ID, or a sign of life since,
-// voids it (S3, S4).
+// voids it (S3, S4). While the boot ID refutes a power cut of the node (refuted.go), no read is a proof.
 
 // newProof is a proof of this kind about the node as the record knows it.
 func (d *decision) newProof(kind api.ProofKind) *api.Proof {
@@ -87,6 +87,7 @@ func (d *decision) proveOff(first, last *api.Read) {
 	p := d.newProof(api.ProofSeenOff)
 	p.Reads, p.At = []api.Read{*first, *last}, last.At
 	d.Record.Proof, d.Record.Power.FirstOff = p, nil
+	d.noteCutProven()
 }
 
 // onlyRemembered: so long before the second read the first one may have stood in a backup.

@@ -24,7 +24,7 @@ func (d *decision) recovering() outcome {
 		if o := d.awaitHealth(); o.decided {
 			return o
 		}
-		d.Record.Outcome = cmp.Or(d.Record.Outcome, api.Recovered)
+		d.Record.Outcome = cmp.Or(d.Record.Outcome, d.recoveredAs())
 	}
 	return d.undo()
 }

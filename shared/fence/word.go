@@ -117,10 +117,10 @@ func (d *decision) takeWord() outcome {
 }
 
 // readOffTwice is what was read of the device that is spoken with, where both reads say off and
-// the policy has the device read on.
+// the policy has the device read on. Where the boot ID refutes a power cut of the node, no read of off counts.
 func (d *decision) readOffTwice() *api.ConfirmRead {
 	b := d.Binding()
-	if b == nil || !d.Decision.Settings.Action.Reads() {
+	if b == nil || !d.Decision.Settings.Action.Reads() || d.Record.Refuted != nil {
 		return nil
 	}
 	r := d.WordRead(b)

@@ -28,6 +28,9 @@ type Input struct {
 	FailedAt time.Time
 	// Approved: a person has approved this fence.
 	Approved bool
+	// Refuted is the power cut of the node that the boot ID refutes, until a person trusts its device; nil if there is
+	// none.
+	Refuted *api.Refutation
 }
 
 // Group is the source of a hold. A fence asks for each group at another step.

@@ -15,7 +15,8 @@ var table = []Row{
 	{Reason: api.ControlPlaneNode, Group: ByPolicy, When: tellSpared, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHADisabled, CutOnly: true, Again: facts.Resync}, // S13
 	{Reason: api.Excluded, Group: ByPolicy, When: tellExcluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
 	{Reason: api.NodeBeingDeleted, Group: ByNode, When: tellDeletion, Again: facts.Resync},
-	{Reason: api.OwnMachine, Group: ByNode, When: tellOwnMachine, Again: facts.Handover}, // S13
+	{Reason: api.OwnMachine, Group: ByNode, When: tellOwnMachine, Again: facts.Handover},             // S13
+	{Reason: api.CutRefuted, Group: ByNode, When: tellRefuted, Permanent: true, Again: facts.Resync}, // S1
 	{Reason: api.RebootUnderWay, Group: ByNode, When: tellReboot, Again: facts.Resync},
 	{Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync},
 	{Reason: api.WaitingForApproval, Group: ByMode, When: tellUnapproved, Again: facts.Resync},
@@ -62,6 +63,15 @@ func tellOwnMachine(in Input) string {
 		return ""
 	}
 	return "nodefence runs on this node; another replica must fence it"
+}
+
+// tellRefuted gives way to a person's word that the machine is off, which cuts nothing, and for which no read of off is
+// taken. A policy whose action reads no device has nothing to believe.
+func tellRefuted(in Input) string {
+	if in.Refuted == nil || in.SaidOff || !in.Policy.Settings.Action.Reads() {
+		return ""
+	}
+	return in.Refuted.Words()
 }
 
 // tellReboot holds for a bounded time: the machine has as long as its policy gives it to boot after a fence. A fence that

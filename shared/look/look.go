@@ -51,6 +51,9 @@ func (l Looker) At(ctx context.Context, f *api.NodeFence, seen *observed.Look, n
 	if err := Node(ctx, reader, f, seen); err != nil {
 		return err
 	}
+	if err := SharedBoot(ctx, l.Client, f, seen); err != nil {
+		return err
+	}
 	if need.LeaseOf(seen.Node) {
 		if err := Lease(ctx, reader, f, seen); err != nil {
 			return err

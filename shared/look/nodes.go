@@ -102,6 +102,9 @@ func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
 		}
 	}
 	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && !c.LastHeartbeatTime.IsZero() {
+			s.Heartbeat = c.LastHeartbeatTime.UTC().Format(time.RFC3339)
+		}
 		s.Conditions = append(s.Conditions, observed.Condition{
 			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.Time,
 			Mark: c.LastTransitionTime.UTC().Format(time.RFC3339) + " " + c.LastHeartbeatTime.UTC().Format(time.RFC3339),

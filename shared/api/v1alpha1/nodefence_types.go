@@ -51,6 +51,11 @@ type NodeFenceSpec struct {
 	// recorded name is the authenticated one (S20).
 	// +optional
 	Requests Requests `json:"requests,omitzero"`
+	// trust is a person's statement that the node's device may be believed again after a power cut that the boot ID
+	// refuted (status.refuted). Its writer needs the verb trust on nodefences, and an admission policy makes sure that
+	// the recorded name is the authenticated one (S20).
+	// +optional
+	Trust *Trust `json:"trust,omitempty"`
 }
 
 // NodeFenceStatus is the state of the automaton. Only nodefence writes it. An admission policy
@@ -197,6 +202,15 @@ type NodeFenceStatus struct {
 	// +listMapKey=type
 	// +optional
 	SaidBefore []SaidCondition `json:"saidBefore,omitempty"`
+	// provenCut is the last power cut by nodefence that two reads proved, until the kubelet says which boot ID the
+	// node has since. It is kept across fences of the node.
+	// +optional
+	ProvenCut *ProvenCut `json:"provenCut,omitempty"`
+	// refuted is the power cut that the boot ID refutes: the machine never was off. No read of off proves anything,
+	// and no fence goes by a device, until a person says that the device may be believed (spec.trust). It is kept
+	// across fences of the node.
+	// +optional
+	Refuted *Refutation `json:"refuted,omitempty"`
 	// placed is what nodefence put on the node and must take away (S22).
 	// +optional
 	Placed Placed `json:"placed,omitzero"`

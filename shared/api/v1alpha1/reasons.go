@@ -77,6 +77,8 @@ const (
 	Excluded               Reason = "Excluded"
 	NodeBeingDeleted       Reason = "NodeBeingDeleted"
 	RebootUnderWay         Reason = "RebootUnderWay"
+	CutRefuted             Reason = "CutRefuted"
+	DeviceTrusted          Reason = "DeviceTrusted"
 	WaitingForApproval     Reason = "WaitingForApproval"
 	ReadingDevices         Reason = "ReadingDevices"
 	WaitingForConfirmation Reason = "WaitingForConfirmation"

@@ -18,6 +18,9 @@ const (
 	ConditionRecovered = "Recovered"
 	// ConditionSucceeded: the fence has come to its end; Unknown while it is under way.
 	ConditionSucceeded = "Succeeded"
+	// ConditionCutRefuted: the boot ID refutes a power cut of this node (status.refuted). It is there only while that
+	// is so.
+	ConditionCutRefuted = "CutRefuted"
 )
 
 // Views are the words of other systems for where a fence stands.

@@ -15,16 +15,23 @@ import (
 // Unknown: what an earlier fence of the node came to says nothing of this one, so that
 // `kubectl wait` waits for the fence that is open.
 func (d *Facts) ConditionsNow() []metav1.Condition {
+	var refuted []metav1.Condition
 	all := make([]metav1.Condition, 0, len(api.FenceConditions))
 	for _, c := range d.Record.Conditions {
 		if slices.Contains(api.FenceConditions, c.Type) {
 			all = append(all, c)
 		}
+		if c.Type == api.ConditionCutRefuted && d.Record.Refuted != nil {
+			refuted = append(refuted, c)
+		}
 	}
 	for _, typ := range api.FenceConditions {
 		meta.SetStatusCondition(&all, d.condition(typ, conditionRules[typ](d)))
 	}
-	return all
+	if r := d.Record.Refuted; r != nil {
+		meta.SetStatusCondition(&refuted, d.condition(api.ConditionCutRefuted, says{metav1.ConditionTrue, api.CutRefuted, r.Words()}))
+	}
+	return append(all, refuted...)
 }
 
 // says is what one condition comes to. Without a reason, the record's own reason and
@@ -121,7 +128,7 @@ func (d *Facts) saysReleased() says {
 // saysRecovered: the node is back, and nothing of ours is left on it.
 func (d *Facts) saysRecovered() says {
 	switch st := d.Record; {
-	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.HealedBeforeFence):
+	case st.Phase == api.Finished && (st.Outcome == api.Recovered || st.Outcome == api.CutRefuted || st.Outcome == api.HealedBeforeFence):
 		return says{metav1.ConditionTrue, st.Outcome, ""}
 	case st.Phase.LeadsToRelease():
 		return notYet
@@ -141,8 +148,8 @@ func (d *Facts) saysSucceeded() says {
 	return says{status: metav1.ConditionUnknown}
 }
 
-// inVain are the ends of a fence that was not carried out, though something was wrong.
-var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted, api.DrainTimedOut}
+// inVain are the ends of a fence that was not carried out, though something was wrong, and of a fence whose cut was none.
+var inVain = []api.Reason{api.Aborted, api.RequestExpired, api.RequestFailed, api.MachineNotDeleted, api.DrainTimedOut, api.CutRefuted}
 
 func (d *Facts) over() bool { return d.Record.Phase == api.Finished }
 

@@ -72,8 +72,14 @@ type Node struct {
 	UID    types.UID
 	// Version is the object's resourceVersion at this look: what is placed on the
 	// node is placed on it as it was looked at, or not at all.
-	Version    string
-	BootID     string
+	Version string
+	BootID  string
+	// BootIDShared: another Node has the same boot ID, as containers and cloned images do. Only a look that may
+	// refute a power cut asks (fence.Doubts).
+	BootIDShared bool
+	// Heartbeat is the lastHeartbeatTime of condition Ready. It changes each time that the kubelet writes the Node's
+	// status, and is compared only with itself (S30); empty if Ready has none.
+	Heartbeat  string
 	Conditions []Condition
 	// ControlPlane nodes are fenced only by the rule of quorum (S13). ControlPlaneMark is the label,
 	// the taint or the static pod by which the node counts as one, in words. Of the static pods only
@@ -121,6 +127,17 @@ func (n Node) Ready() bool {
 	for _, c := range n.Conditions {
 		if c.Type == "Ready" {
 			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// KubeletSays tells whether the node's kubelet was the last to write condition Ready: a controller that does not hear of
+// the kubelet writes Unknown.
+func (n Node) KubeletSays() bool {
+	for _, c := range n.Conditions {
+		if c.Type == "Ready" {
+			return c.Status == "True" || c.Status == "False"
 		}
 	}
 	return false
