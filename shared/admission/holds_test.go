@@ -50,6 +50,10 @@ func TestTheStatusKnowsEachHold(t *testing.T) {
 		_, p, l := fencetest.World(fencetest.Start)
 		p.Fences, p.Nodes = nil, p.Nodes[:1]
 		inPicture(c, &p)
+		if c.Record != nil {
+			c.Record.Spec.NodeName = p.Nodes[0].Name
+			p.Fences = []api.NodeFence{*c.Record}
+		}
 		return admission.PolicyStatus(&c.Policies[0], c.Policies, p, l, fencetest.Start)
 	}
 	holdtest.Try(t, func(r hold.Row) bool {

@@ -157,7 +157,8 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture, l *api.F
 	if r.Policy.Name != p.Name && r.Settings.Conflict != p.Name {
 		return nil // another policy speaks of it
 	}
-	f, in := c.fence(n.Name), hold.Input{Policy: r, Node: observed.Node{ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting}}
+	f := c.fence(n.Name)
+	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting}, Refuted: f.Refuted()}
 	if strange := policy.NotUnderstood(all, n.Labels, nil); strange != nil {
 		in.NotUnderstood = policy.PolicyWords(strange)
 	}

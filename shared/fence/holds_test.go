@@ -44,7 +44,7 @@ func atTheGate(c holdtest.Case, marked bool) (api.NodeFenceStatus, fence.Action)
 	fencetest.Spec().To(f)
 	f.Spec.NodeName = c.Node.Name
 	f.Status = api.NodeFenceStatus{Decision: f.Status.Decision, Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema}
-	f.Status.Placed.Taint, f.Status.Placed.Cordon = marked, marked
+	f.Status.Placed.Taint, f.Status.Placed.Cordon, f.Status.Refuted = marked, marked, c.Record.Refuted()
 	d := &f.Status.Decision
 	is := c.Resolved()
 	d.Limits, d.Policy = limits, is.Policy

@@ -99,6 +99,10 @@ var noes = []struct {
 	{"its Machine is being deleted", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Deleting = "its Machine m/x has been in deletion since 2026-01-01T00:00:00Z: whoever deletes it ends the machine and frees its work; if that never ends, a person may confirm that the machine is off (spec.requests.confirmOff)"
 	}},
+	{"the boot ID has refuted a power cut of it", func(f *api.NodeFence, _ *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
+		at := observed.StampOf(fencetest.Start.Add(-time.Hour))
+		f.Status.Refuted = &api.Refutation{At: at, FenceNumber: 1, Device: "mem n0", Level: 1, BootID: "a", ProvenAt: at}
+	}},
 	{"it reboots on purpose", func(_ *api.NodeFence, s *observed.Look, _ *admission.Picture, _ *api.FenceLedger) {
 		s.Node.Rebooting = "kured reboots this machine (annotation weave.works/kured-reboot-in-progress)"
 	}},

@@ -53,7 +53,7 @@ func TestAPersonsWordEndsAHold(t *testing.T) {
 		in := c.Input(look.NodeFrom(c.Node, ""))
 		in.SaidOff = true
 		gone := hold.First(in, groups...) == nil
-		if want := r.Reason == api.NodeBeingDeleted || r.Reason == api.RebootUnderWay || r.Reason == api.WaitingForApproval; gone != want {
+		if want := r.Reason == api.NodeBeingDeleted || r.Reason == api.RebootUnderWay || r.Reason == api.CutRefuted || r.Reason == api.WaitingForApproval; gone != want {
 			t.Errorf("%s is gone: %v", r.Reason, gone)
 		}
 	}

@@ -40,7 +40,7 @@ func TestNodeFrom(t *testing.T) {
 				NodeInfo:   corev1.NodeSystemInfo{BootID: "b"},
 				Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", LastTransitionTime: metav1.NewTime(noon), LastHeartbeatTime: metav1.NewTime(noon.Add(time.Minute))}},
 			}},
-			observed.Node{UID: "u", BootID: "b", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon, Mark: "2026-05-01T12:00:00Z 2026-05-01T12:01:00Z"}}},
+			observed.Node{UID: "u", BootID: "b", Heartbeat: "2026-05-01T12:01:00Z", Conditions: []observed.Condition{{Type: "Ready", Status: "Unknown", Reason: "NodeStatusUnknown", Since: noon, Mark: "2026-05-01T12:00:00Z 2026-05-01T12:01:00Z"}}},
 		},
 		"a boot ID that no record takes": {&corev1.Node{Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: long}}}, observed.Node{BootID: kube.BootID(long)}},
 		"kured reboots it":               {annotated("weave.works/kured-reboot-in-progress", "2026-05-01T12:00:00Z", true), observed.Node{Cordoned: true, Rebooting: "kured reboots this machine (annotation weave.works/kured-reboot-in-progress)"}},

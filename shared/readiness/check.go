@@ -68,6 +68,9 @@ type checking struct {
 	// began is the start of the turn; until is its end.
 	began, until time.Time
 	cause        event.Event
+	// refuted says of a power cut of the node that the boot ID refutes it; empty if there is none. It is that of the last
+	// check until the record is read, which is right before a device is.
+	refuted string
 	// holder is the claim that this check has saved; empty before.
 	holder string
 }

@@ -14,7 +14,7 @@ import (
 func (c *checking) hand(ctx context.Context, i int) (*event.Event, error) {
 	now := c.now()
 	c.target.Status.Devices[i].LastAsked = &now
-	summarise(c.target, nil, now)
+	summarise(c.target, nil, c.refuted, now)
 	if err := c.save(ctx); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // read claims the node's devices, reads one of them, and reports.
 func (c *checking) read(ctx context.Context, i int, b *api.Binding) error {
 	now := c.now()
-	summarise(c.target, nil, now) // this stays if a fence begins meanwhile
+	summarise(c.target, nil, c.refuted, now) // this stays if a fence begins meanwhile
 	c.target.Status.Claim = &api.TargetClaim{Holder: c.Me(), At: now, NotAfter: c.ends(now.Time)}
 	if err := c.save(ctx); err != nil {
 		return err
@@ -36,6 +36,10 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 	f, err := c.Client.Fence(ctx, c.node.Name)
 	if err != nil {
 		return false, err
+	}
+	c.refuted = ""
+	if r := f.Refuted(); r != nil {
+		c.refuted = r.Words()
 	}
 	now := c.Client.Clock().Now()
 	left := c.target.Status.Claim.NotAfter.Sub(now) - clocksDiffer
@@ -73,7 +77,7 @@ func (c *checking) readOne(ctx context.Context, i int, b *api.Binding) (read boo
 func (c *checking) conclude(ctx context.Context, unfit *Unfit) error {
 	now := c.now()
 	st := &c.target.Status
-	summarise(c.target, unfit, now)
+	summarise(c.target, unfit, c.refuted, now)
 	heeded(st, now)
 	was := c.before.Status.LastChecked
 	same := c.before.ResourceVersion == c.target.ResourceVersion && equality.Semantic.DeepEqual(c.before.Status.Devices, st.Devices) &&

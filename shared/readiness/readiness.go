@@ -6,6 +6,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nodefence/nodefence/events"
@@ -52,6 +53,9 @@ func (k *Checker) Handle(ctx context.Context, node string, e event.Event) (*even
 	}
 	c := checking{Checker: k, node: n, ledger: led, target: targetOf(t, n), began: turn.Add(-api.CheckTurn - clocksDiffer), until: turn.Time, cause: e}
 	c.before = c.target.DeepCopy()
+	if was := meta.FindStatusCondition(c.before.Status.Conditions, api.Fenceable); was != nil && was.Reason == string(api.CutRefuted) {
+		c.refuted = was.Message
+	}
 	c.target.Status.Claim = nil
 	reply, err := c.run(ctx)
 	if errors.Is(err, kube.ErrConflict) {

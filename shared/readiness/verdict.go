@@ -157,12 +157,18 @@ func whyNot(b *api.Binding, err error) (api.Reason, string) {
 
 // summarise describes the whole node by its devices: the first device that can't be used
 // gives the reason, also if another level could take its place. A person as a device is in
-// order if that is meant, and gives the reason only where each other device can be used.
-func summarise(t *api.FenceTarget, unfit *Unfit, now api.Time) {
+// order if that is meant, and gives the reason only where each other device can be used. While the boot ID refutes a
+// power cut of the node, no answer of a device counts (S1).
+func summarise(t *api.FenceTarget, unfit *Unfit, refuted string, now api.Time) {
 	st := &t.Status
 	c := metav1.Condition{Type: api.Fenceable, LastTransitionTime: metav1.NewTime(now.Time)}
 	if unfit != nil {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(unfit.Reason), devicecall.Words(unfit)
+		meta.SetStatusCondition(&st.Conditions, c)
+		return
+	}
+	if refuted != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(api.CutRefuted), refuted
 		meta.SetStatusCondition(&st.Conditions, c)
 		return
 	}

@@ -110,10 +110,27 @@ func TestWhatIsSaidOfANode(t *testing.T) {
 		for i, r := range tc.devices {
 			ft.Status.Devices = append(ft.Status.Devices, api.TargetDevice{Role: api.RolePower, Driver: "d", Address: fmt.Sprint(i), Reason: r, Message: fmt.Sprint("m", i)})
 		}
-		summarise(ft, nil, metav1.NowMicro())
+		summarise(ft, nil, "", metav1.NowMicro())
 		c := ft.Status.Conditions[0]
 		if got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); got != tc.want {
 			t.Errorf("%q: %s, want %s", tc.devices, got, tc.want)
+		}
+	}
+}
+
+// TestARefutedCutMakesANodeUnfenceable: whatever its device says. A fault in the configuration comes first.
+func TestARefutedCutMakesANodeUnfenceable(t *testing.T) {
+	for _, unfit := range []*Unfit{nil, {Reason: api.BindingInvalid, Err: errors.New("no key")}} {
+		ft := &api.FenceTarget{}
+		ft.Status.Devices = []api.TargetDevice{{Role: api.RolePower, Driver: "d", Address: "a", Reason: api.DeviceAnswers}}
+		summarise(ft, unfit, "it never was off", metav1.NowMicro())
+		want := "False CutRefuted: it never was off"
+		if unfit != nil {
+			want = "False BindingInvalid: no key"
+		}
+		c := ft.Status.Conditions[0]
+		if got := fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func (p *Publisher) Decided(ctx context.Context, d Decision) {
 	p.log(d)
 	p.count(d)
 	p.say(ctx, d)
+	p.sayRefuted(ctx, d)
 }
 
 func (p *Publisher) log(d Decision) {
@@ -154,6 +155,19 @@ func (p *Publisher) say(ctx context.Context, d Decision) {
 	}
 }
 
+// sayRefuted posts a warning once for each power cut that the boot ID refutes, wherever its fence stands.
+func (p *Publisher) sayRefuted(ctx context.Context, d Decision) {
+	is, was := d.Fence.Status.Refuted, d.Before.Refuted
+	if is == nil || was != nil && was.At.Equal(&is.At) {
+		return
+	}
+	e := kube.Event{Warning: true, Reason: string(api.CutRefuted), Message: is.Words(), Reporter: d.Function}
+	e.Kind, e.APIVersion, e.Name, e.UID = "NodeFence", api.GroupVersion.String(), d.Fence.Name, d.Fence.UID
+	p.post(ctx, e)
+	e.Kind, e.APIVersion, e.Name, e.UID = "Node", "v1", d.Fence.Spec.NodeName, d.Fence.Status.Decision.NodeUID
+	p.post(ctx, e)
+}
+
 // milestones are reasons that the node's owner must know, besides warnings, the beginning
 // and the end: its power was cut, and its work has gone.
 var milestones = map[api.Reason]bool{api.PowerOffSent: true, api.ConfirmedOff: true, api.Released: true, api.AccessCutSent: true, api.AccessRestored: true}
@@ -173,7 +187,7 @@ var warnings = map[api.Reason]bool{
 	api.BindingInvalid: true, api.BootTimedOut: true, api.ReleaseTimedOut: true, api.TooManyUnhealthy: true,
 	api.MostLeasesStale: true, api.PolicyConflict: true, api.CallLost: true, api.FlowRestarted: true,
 	api.WaitingForDevice: true, api.IsolationFailed: true, api.RestoreFailed: true, api.LeftCutOff: true, api.StateWentBack: true,
-	api.PolicyNotUnderstood: true,
+	api.PolicyNotUnderstood: true, api.CutRefuted: true,
 }
 
 // Refused reports one refusal: log, metric, and an Event on the Node.

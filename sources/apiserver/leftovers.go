@@ -49,13 +49,13 @@ func (l *leftovers) begin() {
 }
 
 // closed notes whether a NodeFence is finished for good. A NodeFence that waits for its
-// finalizer is not finished. A NodeFence that a newer nodefence wrote is not ours to judge
+// finalizer is not finished. The record of a power cut that is refuted is kept until a person has looked (S1). A NodeFence that a newer nodefence wrote is not ours to judge
 // (S21: what is not understood leads to nothing).
 func (l *leftovers) closed(f *api.NodeFence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := f.Status
-	if f.Open() || st.PhaseSince == nil || st.MinReaderVersion > api.Schema || f.DeletionTimestamp != nil || len(f.Finalizers) > 0 {
+	if f.Open() || st.PhaseSince == nil || st.MinReaderVersion > api.Schema || f.DeletionTimestamp != nil || len(f.Finalizers) > 0 || f.Refuted() != nil {
 		delete(l.finished, f.Name)
 		return
 	}

@@ -74,6 +74,19 @@ If the machine is on, data is lost. So the node's name must be typed, or given w
 	})
 }
 
+func (p *program) trustCommand() *cobra.Command {
+	return p.typedCommand(&cobra.Command{
+		Use:   "trust NODE",
+		Short: "Say that a node's device may be believed again after a power cut that was none",
+		Long: `Say that the device of a node may be believed again. A power cut of the node was refuted (REASON
+CutRefuted): the device read off twice, and then the node came back under the boot ID of before. Until you
+say so no fence of the node begins. Check the work that was moved, and the device, first. If the device
+still says off of a machine that is on, data is lost. So the node's name must be typed, or given with
+--confirm.`,
+		Example: `  kubectl fence trust worker-7 --reason "its address was that of worker-8; corrected"`,
+	}, true, act.Trust)
+}
+
 // fenceCommand fills in what the commands about an open fence share.
 func (p *program) fenceCommand(cmd *cobra.Command, build building) *cobra.Command {
 	return p.typedCommand(cmd, false, build)

@@ -30,7 +30,7 @@ credentials. What changes anything says first what it will do, and asks.`,
 		&cobra.Group{ID: "brake", Title: "Stop and start:"}, &cobra.Group{ID: "prepare", Title: "Prepare:"})
 	for group, commands := range map[string][]*cobra.Command{
 		"look":    {p.statusCommand(), p.whyCommand(), p.historyCommand(), p.devicesCommand(), p.uiCommand()},
-		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.cordonCommand(), p.confirmOffCommand()},
+		"act":     {p.askCommand(), p.approveCommand(), p.abortCommand(), p.retryCommand(), p.liftCommand(), p.cordonCommand(), p.confirmOffCommand(), p.trustCommand()},
 		"brake":   {p.pauseCommand(), p.resumeCommand(), p.stopCommand(), p.startCommand(), p.endCoolDownCommand(), p.lostCommand(), p.confirmRestoreCommand()},
 		"prepare": {p.planCommand(), p.initCommand(), p.enrolCommand(), p.drillCommand(), p.bundleCommand()},
 	} {

@@ -382,7 +382,7 @@ func (w *world) trustedObjects() {
 // trustedFences makes a record in each phase, and those that say more.
 func (w *world) trustedFences() {
 	w.t.Helper()
-	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing}
+	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing, "in-refuted": api.Recovering}
 	for _, p := range []api.Phase{api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed, api.Finished} {
 		phases["in-"+strings.ToLower(string(p))] = p
 	}
@@ -397,6 +397,11 @@ func (w *world) trustedFences() {
 		}
 		if name == "in-cut" {
 			made.Status.Power.CutAt = new(observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+		}
+		if name == "in-refuted" {
+			then := observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+			made.Status.Refuted = &api.Refutation{At: then, FenceNumber: 1, Device: "x", Level: 1, BootID: "x", ProvenAt: then}
+			made.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: "1", Device: "x", Level: 1, BootID: "x", ProvenAt: then}
 		}
 		made, err = w.Fences.SaveFenceStatus(w.ctx, made)
 		must(w.t, err)

@@ -26,6 +26,8 @@ type Case struct {
 	Node     *corev1.Node
 	// Self: the asking program runs on the node.
 	Self bool
+	// Record is the NodeFence of the node; nil if no row reads it.
+	Record *api.NodeFence
 }
 
 // makes changes a case so that a row holds its node.
@@ -49,6 +51,10 @@ var makes = map[api.Reason]func(*Case){
 	},
 	api.RebootUnderWay: func(c *Case) {
 		c.Node.Annotations = map[string]string{"machineconfiguration.openshift.io/state": "Working"}
+	},
+	api.CutRefuted: func(c *Case) {
+		c.Record = &api.NodeFence{ObjectMeta: metav1.ObjectMeta{Name: c.Node.Name, UID: "fence-1"}, Spec: api.NodeFenceSpec{NodeName: c.Node.Name}}
+		c.Record.Status = api.NodeFenceStatus{FenceNumber: 1, Phase: api.Finished, Refuted: &api.Refutation{FenceNumber: 1, Device: "ipmi 10.0.0.1", Level: 1, BootID: "boot-1"}}
 	},
 	api.OwnMachine:         func(c *Case) { c.Self = true },
 	api.DryRun:             func(c *Case) { c.mode(api.ModeDryRun) },
@@ -113,7 +119,7 @@ func (c Case) Resolved() api.ResolvedPolicy {
 
 // Input returns the question to the table, with the node as the asker reads the Node object.
 func (c Case) Input(n observed.Node) hold.Input {
-	in := hold.Input{Policy: c.Resolved(), Node: n, Self: c.Self}
+	in := hold.Input{Policy: c.Resolved(), Node: n, Self: c.Self, Refuted: c.Record.Refuted()}
 	if p := policy.NotUnderstood(c.Policies, c.Node.Labels, nil); p != nil {
 		in.NotUnderstood = policy.PolicyWords(p)
 	}

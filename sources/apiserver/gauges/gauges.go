@@ -2,6 +2,7 @@ package gauges
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,6 +27,7 @@ var (
 	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
 	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
 	count = prometheus.NewDesc("nodefence_source_census", "1 while decisions may go by the census in the ledger, 0 while each lists the cluster: there is more than a census holds, a watch is broken or silent, or it could not be written.", nil, nil)
+	lies  = prometheus.NewDesc("nodefence_cuts_refuted", "1 for each node whose boot ID refutes a power cut, until a person trusts its device: the machine never was off, and two writers may have run.", []string{"node"}, nil)
 	back  = prometheus.NewDesc("nodefence_restore_unconfirmed", "1 while the API server's state is known to have gone back in time and no person has confirmed it: nothing new starts.", nil, nil)
 )
 
@@ -41,20 +43,36 @@ type Gauges struct {
 	mu     sync.Mutex
 	leads  bool
 	ledger *api.FenceLedger
+	// refuted are the nodes of which a power cut is refuted.
+	refuted map[string]bool
 	// counted is when the ledger's census was observed; zero if nothing was to be decided by it when it was read.
 	counted time.Time
 }
 
 // New returns the gauges of a source that does not lead yet.
 func New(open func() map[string]*api.NodeFence, exempt func(node string) bool, now func() time.Time) *Gauges {
-	return &Gauges{open: open, exempt: exempt, now: now}
+	return &Gauges{open: open, exempt: exempt, now: now, refuted: map[string]bool{}}
 }
 
-// Leads notes whether this source leads. A standby shows nothing else.
+// Leads notes whether this source leads. A standby shows nothing else, and forgets of which nodes a cut is refuted.
 func (g *Gauges) Leads(is bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leads = is
+	if !is {
+		clear(g.refuted)
+	}
+}
+
+// Refuted notes whether a power cut of the node is refuted.
+func (g *Gauges) Refuted(node string, is bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if is {
+		g.refuted[node] = true
+		return
+	}
+	delete(g.refuted, node)
 }
 
 // Ledger notes the ledger as it was read last.
@@ -72,7 +90,7 @@ func (g *Gauges) Ledger(l *api.FenceLedger) {
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, count, back} {
+	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, count, lies, back} {
 		ch <- d
 	}
 }
@@ -80,7 +98,7 @@ func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.mu.Lock()
-	lead, ledger, counted := g.leads, g.ledger, g.counted
+	lead, ledger, counted, refuted := g.leads, g.ledger, g.counted, maps.Clone(g.refuted)
 	g.mu.Unlock()
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -90,6 +108,9 @@ func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	g.fences(send)
+	for node := range refuted {
+		send(lies, 1, node)
+	}
 	if ledger != nil {
 		send(count, number(observed.Fresh(counted, g.now(), admission.CensusKept)))
 		ofLedger(ledger, send)

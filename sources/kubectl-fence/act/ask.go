@@ -19,8 +19,10 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, n observed.Nod
 	case r == nil:
 		return nil, nil, fmt.Errorf("node %s would not be fenced: no FencePolicy selects it", node)
 	}
-	if h := hold.First(hold.Input{Policy: *r, Node: n}, hold.ByPolicy); h != nil {
-		return nil, nil, fmt.Errorf("node %s would not be fenced: %s", node, h.Message)
+	for _, h := range hold.All(hold.Input{Policy: *r, Node: n, Refuted: f.Refuted()}, hold.ByPolicy, hold.ByNode) {
+		if h.Permanent {
+			return nil, nil, fmt.Errorf("node %s would not be fenced: %s", node, h.Message)
+		}
 	}
 	q := &api.FenceRequest{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "FenceRequest"},

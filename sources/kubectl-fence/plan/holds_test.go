@@ -67,6 +67,10 @@ func inCluster(t *testing.T, c holdtest.Case) cluster {
 		}
 		objects = append(objects, o)
 	}
+	if c.Record != nil {
+		c.Record.Name, c.Record.Spec.NodeName, c.Record.Status.Decision.NodeUID = "a", "a", c.Node.UID
+		all["/apis/nodefence.io/v1alpha1/nodefences"] = api.NodeFenceList{Items: []api.NodeFence{*c.Record}}
+	}
 	all[policies] = map[string]any{"items": objects}
 	all["/api/v1/namespaces/kube-system/pods"] = http.StatusForbidden
 	return all

@@ -75,6 +75,7 @@ var verbs = map[string]verb{
 	"retry":           {asks: "Retry the fence of node %s", of: "node", takesReason: true, read: onFence(act.Retry)},
 	"lift":            {asks: "Give node %s back", of: "node", takesReason: true, read: onFence(act.Lift)},
 	"confirm-off":     {asks: "Confirm that the machine of node %s is off", of: "node", takesReason: true, typed: true, read: changing(fenceOf, confirmOff)},
+	"trust":           {asks: "Trust the device of node %s again", of: "node", needsReason: true, typed: true, read: onFence(act.Trust)},
 	"ask":             {asks: "Ask for a fence of node %s", of: "node", needsReason: true, drains: true, read: askFor},
 	"pause":           {asks: "Pause policy %s", of: "policy", read: changing(policyOf, pause)},
 	"resume":          {asks: "Resume policy %s", of: "policy", read: changing(pausedOf, resume)},

@@ -116,6 +116,9 @@ func latest(f *api.NodeFence) Past {
 	for _, a := range st.Answers {
 		x.By = append(x.By, fmt.Sprintf("%s (%s: %s)", a.By, a.Request, a.Result))
 	}
+	if t := f.Spec.Trust; t.Names(st.Refuted) {
+		x.By = append(x.By, fmt.Sprintf("%s (trusts %s since %s: %s)", t.By, st.Refuted.Device, stamp(t.At.Time), t.Reason))
+	}
 	for _, e := range st.Evidence {
 		x.Evidence = append(x.Evidence, evidenceWords(e))
 	}

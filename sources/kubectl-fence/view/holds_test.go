@@ -19,6 +19,9 @@ func TestWhyKnowsEachHold(t *testing.T) {
 	seen := func(c holdtest.Case) *Seen {
 		s := &Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: c.Policies, Nodes: []corev1.Node{*c.Node}}
 		s.Ledger.Status.Leases.ObservedAt = at(0)
+		if c.Record != nil {
+			s.Fences = []api.NodeFence{*c.Record}
+		}
 		return s
 	}
 	holdtest.Try(t, knows, func(c holdtest.Case) api.Reason {

@@ -19,7 +19,7 @@ func (s *Seen) exempt(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *a
 	if n == nil || p == nil {
 		return nil
 	}
-	in := hold.Input{Policy: *r, Node: look.NodeFrom(n, "")}
+	in := hold.Input{Policy: *r, Node: look.NodeFrom(n, ""), Refuted: s.Fence(node).Refuted()}
 	if c := s.strange(r); c != nil {
 		in.NotUnderstood = c.Message
 	}
