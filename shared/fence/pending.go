@@ -73,8 +73,11 @@ func (d *decision) endsAtGate() outcome {
 }
 
 // awaitsDevice goes on with the proof of what was begun: no limit stops that (S25).
+// A device of which a cut is refuted is not read, unless a person's word has it read.
 func (d *decision) awaitsDevice() outcome {
 	switch {
+	case d.Record.Refuted != nil && !d.ConfirmAsked():
+		return goOn
 	case d.LostBinding():
 		return d.awaitBinding()
 	case d.MustAwait():

@@ -50,6 +50,9 @@ func (d *decision) noteRefuted() {
 	}
 	d.Record.Refuted = &api.Refutation{At: d.Time(), FenceNumber: c.FenceNumber, Device: c.Device, Level: c.Level, BootID: c.BootID, ProvenAt: c.ProvenAt}
 	d.aside(api.CutRefuted, d.Record.Refuted.Words())
+	if d.Record.Outcome == api.Recovered {
+		d.Record.Outcome = d.recoveredAs() // the kubelet has said so while the fence was taking back its marks
+	}
 }
 
 // hearTrust ends a refutation that a person's statement names.

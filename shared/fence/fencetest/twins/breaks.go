@@ -3,6 +3,15 @@ package twins
 // breaks names the promise that each broken Decide breaks. Another promise that it
 // breaks too does not count: that may be the walk's own fault.
 var breaks = map[string]string{
+	"believes the device again after a cut that was none":              "S1: no read of off is a proof once the boot ID has refuted a cut",
+	"cuts again by a device whose cut was none":                        "S1: no power is cut by a device once the boot ID has refuted a cut",
+	"lets a fence begin after a cut that was none":                     "S1: no fence leaves the gate once the boot ID has refuted a cut, but for a person's word",
+	"forgets a cut that was none when the next fence opens":            "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device",
+	"judges a cut by a status from before it":                          "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device",
+	"takes a Ready that a controller wrote for the kubelet's":          "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device",
+	"takes a boot ID that several nodes have for evidence":             "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device",
+	"takes another boot for the one of before":                         "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device",
+	"ends a fence whose cut was none as recovered":                     "S28: a fence whose cut the boot ID refutes does not end as one whose node was off",
 	"begins for a report that nobody has approved":                     "S18, S20: no node is marked for reports without a person's approval",
 	"takes every report for approved":                                  "S18, S20: no Off for reports without a person's approval",
 	"cuts for a report once the fence has a slot":                      "S18, S20: no Off for reports without a person's approval",

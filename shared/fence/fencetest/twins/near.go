@@ -4,6 +4,8 @@ import "github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 
 // near is where the hunt for some begins: a walk comes there in time, a hunt by luck only.
 var near = map[string]func() []walk.State{
+	"believes the device again after a cut that was none":              walk.RefutedBeforeAProof,
+	"cuts again by a device whose cut was none":                        walk.RefutedBeforeAProof,
 	"cuts a node that lives again as one that failed":                  walk.ToCutAfterDrains,
 	"cuts a node that lives for a word that was refused":               walk.ToCutAfterDrains,
 	"cuts all the same what its policy gives up now":                   walk.DrainsOver,

@@ -47,6 +47,7 @@ func Decides() []Twin {
 	add(true, of(specs.Word()), brokenWord)
 	add(true, of(specs.Draining(), specs.GivesUp(), specs.Skips()), brokenDraining)
 	add(false, of(specs.Reported()), brokenReported)
+	add(false, of(specs.Lies()), brokenLies)
 	return all
 }
 

@@ -98,6 +98,7 @@ func key(s *State) string {
 	k = append(k, s.joinedKey(age)...)
 	k = append(k, s.wordKey(age)...)
 	k = append(k, s.reportedKey()...)
+	k = append(k, s.lieKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

@@ -33,7 +33,7 @@ const uncovered = `what the walk does not come to:
   cut; none in the worlds of specs.Device and specs.Manual
 - an approval that is given, and one that a policy asks for (TestNeverBegins, TestBeginsOnAPersonsWord,
   TestReportsAloneWaitForAPerson)
-- drains, and a person's word, beyond the states that asides bounds
+- drains, a person's word, and a device that may lie, beyond the states that asides bounds
 - parts of a look that are the same in every look, as Unvaried lists them`
 
 // Unvaried are the parts of a look that are the same in every look of the walk, and what tests

@@ -124,6 +124,9 @@ func usual(s *State, now time.Time, ready string, moved bool, boot string) obser
 	if s.isBare() {
 		seen.Node = observed.Node{}
 	}
+	if s.mayLie() {
+		seen.Node.Heartbeat = heartbeatBefore
+	}
 	seen.ReservedCall = s.spec.Decision.DeviceCallTimeout.Duration
 	return seen
 }
@@ -143,6 +146,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	holdLooks(s, now, with)
 	untainted(s, with)
 	drainLooks(s, with)
+	lieLooks(s, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
@@ -238,6 +242,7 @@ func asking(s *State, dt time.Duration, now time.Time) []look {
 			all = append(all, look{dt: dt, seen: x, abort: true}, look{dt: dt, seen: x, retry: true},
 				look{dt: dt, seen: x, confirm: true}, look{dt: dt, seen: del})
 			all = append(all, uncordoned(s, dt, x)...)
+			all = append(all, trusting(s, dt, x)...)
 			if (s.drains() && s.skips() || s.mayBeTooLate()) && !s.sh.withdrawn {
 				all = append(all, look{dt: dt, seen: x, withdrawn: true})
 			}

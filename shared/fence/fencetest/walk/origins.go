@@ -35,6 +35,8 @@ func origins(spec fencetest.Given) []State {
 		return []State{bareFound(s)}
 	case s.isCounted():
 		return countedOrigins(s.spec)
+	case s.mayLie():
+		return []State{cutByALiar(s)}
 	case s.isManual():
 		return onItsWayBack(s)
 	}
@@ -63,7 +65,7 @@ type aside struct {
 
 // asides are these walks. Those of drains have more states than a test has time for: they end early, once in
 // the order of the states' finding, and once with few looks, which is soon deep in a fence. So do those of
-// a person's word, which tell apart what each of two devices has answered, and when.
+// a person's word, which tell apart what each of two devices has answered, and when, and those of a device that may lie.
 func asides() []aside {
 	words := []fencetest.Given{specs.Word(), specs.WordRead(), specs.WordIsolate()}
 	drains := []fencetest.Given{specs.Draining(), specs.GivesUp(), specs.Skips()}
@@ -81,6 +83,8 @@ func asides() []aside {
 		{words, Options{Live: true, Most: 2000}},
 		{words, Options{Live: true, Few: 5, Most: 2000}},
 		{[]fencetest.Given{specs.Reported()}, Options{}},
+		{[]fencetest.Given{specs.Lies()}, Options{Most: 1000}},
+		{[]fencetest.Given{specs.Lies()}, Options{Few: 5, Most: 2000}},
 		{drains, Options{Live: true, Most: 20000}},
 		{drains, Options{Live: true, Few: 5, Most: 20000}},
 	}

@@ -48,6 +48,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	checkCounted(s, sh, f, seen, a, act, now, say)
 	checkReported(s, sh, f, seen, a, act, now, say)
 	checkLive(s, sh, f, seen, a, act, say)
+	checkLies(s, sh, f, seen, a, act, now, say)
 	if !mine {
 		say(act == fence.None || act.Device() || act == fence.DropFinalizer || act == fence.Resolve || act == fence.Reserve || act == fence.DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}

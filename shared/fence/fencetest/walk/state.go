@@ -52,6 +52,7 @@ type shadow struct {
 	counted
 	joins
 	deviceAnswers
+	lies lies
 	// dumpSince is when a dump of this node was first heard of, dumpLast when its
 	// last message came.
 	dumpSince, dumpLast time.Time
@@ -84,6 +85,8 @@ type look struct {
 	seen                  observed.Look
 	abort, retry, confirm bool
 	uncordon              bool
+	// trust: a person says that the device may be believed after its cut was refuted.
+	trust bool
 	// withdrawn: the request that came last is withdrawn.
 	withdrawn bool
 }

@@ -23,12 +23,14 @@ func (w *walker) step(s *State, l *look) {
 	sh := was.saw(s.spec, l.seen, s.st, now)
 	sh.witnesses = sh.heard(s, l.seen, sh, now)
 	sh.heardDump(s, l.seen, now)
+	sh.hearsBoot(s, l, now)
 	w.check(s, &sh, f, &l.seen, after, act, now)
 	if s.st.Phase != after.Phase {
 		w.edges[string(s.st.Phase)+" --> "+string(after.Phase)+": "+string(after.Reason)] = true
 	}
 	sh.drains(s, &l.seen, after, act, now)
 	sh.switched(s, &l.seen, after, act, now)
+	sh.provesCut(s, &l.seen, after)
 	sh.awaits(s, after)
 	sh.keeps(after, &l.seen)
 	sh.freedBy(s, after, act)
@@ -46,6 +48,7 @@ func (w *walker) step(s *State, l *look) {
 func (w *walker) asked(s *State, l *look) *api.NodeFence {
 	f := &w.record
 	f.ObjectMeta, f.Spec, f.Status = metav1.ObjectMeta{Name: "n", UID: "fence-1"}, s.spec.AsSpec(), s.st
+	f.Spec.Trust = s.trusts(l)
 	at := metav1.NewTime(fencetest.Start)
 	if l.withdrawn || s.sh.withdrawn {
 		asked := s.spec.Decision.AskedBy
@@ -72,10 +75,11 @@ func (w *walker) goOn(from *State, l *look, next *State, act fence.Action) {
 	settled(next)
 	w.goBack(from, next, act)
 	w.opensAgain(next)
+	w.opensAfterALie(next)
 	w.policyTurns(next, act)
 	switch {
 	case next.st.Phase == api.Finished, climbed(next) && next.st.Restarts > 0:
-	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain(), next.pastWord():
+	case next.like(l), next.pastDump(l), next.pastCut(), next.pastGone(), next.pastMachine(), next.pastHold(), next.pastManual(), next.pastDelay(), next.pastDrain(), next.pastWord(), next.pastLie():
 	case next.pastAwaited():
 		if w.live && next.sh.cut {
 			w.answersAgain(next)
