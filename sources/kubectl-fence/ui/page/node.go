@@ -186,6 +186,9 @@ var fenceVerbs = []struct {
 func verbs(l *Look, node string) []Verb {
 	var out []Verb
 	f := l.Fence(node)
+	if f.Refuted() != nil {
+		out = append(out, Verb{"trust", "Trust device", "/do/trust/" + node})
+	}
 	if f == nil || !f.Open() {
 		if l.Node(node) != nil {
 			out = append(out, Verb{"ask", "Ask for a fence", "/do/ask/" + node})

@@ -252,6 +252,9 @@ func TestVerbs(t *testing.T) {
 			f.Status.Decision.Trigger.Machine = &api.MachineTrigger{State: api.MachineStateNoNode}
 		}, "abort"},
 		{"b1", func(f *api.NodeFence) { f.Status.Phase = api.Finished }, "ask"},
+		{"b1", func(f *api.NodeFence) {
+			f.Status.Phase, f.Status.Refuted = api.Finished, &api.Refutation{FenceNumber: 1}
+		}, "trust, ask"},
 	} {
 		l := cluster()
 		if tt.change != nil {
