@@ -94,6 +94,14 @@ func TestRights(t *testing.T) {
 		return f != nil && f.Status.FenceNumber == 2 && f.Status.Phase == api.Finished, err
 	})
 
+	// The BMC of a node says off and does nothing, and the boot ID refutes the cut.
+	must(t, w.Lab.Fault(second, "lie"))
+	w.node(second, "partition")
+	w.phase(second, api.Recovering)
+	w.node(second, "heal")
+	must(t, w.trust(second, "lab-admin", w.ended(second, api.CutRefuted).Status.Refuted.At))
+	must(t, w.Lab.Fault(second, "none"))
+
 	// An object asks for the fence of a node that is not there, and another one for that of a
 	// healthy node, and is withdrawn before anybody approves.
 	must(t, w.Apply(w.ctx, rig.Policy("default", resolved+"mode: RequireApproval\n")))
