@@ -178,7 +178,7 @@ func (w *world) cell(c column, row trusted.Row, object string, rights []trusted.
 func (w *world) ofAny(row trusted.Row, rights []trusted.Right) (string, bool) {
 	for _, name := range trusted.Accounts {
 		if verb := row.Granted(name, rights); verb != "" {
-			refused := slices.ContainsFunc(row.Says, func(s string) bool { return strings.Contains(s, "needs the verb") && !strings.Contains(s, "abort") })
+			refused := slices.ContainsFunc(row.Says, func(s string) bool { return strings.Contains(s, "needs the verb") && !strings.Contains(s, "abort") || strings.HasPrefix(s, "no account takes ") })
 			return verb, !refused
 		}
 	}
