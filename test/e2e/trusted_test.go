@@ -174,11 +174,14 @@ func (w *world) cell(c column, row trusted.Row, object string, rights []trusted.
 }
 
 // ofAny is the verb by which some account of nodefence has the right to the write of a row. The account that has
-// all of their rights is held to none of the functions: RBAC and the verbs of people's requests are its bounds.
+// all of their rights is held to none of the functions: RBAC, the verbs of people's requests, and what no account may
+// write are its bounds.
 func (w *world) ofAny(row trusted.Row, rights []trusted.Right) (string, bool) {
 	for _, name := range trusted.Accounts {
 		if verb := row.Granted(name, rights); verb != "" {
-			refused := slices.ContainsFunc(row.Says, func(s string) bool { return strings.Contains(s, "needs the verb") && !strings.Contains(s, "abort") || strings.HasPrefix(s, "no account takes ") })
+			refused := slices.ContainsFunc(row.Says, func(s string) bool {
+				return strings.Contains(s, "needs the verb") && !strings.Contains(s, "abort") || strings.HasPrefix(s, "no account takes ")
+			})
 			return verb, !refused
 		}
 	}
