@@ -5,7 +5,6 @@
 // What a reader must not get wrong: the first hold answers, and a masked hold is true all the same. An action that a
 // masked hold asks for too, as the removal of nodefence's marks, is decided by All.
 //
-// A new hold is a row of the table, an entry in holdtest, a row in infra/crd/REASONS.md and in shared/fence/WHY.md,
-// and a broken twin of package fence. Tests named ...EachHold try every asker with each row and with each pair of
-// rows, and fail while an asker lacks the row.
+// The rows of REASONS.md, the examples in WHY.md and the remedies of kubectl fence are written from the table. Tests
+// named ...EachHold try every asker with each row and with each pair of rows, and fail while an asker lacks the row.
 package hold

@@ -69,6 +69,20 @@ type Row struct {
 	CutOnly bool
 	// Again is the time until a held fence asks again.
 	Again time.Duration
+	// Means tells what the reason means, in Markdown.
+	Means string
+	// Remedy is what a person can do.
+	Remedy Remedy
+	// Docs is the page about the hold, by its path from the root of the repository; empty if there is none.
+	Docs string
+}
+
+// Remedy is what a person can do about a reason.
+type Remedy struct {
+	// Do is a clause: "wait until …".
+	Do string
+	// Run is a command for it; NODE and POLICY stand for the names at hand. Empty if there is none.
+	Run string
 }
 
 // Hold is a row that holds a node.

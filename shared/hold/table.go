@@ -10,16 +10,64 @@ import (
 
 // table has the holds in the order in which they answer.
 var table = []Row{
-	{Reason: api.PolicyNotUnderstood, Group: ByPolicy, When: tellNotUnderstood, Unsure: true, Permanent: true, HostHA: api.HostHADisabled, Again: facts.Resync},
-	{Reason: api.PolicyConflict, Group: ByPolicy, When: tellConflict, Unsure: true, Permanent: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
-	{Reason: api.ControlPlaneNode, Group: ByPolicy, When: tellSpared, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHADisabled, CutOnly: true, Again: facts.Resync}, // S13
-	{Reason: api.Excluded, Group: ByPolicy, When: tellExcluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync},
-	{Reason: api.NodeBeingDeleted, Group: ByNode, When: tellDeletion, Again: facts.Resync},
-	{Reason: api.OwnMachine, Group: ByNode, When: tellOwnMachine, Again: facts.Handover},             // S13
-	{Reason: api.CutRefuted, Group: ByNode, When: tellRefuted, Permanent: true, Again: facts.Resync}, // S1
-	{Reason: api.RebootUnderWay, Group: ByNode, When: tellReboot, Again: facts.Resync},
-	{Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync},
-	{Reason: api.WaitingForApproval, Group: ByMode, When: tellUnapproved, Again: facts.Resync},
+	{
+		Reason: api.PolicyNotUnderstood, Group: ByPolicy, When: tellNotUnderstood, Unsure: true, Permanent: true, HostHA: api.HostHADisabled, Again: facts.Resync,
+		Means:  "a FencePolicy, a FenceBudget or the FenceLedger has a field or a value that this nodefence does not know or can't read, or lacks a required field: it may be a brake",
+		Remedy: Remedy{Do: "upgrade nodefence, or take out or correct the field in the message"},
+		Docs:   "infra/BRAKES.md",
+	},
+	{
+		Reason: api.PolicyConflict, Group: ByPolicy, When: tellConflict, Unsure: true, Permanent: true, HostHA: api.HostHAIneligible, Again: facts.Resync,
+		Means:  "two policies of one precedence select the node",
+		Remedy: Remedy{Do: "give one of the policies in the message another spec.precedence, or selectors that do not both select the node", Run: "kubectl get fencepolicies"},
+		Docs:   "infra/crd/POLICY.md#which-policy",
+	},
+	{ // S13
+		Reason: api.ControlPlaneNode, Group: ByPolicy, When: tellSpared, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHADisabled, CutOnly: true, Again: facts.Resync,
+		Means:  "the policy never fences control-plane nodes",
+		Remedy: Remedy{Do: "set controlPlane.fence to WithQuorum in the policy, if control-plane nodes are to be fenced", Run: "kubectl edit fencepolicy POLICY"},
+		Docs:   "functions/gate/QUORUM.md",
+	},
+	{
+		Reason: api.Excluded, Group: ByPolicy, When: tellExcluded, Unmark: true, Permanent: true, Intended: true, Exempt: true, HostHA: api.HostHAIneligible, Again: facts.Resync,
+		Means:  "the policy, a label or a taint leaves the node alone",
+		Remedy: Remedy{Do: "take away what the message names, if the node is to be fenced"},
+		Docs:   "infra/crd/POLICY.md#which-policy",
+	},
+	{
+		Reason: api.NodeBeingDeleted, Group: ByNode, When: tellDeletion, Again: facts.Resync,
+		Means:  "an autoscaler, or the manager of its Machine, is about to delete the node",
+		Remedy: Remedy{Do: "wait until the node is deleted, or stop that deletion"},
+		Docs:   "functions/gate/MACHINES.md#a-machine-that-is-being-deleted",
+	},
+	{ // S13
+		Reason: api.OwnMachine, Group: ByNode, When: tellOwnMachine, Again: facts.Handover,
+		Means:  "nodefence runs on this node, and does not fence itself",
+		Remedy: Remedy{Do: "wait: another replica of nodefence fences this node"},
+	},
+	{ // S1
+		Reason: api.CutRefuted, Group: ByNode, When: tellRefuted, Permanent: true, Again: facts.Resync,
+		Means:  "a power cut of the node was none: its device read off twice, and then the node came back under the boot ID of before, so that two writers may have run. No read of off is believed, and no fence begins, until a person has looked. Also the end of that fence",
+		Remedy: Remedy{Do: "check the work that was moved, find out why the device said off, and say so; if the node fails meanwhile, see to it that its machine is off (kubectl fence confirm-off NODE)", Run: `kubectl fence trust NODE --reason "…"`},
+		Docs:   "infra/observability/README.md#nodefencecutrefuted",
+	},
+	{
+		Reason: api.RebootUnderWay, Group: ByNode, When: tellReboot, Again: facts.Resync,
+		Means:  "kured or OpenShift says that it reboots the machine, and the time to come back (`recovery.bootTimeout`, from the failure on) is not over",
+		Remedy: Remedy{Do: "wait until the machine is back, or until the time in the message; or ask for the fence, if it died in its reboot", Run: `kubectl fence ask NODE --reason "…"`},
+		Docs:   "infra/WITHOPERATORS.md#planned-reboots",
+	},
+	{
+		Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync,
+		Means:  "the policy is in `mode: DryRun`: this node would be fenced now",
+		Remedy: Remedy{Do: "have the policy act, if this node is to be fenced", Run: `kubectl patch fencepolicy POLICY --type merge -p '{"spec":{"mode":"Enforce"}}'`},
+		Docs:   "infra/BRAKES.md",
+	},
+	{
+		Reason: api.WaitingForApproval, Group: ByMode, When: tellUnapproved, Again: facts.Resync,
+		Means:  "the policy is in `mode: RequireApproval`, or only reported problems ask for the fence (`action: Ask`)",
+		Remedy: Remedy{Do: "look at the node; then approve the fence, or end it (kubectl fence abort NODE)", Run: "kubectl fence approve NODE"},
+	},
 }
 
 func tellNotUnderstood(in Input) string { return in.NotUnderstood }

@@ -4,15 +4,11 @@ import (
 	"maps"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/hold"
 )
 
 // Remedy is what a person can do about a reason.
-type Remedy struct {
-	// Do is a clause: "wait until …".
-	Do string
-	// Run is a command for it; NODE and POLICY stand for the names at hand.
-	Run string
-}
+type Remedy = hold.Remedy
 
 // Nothing is the advice where nodefence goes on by itself.
 const Nothing = "nothing: nodefence goes on by itself"
@@ -27,7 +23,8 @@ var (
 	onWatch    = Remedy{"wait; or end the fence, if the node is not to be fenced", "kubectl fence abort NODE"}
 )
 
-// remedies say for each reason what a person can do. infra/crd/REASONS.md has the same in short.
+// remedies say for each reason of a fence what a person can do; the table of package hold says it for its holds.
+// infra/crd/REASONS.md has the same in short.
 var remedies = map[api.Reason]Remedy{
 	// Ways forward.
 	api.Opened: goesOn, api.NotYet: goesOn, api.LeaseStandsStill: onWatch, api.Admitted: goesOn, api.Isolated: goesOn,
@@ -56,8 +53,7 @@ var remedies = map[api.Reason]Remedy{
 
 	api.RecordNotSaved: {mendRefusal, ""}, api.CredentialsChanged: goesOn,
 
-	// Holds of the gate.
-	api.DryRun:                 {"have the policy act, if this node is to be fenced", `kubectl patch fencepolicy POLICY --type merge -p '{"spec":{"mode":"Enforce"}}'`},
+	// Holds of the gate that follow from more than the policies and the node.
 	api.Paused:                 {"let those whose names stand in spec.pauseRequests of the policy end their pause", "kubectl fence resume POLICY"},
 	api.Stopped:                {"let fences begin again once the reason for the stop is gone", "kubectl fence start"},
 	api.StateWentBack:          {"compare what was restored with what runs, and confirm the restore", "kubectl fence confirm-restore"},
@@ -71,16 +67,8 @@ var remedies = map[api.Reason]Remedy{
 	api.MostLeasesStale:        {"mend the network between nodefence, the API server and the nodes: it may be nodefence that is cut off; or, if these machines are really dead, say so", `kubectl fence lost NODE --reason "…"`},
 	api.LeasePictureOld:        {"see that nodefence's source runs and reaches the API server; just after its start, wait", "kubectl get pods -n nodefence-system"},
 	api.NodeFencedTooOften:     {"find out why the machine fails again and again, or raise limits.perNode", "kubectl fence history NODE"},
-	api.ControlPlaneNode:       {"set controlPlane.fence to WithQuorum in the policy, if control-plane nodes are to be fenced", "kubectl edit fencepolicy POLICY"},
-	api.CutRefuted:             {"check the work that was moved, find out why the device said off, and say so; if the node fails meanwhile, see to it that its machine is off (kubectl fence confirm-off NODE)", `kubectl fence trust NODE --reason "…"`},
-	api.RebootUnderWay:         {"wait until the machine is back, or until the time in the message; or ask for the fence, if it died in its reboot", `kubectl fence ask NODE --reason "…"`},
-	api.OwnMachine:             {"wait: another replica of nodefence fences this node", ""},
-	api.PolicyConflict:         {"give one of the policies in the message another spec.precedence, or selectors that do not both select the node", "kubectl get fencepolicies"},
 	api.TooManyInATime:         {"wait until the time in the message, or change limits.maxRate", "kubectl edit fencepolicy POLICY"},
 	api.BudgetExhausted:        {"wait for the other fences of that budget, or change the FenceBudget in the message", "kubectl get fencebudgets"},
-	api.Excluded:               {"take away what the message names, if the node is to be fenced", ""},
-	api.NodeBeingDeleted:       {"wait until the node is deleted, or stop that deletion", ""},
-	api.WaitingForApproval:     {"look at the node; then approve the fence, or end it (kubectl fence abort NODE)", "kubectl fence approve NODE"},
 	api.WaitingForConfirmation: {"switch the machine off, see it off, and say so", "kubectl fence confirm-off NODE"},
 	api.EtcdQuorum:             {"mend the etcd member in the message, or list etcd's nodes in controlPlane.etcdNodeNames", "kubectl edit fencepolicy POLICY"},
 	api.CheckingActivity:       onWatch,
@@ -91,7 +79,6 @@ var remedies = map[api.Reason]Remedy{
 	api.PauseWindow:            {"wait until the window in the message ends, or take it out of the policy", "kubectl edit fencepolicy POLICY"},
 	api.PauseWindowInvalid:     {"correct the field in the message", "kubectl edit fencepolicy POLICY"},
 	api.SelectorInvalid:        {"correct the field in the message", "kubectl edit fencepolicy POLICY"},
-	api.PolicyNotUnderstood:    {"upgrade nodefence, or take out or correct the field in the message", ""},
 	api.DeviceBeingRead:        {"wait 20 s at most, or 40 s where calls may take longer: the device is being read", "kubectl fence status -w"},
 
 	// Things that went wrong, or turned.
@@ -122,6 +109,9 @@ var remedies = map[api.Reason]Remedy{
 func Remedies() map[api.Reason]Remedy {
 	all := maps.Clone(remedies)
 	maps.Copy(all, aside)
+	for _, r := range hold.Rows() {
+		all[r.Reason] = r.Remedy
+	}
 	return all
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/hold"
 )
 
 // reasons are all words of shared/api/v1alpha1/reasons.go.
@@ -35,13 +36,20 @@ func reasons(t *testing.T) (all []api.Reason) {
 
 // TestEveryReasonHasAnAnswer: what can you do?
 func TestEveryReasonHasAnAnswer(t *testing.T) {
-	known := map[api.Reason]bool{}
+	known, held := map[api.Reason]bool{}, map[api.Reason]Remedy{}
+	for _, r := range hold.Rows() {
+		held[r.Reason] = r.Remedy
+	}
 	for _, r := range reasons(t) {
 		known[r] = true
-		_, fence := remedies[r]
-		_, other := aside[r]
-		if fence == other {
-			t.Errorf("%s: is in remedies: %v, and in aside: %v; it belongs in one of them", r, fence, other)
+		places := 0
+		for _, m := range []map[api.Reason]Remedy{remedies, aside, held} {
+			if _, is := m[r]; is {
+				places++
+			}
+		}
+		if places != 1 {
+			t.Errorf("%s has %d remedies: it belongs in remedies, in aside, or in the table of package hold", r, places)
 		}
 		if RemedyFor(r).Do == "" {
 			t.Errorf("%s: nothing is said", r)
