@@ -58,7 +58,7 @@ var cores = map[string][]string{
 var walked = map[string][]string{
 	"shared/fence/fencetest":       {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/admission"},
 	"shared/fence/fencetest/specs": {"shared/api/v1alpha1", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest"},
-	"shared/fence/fencetest/walk":  {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs"},
+	"shared/fence/fencetest/walk":  {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/hold", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs"},
 	"shared/fence/fencetest/twins": {"shared/api/v1alpha1", "shared/policy", "shared/fence/observed", "shared/fence/facts", "shared/fence", "shared/fence/fencetest", "shared/fence/fencetest/specs", "shared/fence/fencetest/walk"},
 }
 
