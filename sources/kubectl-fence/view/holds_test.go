@@ -41,7 +41,7 @@ func TestWhyKnowsEachHold(t *testing.T) {
 		return rows[0].Reason
 	})
 	for _, r := range hold.Rows() {
-		if got := RemedyFor(r.Reason); got != r.Remedy {
+		if got := RemedyFor(r.Reason); got != Remedy(r.Remedy) {
 			t.Errorf("of %s it says %+v, and not what the table says", r.Reason, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Remedy is what a person can do about a reason.
-type Remedy = hold.Remedy
+type Remedy hold.Remedy
 
 // Nothing is the advice where nodefence goes on by itself.
 const Nothing = "nothing: nodefence goes on by itself"
@@ -110,7 +110,7 @@ func Remedies() map[api.Reason]Remedy {
 	all := maps.Clone(remedies)
 	maps.Copy(all, aside)
 	for _, r := range hold.Rows() {
-		all[r.Reason] = r.Remedy
+		all[r.Reason] = Remedy(r.Remedy)
 	}
 	return all
 }

@@ -38,7 +38,7 @@ func reasons(t *testing.T) (all []api.Reason) {
 func TestEveryReasonHasAnAnswer(t *testing.T) {
 	known, held := map[api.Reason]bool{}, map[api.Reason]Remedy{}
 	for _, r := range hold.Rows() {
-		held[r.Reason] = r.Remedy
+		held[r.Reason] = Remedy(r.Remedy)
 	}
 	for _, r := range reasons(t) {
 		known[r] = true
