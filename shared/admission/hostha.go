@@ -77,7 +77,7 @@ func (h Host) managed() (on, can bool) {
 // node; ok is false if no policy selects the node.
 func (h Host) listHolds() (r api.ResolvedPolicy, all []hold.Hold, ok bool) {
 	r, ok = policy.ResolvePolicy(h.Policies, h.Name, h.Labels)
-	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: h.ControlPlane, Excluded: h.Excluded}}
+	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: h.ControlPlane, Plans: observed.Plans{Excluded: h.Excluded}}}
 	if p := policy.NotUnderstood(h.Policies, h.Labels, r.Limits); p != nil {
 		in.NotUnderstood = policy.PolicyWords(p)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
@@ -61,8 +62,7 @@ type Node struct {
 	ControlPlane bool
 	// Identity shows of which Machine the node may be; empty where the Node was not listed.
 	Identity policy.NodeIdentity
-	// Excluded, Deleting and Rebooting are as in observed.Node.
-	Excluded, Deleting, Rebooting string
+	observed.Plans
 	// Under are the policies that count this node though it has no Node object.
 	Under []string
 	// Alike is how many healthy nodes this stands for, of which only the labels are known;

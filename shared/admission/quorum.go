@@ -148,7 +148,7 @@ func (r *ReadAnew) with(name string, n observed.Node) map[string]*Node {
 	maps.Copy(read, r.Nodes)
 	read[name] = nil
 	if n.Exists {
-		read[name] = &Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting}
+		read[name] = &Node{Name: name, UID: n.UID, Labels: n.Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Plans: n.Plans}
 	}
 	return read
 }

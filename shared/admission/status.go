@@ -158,7 +158,7 @@ func held(p *api.FencePolicy, n Node, all []api.FencePolicy, c Picture, l *api.F
 		return nil // another policy speaks of it
 	}
 	f := c.fence(n.Name)
-	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: n.ControlPlane, Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting}, Refuted: f.Refuted()}
+	in := hold.Input{Policy: r, Node: observed.Node{ControlPlane: n.ControlPlane, Plans: n.Plans}, Refuted: f.Refuted()}
 	if strange := policy.NotUnderstood(all, n.Labels, nil); strange != nil {
 		in.NotUnderstood = policy.PolicyWords(strange)
 	}

@@ -41,7 +41,7 @@ func TestAnApprovalHidesNothing(t *testing.T) {
 			}
 			policies[0].Generation++
 			c.live(&policies[0].Spec)
-			b := admission.Against(f, policies, observed.Node{Exists: true, UID: "uid-1", Excluded: c.excluded, ControlPlane: c.ControlPlane}, &api.FenceLedger{}, fencetest.Start)
+			b := admission.Against(f, policies, observed.Node{Exists: true, UID: "uid-1", Plans: observed.Plans{Excluded: c.excluded}, ControlPlane: c.ControlPlane}, &api.FenceLedger{}, fencetest.Start)
 			if b.Stricter != (c.want != "") || b.Stricter && b.Why != c.want {
 				t.Errorf("%s, begun %t: stricter %t, %s: %s", name, begun, b.Stricter, b.Why, b.Message)
 			}

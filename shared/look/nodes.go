@@ -132,7 +132,7 @@ func ClusterNodes(nodes []corev1.Node) []admission.Node {
 		n := NodeFrom(&nodes[i], "")
 		all = append(all, admission.Node{
 			Name: nodes[i].Name, UID: nodes[i].UID, Labels: nodes[i].Labels, Unhealthy: !n.Ready(), ControlPlane: n.ControlPlane, Identity: policy.IdentityOf(&nodes[i]),
-			Excluded: n.Excluded, Deleting: n.Deleting, Rebooting: n.Rebooting, NotReady: notReady(n),
+			Plans: n.Plans, NotReady: notReady(n),
 		})
 	}
 	return all

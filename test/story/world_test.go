@@ -234,7 +234,7 @@ func (w *world) look(me string) observed.Look {
 		Me: me, Resolved: true, Deleting: w.deleting, Finalizer: w.finalizer,
 		Node: observed.Node{
 			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", boot), Taint: w.taint,
-			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Deleting: w.going, OutOfService: w.oos,
+			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Plans: observed.Plans{Deleting: w.going}, OutOfService: w.oos,
 			VolumesInUse: slices.Clone(w.inUse),
 			Conditions:   []observed.Condition{{Type: "Ready", Status: w.ready, Reason: w.reason, Since: w.readySince}},
 		},

@@ -66,6 +66,16 @@ type Look struct {
 	Self bool
 }
 
+// Plans are what people and other programs say on the Node object that they do with the node, each in words; empty if
+// nobody says so. Package hold alone decides by them.
+type Plans struct {
+	// Excluded and Deleting say why the node is left alone: somebody
+	// excluded it, or something is about to delete it.
+	Excluded, Deleting string
+	// Rebooting says who reboots the machine on purpose, and by which mark.
+	Rebooting string
+}
+
 // Node is how the API server has the node.
 type Node struct {
 	Exists bool
@@ -86,11 +96,7 @@ type Node struct {
 	// the gate and the plan know.
 	ControlPlane     bool
 	ControlPlaneMark string
-	// Excluded and Deleting say in words why the node is left alone: somebody
-	// excluded it, or something is about to delete it.
-	Excluded, Deleting string
-	// Rebooting says in words who reboots the machine on purpose, and by which mark; empty if nobody says so.
-	Rebooting string
+	Plans
 	// Labels are the node's own, which anybody with rights on it may write: they
 	// choose policies and domains, never a machine (S11).
 	Labels map[string]string
