@@ -24,7 +24,6 @@ import (
 	recovery "github.com/nodefence/nodefence/functions/recover"
 	"github.com/nodefence/nodefence/functions/request"
 	"github.com/nodefence/nodefence/functions/resync"
-	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/run"
 )
 
@@ -98,21 +97,6 @@ func Owner(eventType string) string {
 	if events.Asks(eventType) || events.IsHint(eventType) {
 		return gate.Name
 	}
-	p, ok := events.PhaseOf(eventType)
-	if !ok {
-		return ""
-	}
-	for name, phases := range owners {
-		for _, q := range phases {
-			if p == q {
-				return name
-			}
-		}
-	}
-	return ""
-}
-
-var owners = map[string][]api.Phase{
-	gate.Name: gate.Phases, isolate.Name: isolate.Phases, power.Name: power.Phases,
-	cleanup.Name: cleanup.Phases, recovery.Name: recovery.Phases,
+	p, _ := events.PhaseOf(eventType)
+	return p.Owner()
 }

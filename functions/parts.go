@@ -109,8 +109,9 @@ func healthChecks(c *kube.Client, s Settings, log *slog.Logger) *healthchecks.Ke
 // deciding are the functions of a process that decide on fences; function is the one that it serves,
 // empty for all.
 func deciding(function string) (names []string) {
-	for name := range owners {
-		if function == "" || function == name {
+	for _, p := range api.Phases {
+		name := p.Owner()
+		if name != "" && !slices.Contains(names, name) && (function == "" || function == name) {
 			names = append(names, name)
 		}
 	}

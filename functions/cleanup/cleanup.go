@@ -26,7 +26,7 @@ import (
 const Name = "cleanup"
 
 // Phases that belong to the function.
-var Phases = []api.Phase{api.Draining, api.Releasing}
+var Phases = api.PhasesOf(Name)
 
 // Cleaner is the function.
 type Cleaner struct {

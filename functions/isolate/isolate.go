@@ -27,7 +27,7 @@ import (
 const Name = "isolate"
 
 // Phases that it owns.
-var Phases = []api.Phase{api.Isolating, api.Restoring}
+var Phases = api.PhasesOf(Name)
 
 // Isolator is the function.
 type Isolator struct {

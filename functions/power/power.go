@@ -26,7 +26,7 @@ import (
 const Name = "power"
 
 // Phases that it owns.
-var Phases = []api.Phase{api.Probing, api.Fencing, api.PoweringOn}
+var Phases = api.PhasesOf(Name)
 
 // Power is the function.
 type Power struct {

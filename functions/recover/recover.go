@@ -24,7 +24,7 @@ import (
 const Name = "recover"
 
 // Phases that it owns.
-var Phases = []api.Phase{api.Recovering, api.Fenced, api.Failed}
+var Phases = api.PhasesOf(Name)
 
 // Recoverer is the function.
 type Recoverer struct {

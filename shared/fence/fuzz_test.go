@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func fuzzed(f testing.TB) (all [][]byte) {
 	}
 	asks := api.Request{FenceNumber: 1, By: "ann", At: metav1.NewTime(fencetest.Start)}
 	now := fencetest.Start.Add(time.Hour)
-	for _, p := range []api.Phase{api.Pending, api.Draining, api.Isolating, api.Probing, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed, api.Finished, "", "Unheard"} {
+	for _, p := range append(slices.Clone(api.Phases), "", "Unheard") {
 		r, _ := under(now, func(r *api.NodeFence, _ *observed.Look) {
 			r.Status.Phase = p
 			r.Spec.Requests = api.Requests{Approve: &asks, Retry: &asks, Uncordon: &asks, ConfirmOff: &api.Confirmation{Request: asks}}
@@ -152,10 +153,17 @@ func (s *stream) next() byte {
 const keeps = 0x80
 
 // words are what a text may become: each phase, and what texts of records are compared with.
-var words = []string{"", "n", "a", "b", "r0", "r1", "uid-1", "uid-2", "me", "another", "power-1", "power-2", "isolation-1", "Ready", "True", "Unknown", "On", "Off", "Read",
-	"PoweredOn", "PoweredOff", "Pending", "Draining", "Isolating", "Probing", "Fencing", "Releasing", "PoweringOn", "Restoring", "Recovering", "Fenced", "Failed", "Finished",
+var words = append(allPhases(), "", "n", "a", "b", "r0", "r1", "uid-1", "uid-2", "me", "another", "power-1", "power-2", "isolation-1", "Ready", "True", "Unknown", "On", "Off", "Read",
+	"PoweredOn", "PoweredOff",
 	"SeenOff", "Confirmed", "StorageCut", "Kdump", "Reboot", "Isolate", "WaitForOff", "Enforce", "RequireApproval", "DryRun", "Power", "Storage", "Network", "mem",
-	"NodeCondition", "Machine", "LeaseStill", "Request", "NodeMissing", "NoNode", "None", "TaintAndDelete", "TaintOnly", "Manual", "Automatic", "Succeeded", "GivenUp", "Empty", "Silent", "Skipped", "SentBack", "device/power"}
+	"NodeCondition", "Machine", "LeaseStill", "Request", "NodeMissing", "NoNode", "None", "TaintAndDelete", "TaintOnly", "Manual", "Automatic", "Succeeded", "GivenUp", "Empty", "Silent", "Skipped", "SentBack", "device/power")
+
+func allPhases() (all []string) {
+	for _, p := range api.Phases {
+		all = append(all, string(p))
+	}
+	return all
+}
 
 var times = []time.Duration{0, -time.Second, time.Second, -10 * time.Second, time.Minute, -time.Minute, -time.Hour, -25 * time.Hour, time.Hour}
 

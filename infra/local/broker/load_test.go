@@ -13,6 +13,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/nodefence/nodefence/events"
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
 func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
@@ -30,9 +31,12 @@ func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"node.unhealthy": "gate", "node.healthy": "gate", "node.problem": "gate", "internal.suspect": "gate", "pods.failing": "cleanup", "node.dumping": "gate", "internal.marked": "recover", "internal.check": "power", "internal.checkisolation": "isolate", "fence.pending": "gate", "request.fence": "gate", "fencerequest.changed": "request",
-		"fence.isolating": "isolate", "fence.restoring": "isolate", "fence.probing": "power", "fence.fencing": "power", "fence.poweringon": "power", "fence.draining": "cleanup", "fence.releasing": "cleanup",
-		"fence.recovering": "recover", "fence.fenced": "recover", "fence.failed": "recover",
+		"node.unhealthy": "gate", "node.healthy": "gate", "node.problem": "gate", "internal.suspect": "gate", "pods.failing": "cleanup", "node.dumping": "gate", "internal.marked": "recover", "internal.check": "power", "internal.checkisolation": "isolate", "request.fence": "gate", "fencerequest.changed": "request",
+	}
+	for _, p := range api.Phases {
+		if p.Owner() != "" {
+			want["fence."+strings.ToLower(string(p))] = p.Owner()
+		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -39,53 +39,96 @@ const (
 	Finished Phase = "Finished"
 )
 
-// Phases lists all phases in order.
-var Phases = []Phase{Pending, Draining, Probing, Isolating, Fencing, Releasing, PoweringOn, Restoring, Recovering, Fenced, Failed, Finished}
+// phaseRow is what belongs to a phase.
+type phaseRow struct {
+	phase Phase
+	// owner is the function that handles the event of the phase; empty for Finished.
+	owner string
+	// step and status are the words of the node-fencing proposal.
+	step, status string
+	// slot: a fence in the phase counts against maxConcurrent, from reservation to release (S14).
+	slot bool
+}
 
-// Known tells whether this nodefence knows the phase (S21).
-func (p Phase) Known() bool {
-	for _, q := range Phases {
-		if p == q {
-			return true
+// phaseRows has the phases in order. The lists of phases elsewhere are made from it.
+var phaseRows = []phaseRow{
+	{phase: Pending, owner: "gate", step: stepIsolation, status: "New"},
+	{phase: Draining, owner: "cleanup", step: stepIsolation, status: "Running"},
+	{phase: Probing, owner: "power", step: stepIsolation, status: "Running", slot: true},
+	{phase: Isolating, owner: "isolate", step: stepIsolation, status: "Running", slot: true},
+	{phase: Fencing, owner: "power", step: stepPower, status: "Running", slot: true},
+	{phase: Releasing, owner: "cleanup", step: stepPower, status: "Running", slot: true},
+	{phase: PoweringOn, owner: "power", step: stepRecovery, status: "Running"},
+	{phase: Restoring, owner: "isolate", step: stepRecovery, status: "Running"},
+	{phase: Recovering, owner: "recover", step: stepRecovery, status: "Running"},
+	{phase: Fenced, owner: "recover", step: stepRecovery, status: "Done"},
+	{phase: Failed, owner: "recover", step: stepRecovery, status: "Error"},
+	{phase: Finished, step: stepRecovery, status: "Final"},
+}
+
+// The steps of the node-fencing proposal.
+const (
+	stepIsolation = "Isolation"
+	stepPower     = "Power-Management"
+	stepRecovery  = "Recovery"
+)
+
+// Phases lists all phases in order.
+var Phases = phasesThat(func(phaseRow) bool { return true })
+
+// PhasesOf lists the phases of an owner in order.
+func PhasesOf(owner string) []Phase {
+	return phasesThat(func(r phaseRow) bool { return r.owner == owner })
+}
+
+func phasesThat(is func(phaseRow) bool) (all []Phase) {
+	for _, r := range phaseRows {
+		if is(r) {
+			all = append(all, r.phase)
 		}
 	}
-	return p == ""
+	return all
 }
+
+// row returns the row of the phase; of an unknown one an empty row.
+func (p Phase) row() phaseRow {
+	for i := range phaseRows {
+		if phaseRows[i].phase == p {
+			return phaseRows[i]
+		}
+	}
+	return phaseRow{}
+}
+
+// Known tells whether this nodefence knows the phase (S21).
+func (p Phase) Known() bool { return p == "" || p.row().phase == p }
+
+// Owner returns the function that handles the event of the phase; empty if none does.
+func (p Phase) Owner() string { return p.row().owner }
 
 // HoldsSlot tells whether a fence in this phase counts against maxConcurrent:
 // from reservation to release (S14). Pending holds one only with a live
 // reservation. Of a fence, ask NodeFence.HoldsSlot.
-func (p Phase) HoldsSlot() bool {
-	return p == Probing || p == Isolating || p == Fencing || p == Releasing
-}
+func (p Phase) HoldsSlot() bool { return p.row().slot }
 
 // LeadsToRelease tells whether a fence in this phase is on its way to releasing the work.
 func (p Phase) LeadsToRelease() bool { return p == Pending || p == Draining || p.HoldsSlot() }
 
-// Step and Status are the words of the node-fencing proposal, derived from the phase.
+// Step returns the step of the node-fencing proposal that the phase is a part of; empty if the fence has no phase.
 func (p Phase) Step() string {
-	switch p {
-	case Pending, Draining, Probing, Isolating:
-		return "Isolation"
-	case Fencing, Releasing:
-		return "Power-Management"
-	case "":
-		return ""
+	if p != "" && !p.Known() {
+		return stepRecovery
 	}
-	return "Recovery"
+	return p.row().step
 }
 
 // Status is the proposal's status word of a phase: New, Running, Done, Final or Error.
 func (p Phase) Status() string {
-	switch p {
-	case Pending, "":
+	switch {
+	case p == "":
 		return "New"
-	case Fenced:
-		return "Done"
-	case Finished:
-		return "Final"
-	case Failed:
-		return "Error"
+	case !p.Known():
+		return "Running"
 	}
-	return "Running"
+	return p.row().status
 }
