@@ -42,43 +42,60 @@ func reach(a api.FenceAction) int {
 	return 2
 }
 
-// asksMore is what must be seen or waited for now and had not to be before.
+// asks has the fields of api.Settings by which a policy may ask for more: what must be seen or waited for before the
+// first cut.
+var asks = []struct {
+	field string
+	// more tells whether is asks for something that was did not ask for.
+	more func(was, is *api.Settings) bool
+}{
+	{"activityChecks", func(was, is *api.Settings) bool { return is.ActivityChecks != nil && was.ActivityChecks == nil }},
+	{"storageCheck", func(was, is *api.Settings) bool { return is.StorageCheck != nil && was.StorageCheck == nil }},
+	{"drain.timeout", func(was, is *api.Settings) bool {
+		return drains(was) && is.Drain.Timeout.Duration > was.Drain.Timeout.Duration
+	}},
+	{"drain.onTimeout", func(was, is *api.Settings) bool {
+		return drains(was) && is.Drain.Timeout.Duration > 0 && is.Drain.OnTimeout == api.DrainThenGiveUp && was.Drain.OnTimeout != api.DrainThenGiveUp
+	}},
+	{"isolation.powerDelay", func(was, is *api.Settings) bool {
+		return is.Isolation.PowerDelay.Duration > was.Isolation.PowerDelay.Duration
+	}},
+	{"kdump", func(was, is *api.Settings) bool { return is.Kdump != nil && was.Kdump == nil }},
+	{"earlyProbe", func(was, is *api.Settings) bool {
+		e := is.EarlyProbe
+		return was.EarlyProbe != nil && (e == nil || e.LeaseStillDuration.Duration > was.EarlyProbe.LeaseStillDuration.Duration)
+	}},
+	{"unhealthyConditions", func(was, is *api.Settings) bool {
+		return slices.ContainsFunc(was.UnhealthyConditions, func(c api.ConditionSetting) bool {
+			i := slices.IndexFunc(is.UnhealthyConditions, func(o api.ConditionSetting) bool { return o.Type == c.Type && o.Status == c.Status })
+			return i < 0 || is.UnhealthyConditions[i].Duration.Duration > c.Duration.Duration
+		})
+	}},
+}
+
+// asksNoMore has the fields of api.Settings that table asks leaves out, and why.
+var asksNoMore = map[string]string{
+	"action":          "stricter compares it",
+	"mode":            "stricter compares it",
+	"controlPlane":    "stricter compares it",
+	"conflict":        "a hold",
+	"excluded":        "a hold",
+	"perNode":         "counted",
+	"approvalTimeout": "how long a person is waited for",
+	"power":           "a fence follows it as admitted",
+	"release":         "comes after the cut",
+	"recovery":        "comes after the cut",
+}
+
+// asksMore returns the first field by which the policies ask for more; empty if there is none.
 func asksMore(was, is api.ResolvedPolicy) string {
-	if is.Settings.ActivityChecks != nil && was.Settings.ActivityChecks == nil {
-		return "activityChecks"
-	}
-	if is.Settings.StorageCheck != nil && was.Settings.StorageCheck == nil {
-		return "storageCheck"
-	}
-	if what := waitsMore(was.Settings.Drain, is.Settings.Drain); what != "" {
-		return what
-	}
-	if is.Settings.Isolation.PowerDelay.Duration > was.Settings.Isolation.PowerDelay.Duration {
-		return "isolation.powerDelay"
-	}
-	if is.Settings.Kdump != nil && was.Settings.Kdump == nil {
-		return "kdump"
-	}
-	if e := is.Settings.EarlyProbe; was.Settings.EarlyProbe != nil && (e == nil || e.LeaseStillDuration.Duration > was.Settings.EarlyProbe.LeaseStillDuration.Duration) {
-		return "earlyProbe"
-	}
-	for _, c := range was.Settings.UnhealthyConditions {
-		i := slices.IndexFunc(is.Settings.UnhealthyConditions, func(o api.ConditionSetting) bool { return o.Type == c.Type && o.Status == c.Status })
-		if i < 0 || is.Settings.UnhealthyConditions[i].Duration.Duration > c.Duration.Duration {
-			return "unhealthyConditions"
+	for _, a := range asks {
+		if a.more(&was.Settings, &is.Settings) {
+			return a.field
 		}
 	}
 	return ""
 }
 
-// waitsMore is what of a drain takes longer, or may end a fence that went on before.
-func waitsMore(was, is api.DrainSettings) string {
-	switch {
-	case was.OnTimeout == "": // resolved by a nodefence that drains nothing
-	case is.Timeout.Duration > was.Timeout.Duration:
-		return "drain.timeout"
-	case is.Timeout.Duration > 0 && is.OnTimeout == api.DrainThenGiveUp && was.OnTimeout != api.DrainThenGiveUp:
-		return "drain.onTimeout"
-	}
-	return ""
-}
+// drains tells whether the settings were resolved by a nodefence that drains nodes.
+func drains(s *api.Settings) bool { return s.Drain.OnTimeout != "" }
