@@ -12,24 +12,27 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// TestWhatAPolicyLeavesOutOfItsChecks: a Go client that leaves a field out sends nothing
-// for it, and what then holds is what the API server puts in for it. Were either a zero,
-// the first failed round would be death, or a dump not waited for.
-func TestWhatAPolicyLeavesOutOfItsChecks(t *testing.T) {
+// TestWhatAPolicyLeavesOut: a Go client that leaves a field out sends nothing for it, and the API server puts its
+// default in. A policy that never passed an API server must resolve to the same. Were a default a zero instead, the
+// first failed round would be death, or a dump not waited for. Action, mode and conditions are set: without an API
+// server the most cautious ones hold.
+func TestWhatAPolicyLeavesOut(t *testing.T) {
 	bare := api.FencePolicySpec{
+		Selector: policy.EveryNode, Action: api.ActionReboot, Mode: api.ModeRequireApproval,
 		ActivityChecks: &api.ActivityChecks{Checks: []api.ActivityCheck{{Type: api.CheckNeighbors, Neighbors: &api.NeighborsCheck{}}}},
 		StorageCheck:   &api.StorageCheck{Type: api.StorageTCP, TCP: &api.TCPCheck{Address: "s:1"}}, Kdump: &api.KdumpRule{},
+		EarlyProbe: &api.EarlyProbe{}, Drain: &api.Drain{}, Isolation: &api.Isolation{}, Power: &api.Power{}, Release: &api.Release{}, Recovery: &api.Recovery{},
+		UnhealthyConditions: []api.UnhealthyCondition{{Type: "Ready", Status: "Unknown"}}, Limits: api.Limits{PerNode: &api.PerNode{}},
 	}
 	text, err := json.Marshal(bare)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sent map[string]any
+	var sent any
 	if err := json.Unmarshal(text, &sent); err != nil {
 		t.Fatal(err)
 	}
-	filled := putIn(schemaOfPolicies(t), map[string]any{"activityChecks": sent["activityChecks"], "storageCheck": sent["storageCheck"], "kdump": sent["kdump"]})
-	if text, err = json.Marshal(filled); err != nil {
+	if text, err = json.Marshal(putIn(schemaOfPolicies(t), sent)); err != nil {
 		t.Fatal(err)
 	}
 	var served api.FencePolicySpec
@@ -39,8 +42,9 @@ func TestWhatAPolicyLeavesOutOfItsChecks(t *testing.T) {
 	if n := served.ActivityChecks.FailedRounds; n == nil || *n != 8 {
 		t.Errorf("failedRounds that is left out is sent as %v", n)
 	}
-	resolved := func(p api.FencePolicySpec) []any {
-		return []any{policy.ActivitySettings(p.ActivityChecks), policy.StorageSettings(p.StorageCheck), policy.KdumpSettings(p.Kdump)}
+	resolved := func(spec api.FencePolicySpec) api.ResolvedPolicy {
+		r, _ := policy.ResolvePolicy([]api.FencePolicy{{Spec: spec}}, "n", nil)
+		return r
 	}
 	if diff := cmp.Diff(resolved(served), resolved(bare)); diff != "" {
 		t.Errorf("the API server's defaults and the gate's (-server +gate):\n%s", diff)
