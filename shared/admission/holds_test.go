@@ -40,7 +40,7 @@ func TestASlotKnowsEachHold(t *testing.T) {
 // inPicture has the first node of a picture be that of a case.
 func inPicture(c holdtest.Case, p *admission.Picture) {
 	n, is := &p.Nodes[0], look.NodeFrom(c.Node, "")
-	n.Labels, n.ControlPlane, n.Excluded, n.Deleting, n.Rebooting = c.Node.Labels, is.ControlPlane, is.Excluded, is.Deleting, is.Rebooting
+	n.Labels, n.ControlPlane, n.Plans = c.Node.Labels, is.ControlPlane, is.Plans
 }
 
 // TestTheStatusKnowsEachHold: the status of the policy names the first row for a node that has no fence. Whatever
