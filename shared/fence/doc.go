@@ -103,11 +103,11 @@
 // is also the value of a Node that was not looked at. If nothing else keeps such a Node from
 // being fenced, choose a field that holds at its zero value.
 //
-// 3. Give it a word: a Reason in ../api/v1alpha1/reasons.go, and its row in
-// ../../infra/crd/REASONS.md.
+// 3. Give it a word: a Reason in ../api/v1alpha1/reasons.go, its row in
+// ../../infra/crd/REASONS.md, and its remedy in ../../sources/kubectl-fence/view/remedies.go.
 //
 // 4. Write the rule. A hold that follows from the policies and the node alone is a row of the table of package
-// hold, and everybody who asks that table knows it. Another rule stands here: in pending.go it holds a fence
+// hold, and everybody who asks that table knows it (../../docs/internals/recipes.md). Another rule stands here: in pending.go it holds a fence
 // until it has a slot. It goes into the list of the phase, after heldByNode: what follows may ask devices or the gate.
 //
 //	// heldByLabel holds a node that its owner keeps for now.
