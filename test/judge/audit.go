@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// auditEvent has the fields of an audit.k8s.io/v1 Event that the rules need.
+type auditEvent struct {
+	Kind             string
+	Stage            string
+	Verb             string
+	User             struct{ Username string }
+	ImpersonatedUser *struct{ Username string }
+	UserAgent        string
+	ObjectRef        *struct {
+		Resource, Subresource, Namespace, Name string
+	}
+	ResponseStatus                           *struct{ Code int }
+	RequestObject, ResponseObject            json.RawMessage
+	RequestReceivedTimestamp, StageTimestamp time.Time
+}
+
+// restored is the kind of the line that the lab writes where a restore took resourceVersions back.
+const restored = "Restored"
+
+// ReadAudit adds the successful writes of an audit log. The logs of one API server are read oldest first.
+func (h *History) ReadAudit(name string, from io.Reader) error {
+	epoch := 0
+	if n := len(h.Writes); n > 0 {
+		epoch = h.Writes[n-1].Epoch
+	}
+	return readLines(name, from, func(line Line, text []byte) error {
+		var e auditEvent
+		if err := json.Unmarshal(text, &e); err != nil {
+			return err
+		}
+		if e.Kind == restored {
+			epoch++
+			return nil
+		}
+		if e.ObjectRef == nil || e.Stage != "ResponseComplete" || e.ResponseStatus == nil || e.ResponseStatus.Code >= http.StatusMultipleChoices {
+			return nil
+		}
+		if strings.HasPrefix(e.ObjectRef.Resource, "nodefences") || strings.HasPrefix(e.ObjectRef.Resource, "fenceledgers") {
+			e.RequestObject = nil // large, and the answer says the same
+		}
+		h.Writes = append(h.Writes, e.write(line, epoch))
+		return nil
+	})
+}
+
+func (e *auditEvent) write(line Line, epoch int) Write {
+	w := Write{
+		Line: line, Received: e.RequestReceivedTimestamp, Done: e.StageTimestamp, Epoch: epoch, Verb: e.Verb,
+		Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
+		User: e.User.Username, Agent: e.UserAgent, Request: e.RequestObject, Object: e.ResponseObject,
+	}
+	if e.ImpersonatedUser != nil {
+		w.User = e.ImpersonatedUser.Username
+	}
+	if e.ObjectRef.Subresource != "" {
+		w.Resource += "/" + e.ObjectRef.Subresource
+	}
+	var object metav1.PartialObjectMetadata
+	if json.Unmarshal(e.ResponseObject, &object) != nil || object.Kind == "Status" {
+		return w
+	}
+	if w.Name == "" {
+		w.Name = object.Name // the API server made the name
+	}
+	if w.Removes = removes(w.Verb, &object); !w.Removes { // else it is the version before
+		w.Version, _ = strconv.ParseUint(object.ResourceVersion, 10, 64)
+	}
+	return w
+}
+
+// removes reports whether an object is gone with a write. A deleted object stays until its finalizers are
+// off.
+func removes(verb string, object *metav1.PartialObjectMetadata) bool {
+	if object.DeletionTimestamp == nil {
+		return verb == "delete"
+	}
+	return len(object.Finalizers) == 0
+}
+
+// longestLine bounds a line of a log: an object of 3 MiB, twice, and more.
+const longestLine = 16 << 20
+
+// readLines calls take with each line. A last line without an end is still being written, and is left out.
+func readLines(name string, from io.Reader, take func(Line, []byte) error) error {
+	r := bufio.NewReaderSize(from, 1<<20)
+	for number := 1; ; number++ {
+		text, err := readLine(r)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = take(Line{name, number}, text)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s:%d: %w", name, number, err)
+		}
+	}
+}
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	text, err := r.ReadBytes('\n')
+	if len(text) > longestLine {
+		return nil, fmt.Errorf("the line has more than %d bytes", longestLine)
+	}
+	return text, err
+}

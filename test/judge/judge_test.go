@@ -1,0 +1,366 @@
+package judge_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/judge"
+)
+
+// plants are histories by what was planted into them, and the promise that the judge must find broken.
+// Where it is empty, the history keeps every promise.
+var plants = map[string]struct {
+	plant   func(*made)
+	promise string
+}{
+	"a whole fence": {whole, ""},
+	"two fences, one after the other": {func(m *made) {
+		whole(m)
+		m.fence.Status = newFence("n1", 2).Status
+		m.fence.Status.OpenedAt = stamp(m.now)
+		whole(m)
+	}, ""},
+
+	"a second Off": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(5).told("off", "")
+	}, "S8"},
+	"a second Off under one claim": {func(m *made) {
+		m.isolate()
+		m.claim(api.CallOff)
+		m.told("off", "")
+		m.told("off", "")
+		m.endClaim()
+	}, "S7"},
+	"an Off after its claim": {func(m *made) {
+		m.isolate()
+		m.claim(api.CallOff)
+		m.after(25).told("off", "")
+	}, "S8"},
+	"an On without a claim":        {func(m *made) { m.isolate(); m.off(); m.after(5).told("on", "") }, "S8"},
+	"a power cycle":                {func(m *made) { m.isolate(); m.told("cycle", "") }, "S4"},
+	"a command of somebody else's": {func(m *made) { m.lies = declare(judge.OthersSwitch); m.told("off", "") }, ""},
+	"an Off without a slot": {func(m *made) {
+		m.save("gate")
+		m.off()
+	}, "S14"},
+
+	"an Off in a pause": {func(m *made) {
+		m.isolate()
+		m.policy.Spec.PauseRequests = []string{"upgrade"}
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).off()
+	}, "S25"},
+	"an Off right before a pause could be seen": {func(m *made) {
+		m.isolate()
+		m.policy.Spec.PauseRequests = []string{"upgrade"}
+		m.write("person", "fencepolicies", &m.policy)
+		m.off()
+	}, ""},
+	"an Off after a pause": {func(m *made) {
+		m.policy.Spec.PauseRequests = []string{"upgrade"}
+		m.write("person", "fencepolicies", &m.policy)
+		m.policy.Spec.PauseRequests = nil
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).isolate()
+		m.off()
+	}, ""},
+	"an Off in a pause window": {func(m *made) {
+		m.policy.Spec.PauseWindows = []api.PauseWindowRule{{Start: "02:00", Duration: "2h"}}
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).isolate()
+		m.off()
+	}, "S25"},
+	"an Off outside of a pause window": {func(m *made) {
+		m.policy.Spec.PauseWindows = []api.PauseWindowRule{{Start: "02:00", Duration: "1h"}, {Days: []api.Weekday{"Sunday"}, Start: "02:00", Duration: "2h"}}
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).isolate()
+		m.off()
+	}, ""},
+	"an Off while nodefence is stopped": {func(m *made) {
+		m.isolate()
+		m.ledger.Spec.Stop = true
+		m.write("person", "fenceledgers", &m.ledger)
+		m.after(10).off()
+	}, "S25"},
+	"an Off in a storm": {func(m *made) {
+		m.isolate()
+		m.ledger.Status.Storms = []api.Storm{{Since: *stamp(m.now), Policy: "all"}}
+		m.write("policystatus", "fenceledgers/status", &m.ledger)
+		m.after(10).off()
+	}, "S25"},
+	"an Off after an abort": {func(m *made) {
+		m.isolate()
+		m.fence.Spec.Requests.Abort = &api.AbortRequest{By: "person", At: metav1.NewTime(at(m.now))}
+		m.write("person", "nodefences", &m.fence)
+		m.off()
+	}, "S25"},
+	"an Off that nobody has approved": {func(m *made) {
+		m.policy.Spec.Mode = api.ModeRequireApproval
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).isolate()
+		m.off()
+	}, "S17"},
+
+	"a slot too many": {func(m *made) {
+		m.isolate()
+		other := newFence("n2", 1)
+		m.write("gate", "nodefences/status", &other)
+		m.reserve(&other)
+	}, "S14"},
+	"a slot too many, with the first one lost": {func(m *made) {
+		m.isolate()
+		m.ledger.Status.Reservations = nil
+		m.write("gate", "fenceledgers/status", &m.ledger)
+		other := newFence("n2", 1)
+		m.write("gate", "nodefences/status", &other)
+		m.reserve(&other)
+	}, "S14"},
+	"room for two": {func(m *made) {
+		two := int32(2)
+		m.policy.Spec.Limits.MaxConcurrent = &two
+		m.write("person", "fencepolicies", &m.policy)
+		m.isolate()
+		other := newFence("n2", 1)
+		m.write("gate", "nodefences/status", &other)
+		m.reserve(&other)
+	}, ""},
+	"a fence too many in a time": {func(m *made) {
+		m.policy.Spec.Limits.MaxRate = &api.Rate{Count: 1, Period: "1h"}
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10)
+		for _, node := range []string{"n1", "n2"} {
+			m.ledger.Status.Admitted = append(m.ledger.Status.Admitted, api.Reservation{NodeName: node, FenceUID: "u" + "id", FenceNumber: int64(len(node) + len(m.ledger.Status.Admitted)), At: *stamp(m.now), CountedBy: []api.CountedBy{{Policy: "all"}}})
+			m.write("gate", "fenceledgers/status", &m.ledger)
+		}
+	}, "S14"},
+	"a Job of a check too many": {func(m *made) {
+		m.ledger.Status.Checking = []api.CheckingFence{{NodeName: "n1", FenceNumber: 1, Jobs: 26}}
+		m.write("gate", "fenceledgers/status", &m.ledger)
+	}, "S14"},
+
+	"a release on one read": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.prove(m.read())
+		m.batch()
+		m.deletePod()
+	}, "S1"},
+	"a proof of two reads in a row": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.prove(m.read(), m.read())
+	}, "S5"},
+	"a proof of a read that nobody made": {func(m *made) {
+		m.isolate()
+		m.off()
+		first := m.read()
+		m.after(5)
+		m.prove(first, api.Read{State: api.PoweredOff, At: *stamp(m.now)})
+	}, "S1"},
+	"a proof with a read of on between": {func(m *made) {
+		m.isolate()
+		m.off()
+		first := m.read()
+		m.after(2).told("status", "on")
+		m.after(3)
+		m.prove(first, m.read())
+	}, "S1"},
+	"a proof with a Lease that moves between": {func(m *made) {
+		m.isolate()
+		m.off()
+		first := m.read()
+		m.after(2).renew()
+		m.after(3)
+		m.prove(first, m.read())
+	}, "S5"},
+	"a proof of another fence": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.proveOff()
+		m.fence.Status.FenceNumber = 2
+		m.fence.Status.Proof.FenceNumber = 1
+		m.save("cleanup")
+	}, "S3"},
+	"a confirmation against a device that reads on": {func(m *made) {
+		m.confirm("person")
+		m.ask("off")
+		m.after(5).ask("on")
+		m.after(1).proveByWord("person")
+	}, "S1"},
+	"a confirmation after one read": {func(m *made) {
+		m.confirm("person")
+		m.ask("off")
+		m.after(5).proveByWord("person")
+	}, "S1"},
+	"a confirmation that nobody made": {func(m *made) { m.isolate(); m.proveByWord("person") }, "S1"},
+	"a confirmation": {func(m *made) {
+		m.confirm("person")
+		m.ask("off")
+		m.after(5).ask("off")
+		m.proveByWord("person")
+		m.deletePod()
+	}, ""},
+	"a confirmation that is used twice": {func(m *made) {
+		m.confirm("person")
+		m.ask("off")
+		m.after(5).ask("off")
+		m.proveByWord("person")
+		m.fence.Status.FenceNumber, m.fence.Spec.Requests.ConfirmOff.FenceNumber = 2, 2
+		m.after(1).proveByWord("person")
+	}, "S20"},
+
+	"a release without a proof": {func(m *made) { m.isolate(); m.off(); m.deletePod() }, "S1"},
+	"a release after a Lease moved": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(3).renew()
+		m.after(5).batch()
+		m.deletePod()
+	}, "S3"},
+	"a release on an old proof": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(35).batch()
+		m.deletePod()
+	}, "S3"},
+	"a release after a boot": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(3).log("patch", "kubelet", "nodes/status", "", "n1", map[string]any{"status": map[string]any{"nodeInfo": map[string]string{"bootID": "boot-2"}}}, nil)
+		m.after(5).batch()
+		m.deletePod()
+	}, "S3"},
+	"a release of another Node": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.node.UID = "other"
+		m.write("person", "nodes", &m.node)
+		m.batch()
+		m.deletePod()
+	}, "S6"},
+	"the out-of-service taint by a proof for pods": {func(m *made) {
+		m.isolate()
+		m.prove(api.Read{State: api.PoweredOff, At: *stamp(m.now)}, api.Read{State: api.PoweredOff, At: *stamp(m.now + 5)})
+		m.fence.Status.Proof.Type, m.fence.Status.Proof.Device = api.ProofStorageCut, "storage-1"
+		m.after(5).batch()
+		m.node.Spec.Taints = append(m.node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute})
+		m.write("cleanup", "nodes", &m.node)
+	}, "S1"},
+
+	"evidence that is used twice": {func(m *made) {
+		m.isolate()
+		m.off()
+		first := m.read()
+		m.after(5)
+		second := m.read()
+		m.prove(first, second)
+		m.after(5)
+		m.prove(second, m.read())
+	}, "S3"},
+	"a request that is served twice": {func(m *made) {
+		m.fence.Status.Decision.AskedBy = []api.AskedBy{{ID: "e1", Source: "/west"}}
+		whole(m)
+		m.fence.Status.FenceNumber, m.fence.Status.Phase = 2, api.Pending
+		m.save("gate")
+	}, "S18"},
+
+	"a taint that is left": {func(m *made) { m.isolate(); m.end() }, "S22"},
+	"a taint that comes late": {func(m *made) {
+		whole(m)
+		m.node.Spec.Taints = []corev1.Taint{{Key: api.IsolationTaint, Value: "fence-n1"}}
+		m.after(5).write("isolate", "nodes", &m.node)
+	}, "S22"},
+	"a cordon that is left": {func(m *made) {
+		m.isolate()
+		m.node.Spec.Unschedulable = true
+		m.write("isolate", "nodes", &m.node)
+		m.recover()
+	}, "S22"},
+	"a cordon of a person's": {func(m *made) {
+		m.node.Spec.Unschedulable = true
+		m.write("person", "nodes", &m.node)
+		whole(m)
+	}, ""},
+
+	"a record that is deleted once the taint is off": {func(m *made) {
+		m.isolate()
+		gone := metav1.NewTime(at(m.now))
+		m.fence.DeletionTimestamp, m.fence.Finalizers = &gone, []string{api.Finalizer}
+		m.save("recover")
+		m.node.Spec.Taints = nil
+		m.write("recover", "nodes", &m.node)
+		m.fence.Finalizers = nil // the answer has the resourceVersion of before
+		m.log("patch", "recover", "nodefences", "", "n1", nil, &m.fence)
+	}, ""},
+	"a record that is deleted with its taint on": {func(m *made) {
+		m.isolate()
+		m.log("delete", "person", "nodefences", "", "n1", nil, &m.fence)
+	}, "S22"},
+
+	"two writers": {func(m *made) { m.writer("start", "n1"); m.writer("start", "n2") }, "S1"},
+	"one writer after the other": {func(m *made) {
+		m.writer("start", "n1")
+		m.after(1).writer("stop", "n1")
+		m.writer("start", "n2")
+	}, ""},
+	"two writers by a false word": {func(m *made) {
+		m.lies = declare(judge.FalseWord)
+		m.writer("start", "n1")
+		m.writer("start", "n2")
+	}, ""},
+}
+
+func declare(kind judge.Kind) []judge.Declared { return []judge.Declared{{Kind: kind, Node: "n1"}} }
+
+// confirm isolates the node, and writes a person's confirmation.
+func (m *made) confirm(by string) {
+	m.isolate()
+	m.fence.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: by, At: metav1.NewTime(at(m.now))}}
+	m.write(by, "nodefences", &m.fence)
+}
+
+// ask reads the BMC under a claim.
+func (m *made) ask(says string) {
+	m.claim(api.CallRead)
+	m.told("status", says)
+	m.endClaim()
+}
+
+// proveByWord saves a proof by the word of a person.
+func (m *made) proveByWord(by string) {
+	m.fence.Status.Proof = &api.Proof{Type: api.ProofConfirmed, FenceUID: m.fence.UID, FenceNumber: m.fence.Status.FenceNumber, NodeUID: "node-uid", By: by, At: *stamp(m.now)}
+	m.fence.Status.Phase = api.Releasing
+	m.batch()
+}
+
+// TestPlantedBreachesAreFound: each history breaks exactly the promise that was planted.
+func TestPlantedBreachesAreFound(t *testing.T) {
+	for name, c := range plants {
+		t.Run(name, func(t *testing.T) {
+			m := newMade(t)
+			c.plant(m)
+			v := m.judge()
+			switch {
+			case c.promise == "" && len(v.Breaches) > 0:
+				t.Errorf("a history that keeps every promise:\n%s", v)
+			case c.promise != "" && len(v.Breaches) == 0:
+				t.Errorf("the breach of %s is not found:\n%s", c.promise, v)
+			}
+			for _, b := range v.Breaches {
+				if !strings.HasPrefix(b.Promise, c.promise+":") || len(b.Against) == 0 {
+					t.Errorf("want a breach of %s, with the lines that contradict it, not\n%s", c.promise, &b)
+				}
+			}
+		})
+	}
+}

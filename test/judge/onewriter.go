@@ -1,0 +1,35 @@
+package judge
+
+// oneWriter is the promise that all others are for.
+const oneWriter = "S1: a lost machine writes no more before its work starts elsewhere"
+
+// judgeWriters: a writer starts on a volume only once no other machine writes to it. The journal has the
+// changes in the order in which they happened.
+func (t *timeline) judgeWriters() {
+	open := map[string][]*Span{}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Event != "start" {
+			open[s.Volume] = withoutWriter(open[s.Volume], s)
+			continue
+		}
+		t.count("writers")
+		for _, o := range open[s.Volume] {
+			if o.Machine != s.Machine && !t.declares(FalseWord, o.Node) {
+				t.breach(oneWriter, o.Node, 0, "volume "+s.Volume+" has two writers",
+					Cited{o.Line, o.From, o.Pod + " on " + o.Node + " writes"}, Cited{s.Line, s.From, s.Pod + " on " + s.Node + " writes too"})
+			}
+		}
+		open[s.Volume] = append(open[s.Volume], s)
+	}
+}
+
+// withoutWriter removes the writer that has ended.
+func withoutWriter(all []*Span, ended *Span) (rest []*Span) {
+	for _, s := range all {
+		if s.Machine != ended.Machine || s.Pod != ended.Pod || !s.From.Equal(ended.From) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,72 @@
+package judge_test
+
+import (
+	"strings"
+	"testing"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/judge"
+)
+
+// TestReadAudit: refused writes and a line that is not whole are left out; a broken line is an error that
+// names it; an impersonated user is who writes.
+func TestReadAudit(t *testing.T) {
+	event := func(code, more string) string {
+		return `{"kind":"Event","stage":"ResponseComplete","verb":"patch","user":{"username":"lab-admin"},` + more +
+			`"objectRef":{"resource":"nodes","name":"n1"},"responseStatus":{"code":` + code + `},"responseObject":{"kind":"Node","metadata":{"resourceVersion":"7"}}}`
+	}
+	h := &judge.History{}
+	text := event("409", "") + "\n" + event("200", `"impersonatedUser":{"username":"ann"},`) + "\n" + event("200", "")[:40]
+	if err := h.ReadAudit("audit", strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Writes) != 1 || h.Writes[0].User != "ann" || h.Writes[0].Version != 7 || h.Writes[0].Line.String() != "audit:2" {
+		t.Errorf("%+v", h.Writes)
+	}
+	if err := h.ReadAudit("audit", strings.NewReader("{}\n{\n")); err == nil || !strings.Contains(err.Error(), "audit:2") {
+		t.Errorf("a broken line: %v", err)
+	}
+}
+
+// TestARestoreTakesVersionsBack: what was written before a restore stands no more after it.
+func TestARestoreTakesVersionsBack(t *testing.T) {
+	m := newMade(t)
+	m.isolate()
+	m.lines = append(m.lines, `{"kind":"Restored"}`)
+	m.version = 90
+	m.off()
+	v := m.judge()
+	if len(v.Breaches) > 0 || !strings.Contains(v.String(), "not judged: whether the Offs of n1 had a slot") {
+		t.Error(v)
+	}
+}
+
+// TestAVerdictNamesTheLines: a verdict names promise, node, fence, and the lines with their times.
+func TestAVerdictNamesTheLines(t *testing.T) {
+	m := newMade(t)
+	m.isolate()
+	m.claim(api.CallOff)
+	m.told("off", "")
+	m.told("off", "")
+	v := m.judge()
+	if v.Err() == nil {
+		t.Fatal("no breach is found")
+	}
+	for _, want := range []string{"broken: S7: at most one call", "node n1, fence 1: its BMC is told off twice under one claim", "03:00:00.0", "audit:9 update nodefences/status n1", "bmc:1", "bmc:2", "judged: "} {
+		if !strings.Contains(v.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, v)
+		}
+	}
+}
+
+// TestWhatIsNotJudgedIsSaid: a proof without a journal of its device is not passed over.
+func TestWhatIsNotJudgedIsSaid(t *testing.T) {
+	m := newMade(t)
+	m.isolate()
+	m.off()
+	m.after(1).proveOff()
+	m.bmc = nil
+	if v := m.judge(); v.Err() != nil || !strings.Contains(v.String(), "not judged: the reads of n1 by driver ipmi: the device has no journal") {
+		t.Error(v)
+	}
+}

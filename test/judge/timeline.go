@@ -1,0 +1,201 @@
+package judge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+const (
+	// clockSlack is how far a time that nodefence has written, by the API server's clock as it
+	// knows that, and a time of a log may lie apart.
+	clockSlack = time.Second
+	// lookTakes is how long nodefence may take from a look at the API server to the save of what
+	// it has decided. What was written later than that before the save may not have been seen.
+	lookTakes = 2 * time.Second
+)
+
+// version is an object as one write left it.
+type version[T any] struct {
+	*Write
+	// object is nil if the write deleted the object.
+	object *T
+}
+
+// versions are those of one object, in the order of their resourceVersions.
+type versions[T any] []version[T]
+
+// before returns the last version before a write in the order of resourceVersions; nil if the history
+// does not have it.
+func (all versions[T]) before(w *Write) *version[T] {
+	var last *version[T]
+	for i := range all {
+		if v := &all[i]; v.Epoch == w.Epoch && v.precedes(w) {
+			last = v
+		}
+	}
+	return last
+}
+
+// at returns the last version of which the request had come by that time; nil if the history does not have
+// it.
+func (all versions[T]) at(t time.Time) *version[T] {
+	for i := range slices.Backward(all) {
+		if !all[i].Received.After(t) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// stood returns the last version that was written by that time, and was still the last at the time of w.
+func (all versions[T]) stood(since time.Time, w *Write) *version[T] {
+	v := all.before(w)
+	if v == nil || v.Done.After(since) {
+		return nil
+	}
+	return v
+}
+
+// precedes orders writes of one epoch by resourceVersion. A write without one is ordered by its time.
+func (w *Write) precedes(other *Write) bool {
+	if w.Version > 0 && other.Version > 0 {
+		return w.Version < other.Version
+	}
+	return w.Done.Before(other.Done)
+}
+
+// timeline has the history by objects.
+type timeline struct {
+	*History
+	*Verdict
+	fences   map[string]versions[api.NodeFence]
+	nodes    map[string]versions[corev1.Node]
+	policies map[string]versions[api.FencePolicy]
+	ledger   versions[api.FenceLedger]
+	// renewals are the writes of each node's Lease.
+	renewals map[string][]*Write
+	// boots are the boot IDs that kubelets reported.
+	boots map[string][]boot
+	// told are the commands to each machine's BMC and outlets.
+	told map[string][]*Command
+}
+
+// boot is a boot ID that a kubelet reported.
+type boot struct {
+	*Write
+	id string
+}
+
+func newTimeline(h *History) *timeline {
+	t := &timeline{
+		History: h, Verdict: &Verdict{}, fences: map[string]versions[api.NodeFence]{}, nodes: map[string]versions[corev1.Node]{},
+		policies: map[string]versions[api.FencePolicy]{}, renewals: map[string][]*Write{}, boots: map[string][]boot{}, told: map[string][]*Command{},
+	}
+	for i := range h.Writes {
+		t.add(&h.Writes[i])
+	}
+	order(t.fences)
+	order(t.nodes)
+	order(t.policies)
+	sortVersions(t.ledger)
+	for i := range h.Commands {
+		c := &h.Commands[i]
+		node, _, _ := strings.Cut(c.Controller, ".")
+		t.told[node] = append(t.told[node], c)
+	}
+	return t
+}
+
+func (t *timeline) add(w *Write) {
+	switch w.Resource {
+	case "nodefences", "nodefences/status":
+		t.fences[w.Name] = append(t.fences[w.Name], parse[api.NodeFence](w))
+	case "fenceledgers", "fenceledgers/status":
+		t.ledger = append(t.ledger, parse[api.FenceLedger](w))
+	case "fencepolicies":
+		t.policies[w.Name] = append(t.policies[w.Name], parse[api.FencePolicy](w))
+	case "nodes":
+		t.nodes[w.Name] = append(t.nodes[w.Name], parse[corev1.Node](w))
+	case "nodes/status":
+		var n corev1.Node
+		if json.Unmarshal(w.Request, &n) == nil && n.Status.NodeInfo.BootID != "" {
+			t.boots[w.Name] = append(t.boots[w.Name], boot{w, n.Status.NodeInfo.BootID})
+		}
+	case "leases":
+		if w.Namespace == corev1.NamespaceNodeLease && w.Verb != "delete" {
+			t.renewals[w.Name] = append(t.renewals[w.Name], w)
+		}
+	}
+}
+
+// parse reads the object of a write.
+func parse[T any](w *Write) version[T] {
+	v := version[T]{Write: w}
+	var meta metav1.TypeMeta
+	if w.Removes || json.Unmarshal(w.Object, &meta) != nil || meta.Kind == "Status" {
+		return v
+	}
+	o := new(T)
+	if json.Unmarshal(w.Object, o) == nil {
+		v.object = o
+	}
+	return v
+}
+
+func order[T any](all map[string]versions[T]) {
+	for _, v := range all {
+		sortVersions(v)
+	}
+}
+
+func sortVersions[T any](all versions[T]) {
+	slices.SortStableFunc(all, func(a, b version[T]) int {
+		switch {
+		case a.Epoch != b.Epoch:
+			return a.Epoch - b.Epoch
+		case a.precedes(b.Write):
+			return -1
+		case b.precedes(a.Write):
+			return 1
+		}
+		return 0
+	})
+}
+
+// ofNodefence reports whether one of nodefence's functions has made a write. Its clients say which
+// function they are; other users of the same library do not.
+func (w *Write) ofNodefence() bool { return strings.HasPrefix(w.Agent, "nodefence/") }
+
+// holdsSlot lists the phases in which a fence counts against maxConcurrent (S14).
+func holdsSlot(f *api.NodeFence) bool {
+	return f.Status.Awaited == nil && slices.Contains([]api.Phase{api.Probing, api.Isolating, api.Fencing, api.Releasing}, f.Status.Phase)
+}
+
+// callLimit is the longest that one call to a device of this fence takes.
+func callLimit(f *api.NodeFence) time.Duration {
+	if limit := f.Status.Decision.DeviceCallTimeout.Duration; limit > 0 {
+		return limit
+	}
+	return 20 * time.Second
+}
+
+// longer is by how much times that outlast a call are longer than usual for this fence.
+func longer(f *api.NodeFence) time.Duration { return max(0, callLimit(f)-20*time.Second) }
+
+// addresses are those of a device: of each of its members, where it is a set.
+func addresses(b *api.Binding) (all []string) {
+	for _, m := range b.Members {
+		all = append(all, m.Address)
+	}
+	if len(all) == 0 {
+		all = []string{b.Address}
+	}
+	return all
+}
