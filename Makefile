@@ -45,7 +45,7 @@ bin/nodefence-source: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-source"; go build -tags $(PROGRAM_TAGS) -o $@ ./sources/apiserver/cmd/nodefence-source
 bin/nodefence-kdump: $(GOFILES) go.mod go.sum
 	@echo "building nodefence-kdump"; go build -o $@ ./sources/kdump/cmd/nodefence-kdump
-bin/nodefence-lab: $(GOFILES) test/lab/go.mod test/lab/go.sum
+bin/nodefence-lab: $(GOFILES) test/lab/bringup/auditpolicy.yaml test/lab/go.mod test/lab/go.sum
 	@echo "building nodefence-lab"; cd test/lab && go build -o ../../bin/nodefence-lab ./cmd/nodefence-lab
 
 .PHONY: lab-build

@@ -2,6 +2,7 @@ package bringup
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) error {
 		ControllerManager: controllerManagerFlags(dir, keys, options),
 		Scheduler:         schedulerFlags(keys),
 	}
-	return writeJSON(controlPlaneFile(dir), config)
+	return errors.Join(writeAuditPolicy(dir), writeJSON(controlPlaneFile(dir), config))
 }
 
 func apiServerFlags(dir labdir.Dir, keys keys, options Options, port int) []string {
@@ -85,6 +86,10 @@ func apiServerFlags(dir labdir.Dir, keys keys, options Options, port int) []stri
 		"--proxy-client-key-file=" + keys.file("front-proxy-client.key"),
 		"--default-not-ready-toleration-seconds=" + eviction,
 		"--default-unreachable-toleration-seconds=" + eviction,
+		"--audit-policy-file=" + auditPolicyFile(dir),
+		"--audit-log-path=" + AuditFile(dir),
+		"--audit-log-maxsize=" + strconv.Itoa(auditMegabytes),
+		"--audit-log-maxbackup=1",
 		"--profiling=false",
 	}
 }
@@ -133,6 +138,11 @@ type MachinesConfig struct {
 	BMCUUIDs     map[string]string `json:"bmcUUIDs,omitempty"`
 	StateDir     string            `json:"stateDir"`
 	Socket       string            `json:"socket"`
+}
+
+// MachinesFile is the path of what the machines of a lab write.
+func MachinesFile(dir labdir.Dir, name string) string {
+	return filepath.Join(dir.File("machines"), name)
 }
 
 func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {

@@ -68,6 +68,9 @@ func Reset(ctx context.Context, options Options, progress io.Writer) error {
 	if err := takeBack(ctx, dir, kept); err != nil {
 		return fmt.Errorf("take lab %q back to what was kept: %w", options.Name, err)
 	}
+	if err := emptyAudit(dir); err != nil {
+		return err
+	}
 	client, err := newClient(record.Kubeconfig)
 	if err != nil {
 		return err

@@ -89,6 +89,9 @@ func (s *starting) restore(ctx context.Context, kube, next string) error {
 	if err := errors.Join(os.RemoveAll(etcdFolder(s.dir)), os.Rename(next, etcdFolder(s.dir))); err != nil {
 		return fmt.Errorf("replace etcd's data: %w", err)
 	}
+	if err := noteRestore(s.dir); err != nil {
+		return err
+	}
 	if err := s.startAgain(kube); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -43,8 +45,12 @@ func TestReset(t *testing.T) {
 	}
 	lab(t, "reset", "--nodes", "2")
 
-	if second := machinesOf(t)["node-0"]; second == first {
+	second := machinesOf(t)["node-0"]
+	if second == first {
 		t.Errorf("the machine is still in boot %s", first)
+	}
+	if log := auditOf(t); strings.Contains(log, first) || !strings.Contains(log, second) {
+		t.Errorf("the audit log has the boot before the reset, or not the one after it:\n%s", log)
 	}
 	all, err := maps.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -66,6 +72,20 @@ func TestReset(t *testing.T) {
 		t.Errorf("the control plane is process %d, and was %d", after, before)
 	}
 	lab(t, "down")
+}
+
+// auditOf is the audit log of a lab's API server.
+func auditOf(t *testing.T) string {
+	t.Helper()
+	var paths records
+	if err := json.Unmarshal([]byte(lab(t, "records")), &paths); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(paths.Audit[len(paths.Audit)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // TestKeepIsForLabsWithoutMachines: machines would be part of what is kept.

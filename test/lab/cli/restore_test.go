@@ -48,6 +48,9 @@ func TestRestore(t *testing.T) {
 	if status := lab(t, "status"); !strings.Contains(status, "up") {
 		t.Errorf("status:\n%s", status)
 	}
+	if log := auditOf(t); strings.Count(log, `"kind":"Restored"`) != 1 {
+		t.Errorf("the audit log does not say once that the cluster was restored:\n%s", log)
+	}
 
 	wrong := filepath.Join(t.TempDir(), "wrong.db")
 	if err := os.WriteFile(wrong, bytes.Repeat([]byte("no snapshot"), 1000), 0o600); err != nil {

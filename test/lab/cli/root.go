@@ -67,7 +67,7 @@ whole; writers: a volume had two); 2 the command failed.`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newBuild(), newKubectl(), newMachines())
+	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newRecords(), newBuild(), newKubectl(), newMachines())
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -41,7 +42,7 @@ type Config struct {
 	// BootTime is how long a machine takes from power-on to its kubelet, 1s if
 	// zero.
 	BootTime time.Duration
-	// StateDir is the folder for the journal of the writers.
+	// StateDir is the folder for the journals.
 	StateDir string
 	// Socket is the control API's.
 	Socket string
@@ -69,9 +70,11 @@ type lab struct {
 	config  Config
 	cluster *cluster
 	ledger  *writers.Ledger
-	names   []string
-	nodes   map[string]*node
-	wg      sync.WaitGroup
+	// bmcs is the journal of all BMCs.
+	bmcs  io.Writer
+	names []string
+	nodes map[string]*node
+	wg    sync.WaitGroup
 	// relist makes all machines read the cluster again.
 	relist func() error
 }
@@ -91,20 +94,39 @@ func Run(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	journal, err := os.OpenFile(filepath.Join(config.StateDir, "writers.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	journal, err := openJournal(config, WritersFile)
 	if err != nil {
-		return fmt.Errorf("open journal: %w", err)
+		return err
 	}
 	defer journal.Close()
+	bmcs, err := openJournal(config, BMCsFile)
+	if err != nil {
+		return err
+	}
+	defer bmcs.Close()
 	if err := registerStorage(ctx, client); err != nil {
 		return err
 	}
-	l := &lab{config: config.withDefaults(), cluster: &cluster{client: client}, ledger: writers.New(journal, time.Now), nodes: map[string]*node{}}
+	l := &lab{config: config.withDefaults(), cluster: &cluster{client: client}, ledger: writers.New(journal, time.Now), bmcs: bmcs, nodes: map[string]*node{}}
 	ctx, cancel := context.WithCancel(ctx)
 	err = l.run(ctx)
 	cancel()
 	l.wg.Wait()
 	return errors.Join(err, l.ledger.Err())
+}
+
+// WritersFile and BMCsFile are journals in the StateDir, a JSON text a line.
+const (
+	WritersFile = "writers.jsonl"
+	BMCsFile    = "bmcs.jsonl"
+)
+
+func openJournal(config Config, name string) (*os.File, error) {
+	journal, err := os.OpenFile(filepath.Join(config.StateDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	return journal, nil
 }
 
 func (l *lab) run(ctx context.Context) error {
@@ -191,12 +213,12 @@ func (l *lab) build(ctx context.Context, index int, port *port) (err error) {
 			return fmt.Errorf("build %s: parse UUID of BMC: %w", name, err)
 		}
 	}
-	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: says, Username: n.username, Password: n.password})
+	n.bmc, err = bmc.Listen(bmc.Config{Machine: h, UUID: says, Username: n.username, Password: n.password, Name: name, Journal: l.bmcs})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
 	}
 	if l.config.Outlets {
-		if err := n.plugIn(); err != nil {
+		if err := n.plugIn(l.bmcs); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
@@ -68,11 +69,11 @@ func (o *outlet) set(on bool) {
 func (s *supply) lit() bool { return s.on["a"] || s.on["b"] }
 
 // plugIn gives a machine its outlets.
-func (n *node) plugIn() error {
+func (n *node) plugIn(journal io.Writer) error {
 	s := &supply{machine: n.hardware, bmc: n.bmc.Dark, on: map[string]bool{"a": true, "b": true}}
 	n.outlets = map[string]*bmc.BMC{}
 	for _, name := range outlets {
-		b, err := bmc.Listen(bmc.Config{Machine: &outlet{s, name}, UUID: n.uuid, Username: n.username, Password: n.password})
+		b, err := bmc.Listen(bmc.Config{Machine: &outlet{s, name}, UUID: n.uuid, Username: n.username, Password: n.password, Name: n.name + "." + name, Journal: journal})
 		if err != nil {
 			return fmt.Errorf("plug in %s: %w", n.name, err)
 		}

@@ -3,7 +3,9 @@ package bmc
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync/atomic"
+	"time"
 
 	ipmi "github.com/bougou/go-ipmi/pkg/bmc"
 	"github.com/bougou/go-ipmi/pkg/handlers"
@@ -19,6 +21,9 @@ type Config struct {
 	// Username and Password are at most 16 bytes, which all clients can send.
 	Username string
 	Password string
+	// Name is what Journal calls the BMC. Journal gets each command and fault, a JSON text a line; nil: nobody does.
+	Name    string
+	Journal io.Writer
 }
 
 const (
@@ -50,7 +55,7 @@ func Listen(config Config) (*BMC, error) {
 		config:  config,
 		socket:  socket,
 		chassis: &chassis{machine: config.Machine, fault: faults[None]},
-		log:     &log{},
+		log:     &log{name: config.Name, address: socket.LocalAddr().String(), journal: config.Journal},
 	}
 	b.state = ipmi.New(device(), wire(config.UUID), hardware{b.chassis}, ipmi.WithV15Disabled())
 	if err := b.addUser(); err != nil {
@@ -103,7 +108,15 @@ func (b *BMC) SetFault(text string) error {
 	b.silent.Store(f.kind == Hang)
 	b.socket.setSilent(f.kind == Hang || b.dark.Load())
 	b.chassis.set(f)
+	b.noteFault(f.kind)
 	return nil
+}
+
+// noteFault adds a fault to the journal.
+func (b *BMC) noteFault(kind string) {
+	b.log.mu.Lock()
+	defer b.log.mu.Unlock()
+	b.log.write(journalLine{Command: Command{Time: time.Now()}, Fault: kind})
 }
 
 // Dark removes the BMC's own power supply, or restores it.

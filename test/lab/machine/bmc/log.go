@@ -2,6 +2,9 @@ package bmc
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +20,16 @@ type Command struct {
 	Time     time.Time `json:"time"`
 	Command  string    `json:"command"`
 	Accepted bool      `json:"accepted"`
+	// Says is what a read was answered: on or off.
+	Says string `json:"says,omitempty"`
+}
+
+// journalLine is a line of the journal: a command, or a fault that was set.
+type journalLine struct {
+	Controller string `json:"controller"`
+	Address    string `json:"address"`
+	Command
+	Fault string `json:"fault,omitempty"`
 }
 
 // keep bounds the reads in a log, of which a lab that runs for days has many.
@@ -24,6 +37,10 @@ type Command struct {
 const keep = 2000
 
 type log struct {
+	// name and address are those of the BMC. Each command is also written to journal, if there is one.
+	name, address string
+	journal       io.Writer
+
 	mu       sync.Mutex
 	commands []Command
 	reads    int
@@ -32,6 +49,7 @@ type log struct {
 func (l *log) add(c Command) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.write(journalLine{Command: c})
 	l.commands = append(l.commands, c)
 	if c.Command != statusRead {
 		return
@@ -40,6 +58,17 @@ func (l *log) add(c Command) {
 		first := slices.IndexFunc(l.commands, func(c Command) bool { return c.Command == statusRead })
 		l.commands = slices.Delete(l.commands, first, first+1)
 		l.reads--
+	}
+}
+
+// write adds a line to the journal. A line that is lost makes the test fail that reads the journal.
+func (l *log) write(line journalLine) {
+	if l.journal == nil {
+		return
+	}
+	line.Controller, line.Address = l.name, l.address
+	if err := json.NewEncoder(l.journal).Encode(line); err != nil {
+		slog.Error("journal of BMC not written", "controller", l.name, "error", err)
 	}
 }
 
@@ -66,10 +95,22 @@ func (l *log) record(next handlers.Handler) handlers.Handler {
 		arrived := time.Now()
 		response, code, err := next.Handle(ctx, hctx, request)
 		if word := wordFor(hctx.Command, request); word != "" {
-			l.add(Command{Time: arrived, Command: word, Accepted: code == types.CodeOK && err == nil})
+			accepted := code == types.CodeOK && err == nil
+			l.add(Command{Time: arrived, Command: word, Accepted: accepted, Says: answered(word, accepted, response)})
 		}
 		return response, code, err
 	})
+}
+
+// answered is the power that the answer to a read tells: its first bit, as IPMI has it.
+func answered(word string, accepted bool, response []byte) string {
+	switch {
+	case word != statusRead || !accepted || len(response) == 0:
+		return ""
+	case response[0]&1 == 1:
+		return "on"
+	}
+	return "off"
 }
 
 func wordFor(command types.Command, request []byte) string {

@@ -1,6 +1,8 @@
 package bmc
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,11 +23,28 @@ func TestLogTellsWhatWasAccepted(t *testing.T) {
 		got[i].Time = time.Time{}
 	}
 	want := []Command{
-		{Command: "off", Accepted: true}, {Command: "status", Accepted: true},
-		{Command: "on"}, {Command: "status", Accepted: true},
+		{Command: "off", Accepted: true}, {Command: "status", Accepted: true, Says: "off"},
+		{Command: "on"}, {Command: "status", Accepted: true, Says: "off"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheJournalHasCommandsAndFaults: each line says which BMC, and what it was told, or which fault it was
+// given.
+func TestTheJournalHasCommandsAndFaults(t *testing.T) {
+	var journal strings.Builder
+	l := &log{name: "node-0.a", address: "127.0.0.1:623", journal: &journal}
+	b := &BMC{log: l, chassis: &chassis{machine: &fake{}}}
+	l.add(Command{Command: statusRead, Accepted: true, Says: "on"})
+	b.noteFault(Lie)
+	at := regexp.MustCompile(`"time":"[^"]*",`)
+	want := `{"controller":"node-0.a","address":"127.0.0.1:623","command":"status","accepted":true,"says":"on"}
+{"controller":"node-0.a","address":"127.0.0.1:623","command":"","accepted":false,"fault":"lie"}
+`
+	if diff := cmp.Diff(want, at.ReplaceAllString(journal.String(), "")); diff != "" {
+		t.Errorf("journal (-want +got):\n%s", diff)
 	}
 }
 
