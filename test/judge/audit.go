@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,6 +116,7 @@ func readLines(name string, from io.Reader, take func(Line, []byte) error) error
 
 func readLine(r *bufio.Reader) ([]byte, error) {
 	text, err := r.ReadBytes('\n')
+	text = bytes.TrimLeft(text, "\x00") // what is left where a log was cut while its writer went on
 	if len(text) > longestLine {
 		return nil, fmt.Errorf("the line has more than %d bytes", longestLine)
 	}

@@ -52,7 +52,7 @@ func TestAVerdictNamesTheLines(t *testing.T) {
 	if v.Err() == nil {
 		t.Fatal("no breach is found")
 	}
-	for _, want := range []string{"broken: S7: at most one call", "node n1, fence 1: its BMC is told off twice under one claim", "03:00:00.0", "audit:9 update nodefences/status n1", "bmc:1", "bmc:2", "judged: "} {
+	for _, want := range []string{": at most one call to a device of a node is in flight", "node n1, fence 1: its BMC is told off twice under one claim", "03:00:00.0", "audit:9 update nodefences/status n1", "bmc:1", "bmc:2", "judged: "} {
 		if !strings.Contains(v.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, v)
 		}

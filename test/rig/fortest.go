@@ -10,14 +10,18 @@ import (
 	"testing"
 )
 
-// ForTest starts a lab that ends with the test, and reaches its API server.
+// ForTest starts a lab that ends with the test, and reaches its API server. The history of the lab is judged at
+// the end.
 func ForTest(ctx context.Context, t testing.TB, o LabOptions) *Cluster {
 	t.Helper()
 	lab, err := Up(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { lab.endForTest(t) })
+	t.Cleanup(func() {
+		lab.judgeForTest(t)
+		lab.endForTest(t)
+	})
 	c, err := Connect(lab)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/nodefence/nodefence/test/judge"
 )
 
 // Lab is a running lab.
@@ -21,6 +23,8 @@ type Lab struct {
 	bin        string
 	// restarted means that the control plane was interrupted or replaced: no other test gets the lab.
 	restarted bool
+	// declared is what the test has told the judge.
+	declared []judge.Declared
 }
 
 // LabOptions are the choices of Up. The zero value is three nodes with fast Leases.
@@ -118,6 +122,7 @@ func (o LabOptions) args() []string {
 
 // reset takes the lab back to the content that it kept, with new machines.
 func (l *Lab) reset(ctx context.Context, o LabOptions) error {
+	l.declared = nil
 	_, err := l.runFor(ctx, append([]string{"reset"}, o.args()...)...)
 	return err
 }

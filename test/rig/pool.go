@@ -36,6 +36,7 @@ func (p *Pool) ForTest(ctx context.Context, t testing.TB, o LabOptions) *Cluster
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		lab.judgeForTest(t)
 		if t.Failed() || lab.restarted {
 			lab.endForTest(t)
 			return

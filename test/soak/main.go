@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -69,8 +70,22 @@ func soak(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer r.pair.stop()
-	return r.run(ctx)
+	err = r.run(ctx)
+	r.pair.stop()
+	return errors.Join(err, judged(lab, dir))
+}
+
+// judged prints the verdict on the lab's history, and keeps its logs if a promise was broken.
+func judged(lab *rig.Lab, dir string) error {
+	v, err := lab.Judge()
+	if err != nil {
+		return err
+	}
+	fmt.Print(v)
+	if v.Err() == nil {
+		return nil
+	}
+	return errors.Join(v.Err(), lab.KeepRecords(filepath.Join(dir, "history")))
 }
 
 // furnish installs nodefence in the lab, and starts what is observed and what observes.

@@ -25,7 +25,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"--help", exitKept, "usage: judge"},
 		{"--audit " + audit, exitKept, "0 broken promises"},
-		{"--audit " + audit + " --bmc " + bmc, exitBroken, "broken: S8"},
+		{"--audit " + audit + " --bmc " + bmc, exitBroken, "no fence of the node has a claim for that"},
 		{"--audit " + audit + " --bmc " + bmc + " --others-switch n1", exitKept, "0 broken promises"},
 		{"--bmc " + bmc, exitFailed, "see --help"},
 		{"--audit " + audit + " extra", exitFailed, "see --help"},
