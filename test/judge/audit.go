@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// auditEvent has the fields of an audit.k8s.io/v1 Event that the rules need.
+// auditEvent has the fields of an audit.k8s.io/v1 Event for the rules.
 type auditEvent struct {
 	Kind             string
 	Stage            string
@@ -31,7 +31,7 @@ type auditEvent struct {
 	RequestReceivedTimestamp, StageTimestamp time.Time
 }
 
-// restored is the kind of the line that the lab writes where a restore took resourceVersions back.
+// restored is the kind of the lab's own line in the log: a restore took resourceVersions back.
 const restored = "Restored"
 
 // ReadAudit adds the successful writes of an audit log. The logs of one API server are read oldest first.
@@ -79,15 +79,15 @@ func (e *auditEvent) write(line Line, epoch int) Write {
 	if w.Name == "" {
 		w.Name = object.Name // the API server made the name
 	}
-	if w.Removes = removes(w.Verb, &object); !w.Removes { // else it is the version before
+	if w.Removes = removesObject(w.Verb, &object); !w.Removes { // a removal is answered with the last version
 		w.Version, _ = strconv.ParseUint(object.ResourceVersion, 10, 64)
 	}
 	return w
 }
 
-// removes reports whether an object is gone with a write. A deleted object stays until its finalizers are
+// removesObject reports whether an object is gone with a write. A deleted object stays until its finalizers are
 // off.
-func removes(verb string, object *metav1.PartialObjectMetadata) bool {
+func removesObject(verb string, object *metav1.PartialObjectMetadata) bool {
 	if object.DeletionTimestamp == nil {
 		return verb == "delete"
 	}
@@ -116,7 +116,7 @@ func readLines(name string, from io.Reader, take func(Line, []byte) error) error
 
 func readLine(r *bufio.Reader) ([]byte, error) {
 	text, err := r.ReadBytes('\n')
-	text = bytes.TrimLeft(text, "\x00") // what is left where a log was cut while its writer went on
+	text = bytes.TrimLeft(text, "\x00") // the log was cut while its writer went on
 	if len(text) > longestLine {
 		return nil, fmt.Errorf("the line has more than %d bytes", longestLine)
 	}

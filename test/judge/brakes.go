@@ -18,15 +18,15 @@ const (
 // excludedLabel keeps a node from being fenced under every policy.
 const excludedLabel = "remediation.medik8s.io/exclude-from-remediation"
 
-// judgeBrakes looks for what should have stopped the Off of a claim: what stood for lookTakes before the
-// claim was saved.
+// judgeBrakes looks for brakes that should have stopped the Off of a claim: a brake counts if it stood for
+// lookTakes before the claim was saved.
 func (t *timeline) judgeBrakes(node string, k *claimed) {
 	f := k.from.object
 	against := func(promise, what string, w *Write) {
-		t.breach(promise, node, f.Status.FenceNumber, "an Off is claimed although "+what, w.cite(what), k.cite())
+		t.addBreach(promise, node, f.Status.FenceNumber, "an Off is claimed although "+what, w.cite(what), k.cite())
 	}
 	since := k.from.Received.Add(-lookTakes)
-	if l := t.ledger.stood(since, k.from.Write); l != nil && l.object != nil {
+	if l := t.ledger.stoodSince(since, k.from.Write); l != nil && l.object != nil {
 		if l.object.Spec.Stop {
 			against(stopsOffs, "spec.stop of the FenceLedger is set", l.Write)
 		}
@@ -36,18 +36,18 @@ func (t *timeline) judgeBrakes(node string, k *claimed) {
 			}
 		}
 	}
-	if a := f.Spec.Requests.Abort; a != nil && aborts(a, f) {
+	if a := f.Spec.Requests.Abort; a != nil && isAboutFence(a, f) {
 		against(stopsOffs, "spec.requests.abort is set", k.from.Write)
 	}
-	if n := t.nodes[node].stood(since, k.from.Write); n != nil && n.object != nil && n.object.Labels[excludedLabel] == "true" && f.Status.Power.OffCalls <= 1 {
+	if n := t.nodes[node].stoodSince(since, k.from.Write); n != nil && n.object != nil && n.object.Labels[excludedLabel] == "true" && f.Status.Power.OffCalls <= 1 {
 		against(reasonHolds, "the node has the label "+excludedLabel, n.Write)
 	}
 	t.judgePolicies(node, k, since, against)
 }
 
-// aborts reports whether an abort is about the open fence. An abort without a number is about the fence
-// that is open when it is written.
-func aborts(a *api.AbortRequest, f *api.NodeFence) bool {
+// isAboutFence reports whether an abort is about the open fence. An abort without a number is about the fence
+// open at its time.
+func isAboutFence(a *api.AbortRequest, f *api.NodeFence) bool {
 	if a.FenceNumber != nil {
 		return *a.FenceNumber == f.Status.FenceNumber
 	}
@@ -58,7 +58,7 @@ func aborts(a *api.AbortRequest, f *api.NodeFence) bool {
 func (t *timeline) judgePolicies(node string, k *claimed, since time.Time, against func(promise, what string, w *Write)) {
 	f := k.from.object
 	for _, lim := range f.Status.Decision.Limits {
-		p := t.policies[lim.Policy].stood(since, k.from.Write)
+		p := t.policies[lim.Policy].stoodSince(since, k.from.Write)
 		switch {
 		case p == nil:
 			continue
@@ -70,7 +70,7 @@ func (t *timeline) judgePolicies(node string, k *claimed, since time.Time, again
 		}
 		for _, w := range p.object.Spec.PauseWindows {
 			if open, err := insideWindow(w, since); err != nil {
-				t.leave("a pause window of policy %s: %v", lim.Policy, err)
+				t.leaveOut("a pause window of policy %s: %v", lim.Policy, err)
 			} else if now, _ := insideWindow(w, k.from.Received.Add(clockSlack)); open && now {
 				against(stopsOffs, "a pause window of policy "+lim.Policy+" is open", p.Write)
 			}
@@ -114,7 +114,7 @@ func insideWindow(w api.PauseWindowRule, at time.Time) (bool, error) {
 		if len(w.Days) > 0 && !slices.Contains(w.Days, api.Weekday(start.Weekday().String())) {
 			continue
 		}
-		if (windowOf{start, start.Add(length)}).has(at) {
+		if (interval{start, start.Add(length)}).has(at) {
 			return true, nil
 		}
 	}

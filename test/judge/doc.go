@@ -1,29 +1,28 @@
 // Package judge says of the history of a cluster whether nodefence has broken a promise
-// (shared/PROMISES.md). It reads three logs that nodefence does not write: the audit log of the API server,
+// (shared/PROMISES.md). The judge reads three logs, none of them written by nodefence: the audit log of the API server,
 // the journal of the BMCs, and the journal of the writers of volumes.
 //
-// What a reader must not get wrong: the judge shares no code with the core. It knows the types of
-// nodefence's kinds, and has its own reading of each promise. So a mistake of the core is not repeated
-// here.
+// What a reader must not get wrong: the judge shares no code with the core. The judge knows the types of
+// nodefence's kinds, and has a reading of each promise of its own, so that a mistake of the core is not repeated.
 //
 // Read the files in this order:
 //
 //	history.go             the three logs, as Go types
 //	audit.go journals.go   how the logs are read
-//	timeline.go            the versions of each object, and which of them stood at a time
-//	verdict.go             what a judgement says
+//	timeline.go            the versions of each object, and the version at a time
+//	verdict.go             the result: breaches, and rules that could not be judged
 //	judge.go               the list of the rules
 //	off.go brakes.go       each Off lies within a claim and a reservation; no brake stood before
 //	limits.go              no reservation goes above its limit
-//	proof.go readoff.go    each proof has its evidence
+//	proof.go               each proof has its evidence
 //	release.go             each release rests on a proof
 //	evidence.go            no evidence is used twice
 //	marks.go               nothing is left on a node
 //	onewriter.go           two writers never overlap
 //
-// # What the logs do not show
+// # Limits of the logs
 //
 // Reads of the API server are not logged, so that nobody knows which brakes an invocation saw. A brake
-// counts from lookTakes after it was written. A device without a journal leaves only what nodefence's own
-// record says of it. A Verdict names in NotJudged what could not be judged.
+// counts from lookTakes after its write. Of a device without a journal only nodefence's own record speaks.
+// Verdict.NotJudged names the rules that could not be judged.
 package judge

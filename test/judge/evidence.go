@@ -6,7 +6,7 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// The promises about evidence that was used.
+// The promises about used evidence.
 const (
 	usedOnce      = "S3: a proof is made again, and no evidence is used twice"
 	wordOfOne     = "S20: a person's word is about one fence"
@@ -21,7 +21,7 @@ func (t *timeline) judgeEvidence() {
 			continue
 		}
 		reads, words := map[string]made{}, map[string]made{}
-		for _, m := range proofs(all) {
+		for _, m := range listProofs(all) {
 			t.judgeReads(node, m, reads)
 			if word := m.object.Spec.Requests.ConfirmOff; m.Type == api.ProofConfirmed && word != nil {
 				key := word.By + " at " + word.At.UTC().String()
@@ -51,7 +51,7 @@ func (t *timeline) judgeReads(node string, m made, used map[string]made) {
 	}
 }
 
-// judgeAskers: the event that opened a fence, or joined it in time, asks for no later one.
+// judgeAskers: an event that opened a fence, or joined a fence in time, asks for no later fence.
 func (t *timeline) judgeAskers(node string, all versions[api.NodeFence]) {
 	served := map[string]*version[api.NodeFence]{}
 	for i := range all {
@@ -63,7 +63,7 @@ func (t *timeline) judgeAskers(node string, all versions[api.NodeFence]) {
 			key := a.ID + " of " + a.Source
 			before := served[key]
 			if before != nil && before.object.UID == v.object.UID && before.object.Status.FenceNumber != v.object.Status.FenceNumber && !a.Served {
-				t.breach(requestOfOnce, node, v.object.Status.FenceNumber, "event "+key+" asks for this fence, and has asked for fence "+fmt.Sprint(before.object.Status.FenceNumber), before.cite("the other fence"), v.cite("this fence"))
+				t.addBreach(requestOfOnce, node, v.object.Status.FenceNumber, "event "+key+" asks for this fence, and has asked for fence "+fmt.Sprint(before.object.Status.FenceNumber), before.cite("the other fence"), v.cite("this fence"))
 				return
 			}
 			if before == nil {

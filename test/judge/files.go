@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Files are the paths of the logs of one history. Those of one kind are read in their order.
+// Files are the paths of the logs of one history. Logs of one kind are read in the order given.
 type Files struct{ Audit, BMCs, Writers []string }
 
-// ReadFiles adds what the logs hold.
+// ReadFiles adds the content of the logs.
 func (h *History) ReadFiles(files Files) error {
 	return errors.Join(readEach(files.Audit, h.ReadAudit), readEach(files.BMCs, h.ReadBMCs), readEach(files.Writers, h.ReadWriters))
 }

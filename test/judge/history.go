@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// History is what happened to a cluster while it was watched.
+// History holds the logs of a cluster.
 type History struct {
-	// Writes are the successful writes to the API server, in the order in which they were logged.
+	// Writes are the successful writes to the API server, in the order of the log.
 	Writes []Write
-	// Commands are those that BMCs got, in the order in which they were answered.
+	// Commands are the commands to BMCs, in the order of the answers.
 	Commands []Command
-	// Spans are the changes of who writes to which volume, in their order.
+	// Spans are the starts and ends of writers of volumes, in the order of the journal.
 	Spans []Span
-	// Declared are the lies and the interventions that a test has planned.
+	// Declared are the lies and interventions planned by a test.
 	Declared []Declared
 }
 
@@ -27,14 +27,14 @@ type Line struct {
 // String is file and line.
 func (l Line) String() string { return fmt.Sprintf("%s:%d", l.File, l.Number) }
 
-// Write is one successful write to the API server.
+// Write is a successful write to the API server.
 type Write struct {
 	Line Line
-	// Received is when the API server got the request, and Done when it had answered.
+	// Received is when the API server got the request, and Done when the API server had answered.
 	Received, Done time.Time
 	// Epoch counts the restores before the write: resourceVersions go back in each.
 	Epoch int
-	// Version is the resourceVersion of the object after the write; 0 if the log does not have it, or the
+	// Version is the resourceVersion of the object after the write; 0 if the log has none, or the
 	// object is gone.
 	Version uint64
 	// Removes says that the object is gone with this write.
@@ -50,22 +50,22 @@ type Write struct {
 	Request, Object json.RawMessage
 }
 
-// Command is one command that a BMC got, or a fault that was set.
+// Command is a command to a BMC, or a new fault of the BMC.
 type Command struct {
 	Line Line `json:"-"`
-	// Controller is NODE, or NODE.a and NODE.b for the outlets that feed the machine.
+	// Controller is NODE, or NODE.a and NODE.b for the machine's outlets.
 	Controller string    `json:"controller"`
 	Address    string    `json:"address"`
 	Time       time.Time `json:"time"`
 	Command    string    `json:"command"`
 	Accepted   bool      `json:"accepted"`
-	// Says is what a read was answered: on or off.
+	// Says is the answer to a read: on or off.
 	Says string `json:"says"`
-	// Fault is the misbehaviour that the BMC was given, in a line without a command.
+	// Fault is a misbehaviour set by the test, in a line without a command.
 	Fault string `json:"fault"`
 }
 
-// Span is the start or the end of one writer of a volume.
+// Span is the start or the end of a writer of a volume.
 type Span struct {
 	Line    Line       `json:"-"`
 	Event   string     `json:"event"`
@@ -92,16 +92,16 @@ type Kind string
 const (
 	// OthersSwitch: somebody besides nodefence switches the node's machine.
 	OthersSwitch Kind = "others switch the machine"
-	// FalseWord: a person confirms what is not true, or a device lies, so that two machines may write.
+	// FalseWord: a person's confirmation is not true, or a device lies, and two machines may write.
 	FalseWord Kind = "a false word about the machine"
 	// OthersWrite: a test writes nodefence's objects or marks as no version of nodefence does.
 	OthersWrite Kind = "others write nodefence's objects or marks"
 )
 
-// Declared is a lie or an intervention that a test has planned about a node.
+// Declared is a lie or an intervention planned by a test.
 type Declared struct {
 	Kind Kind
-	// Node is the node that it is about; empty: all nodes.
+	// Node is the node concerned; empty: all nodes.
 	Node string
 }
 

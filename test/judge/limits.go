@@ -11,7 +11,7 @@ import (
 // limitsHold is the promise about the limits.
 const limitsHold = "S14: the limits hold under every interleaving"
 
-// scope is what a maxConcurrent counts over: the nodes of a policy, or of one domain of it.
+// scope is the nodes over which a maxConcurrent counts: the nodes of a policy, or of a domain.
 type scope struct{ policy, key, domain string }
 
 // String names a scope in a sentence.
@@ -22,12 +22,12 @@ func (s scope) String() string {
 	return fmt.Sprintf("policy %s, %s=%s", s.policy, s.key, s.domain)
 }
 
-// judgeLimits counts, for each new reservation, those that count by the same limits.
+// judgeLimits counts the reservations under each limit of a new reservation.
 func (t *timeline) judgeLimits() {
 	for i := range t.ledger {
 		l := &t.ledger[i]
 		if i == 0 || l.object == nil || t.ledger[i-1].object == nil || t.ledger[i-1].Epoch != l.Epoch {
-			continue // what is new in it is not known
+			continue // the ledger before is not known
 		}
 		for _, r := range l.object.Status.Reservations {
 			was := slices.ContainsFunc(t.ledger[i-1].object.Status.Reservations, func(o api.Reservation) bool {
@@ -36,7 +36,7 @@ func (t *timeline) judgeLimits() {
 			switch {
 			case was || t.declares(OthersWrite, r.NodeName):
 			case !l.ofNodefence():
-				t.leave("a reservation of %s that %s wrote, who is not a function of nodefence", r.NodeName, l.User)
+				t.leaveOut("a reservation of %s that %s wrote, who is not a function of nodefence", r.NodeName, l.User)
 			default:
 				t.judgeReservation(l, r)
 			}
@@ -45,15 +45,15 @@ func (t *timeline) judgeLimits() {
 }
 
 func (t *timeline) judgeReservation(l *version[api.FenceLedger], r api.Reservation) {
-	t.count("reservations")
+	t.countOne("reservations")
 	if len(r.CountedBy) == 0 {
-		t.leave("the limits of a reservation of %s: it names none", r.NodeName)
+		t.leaveOut("the limits of a reservation of %s: it names none", r.NodeName)
 	}
 	for _, by := range r.CountedBy {
 		s := scope{by.Policy, by.TopologyKey, by.Domain}
 		limit, known := t.limitOf(s, l.Write)
 		if !known {
-			t.leave("maxConcurrent of %s: the history has no version of the policy", s)
+			t.leaveOut("maxConcurrent of %s: the history has no version of the policy", s)
 			continue
 		}
 		if used := t.inUse(l, s); len(used) > limit {
@@ -61,15 +61,15 @@ func (t *timeline) judgeReservation(l *version[api.FenceLedger], r api.Reservati
 			for _, u := range used {
 				cited = append(cited, u.cite)
 			}
-			t.breach(limitsHold, r.NodeName, r.FenceNumber, fmt.Sprintf("its reservation is number %d under %s, and maxConcurrent is %d", len(used), s, limit), append(cited, l.cite("the slot of "+r.NodeName+" is reserved"))...)
+			t.addBreach(limitsHold, r.NodeName, r.FenceNumber, fmt.Sprintf("its reservation is number %d under %s, and maxConcurrent is %d", len(used), s, limit), append(cited, l.cite("the slot of "+r.NodeName+" is reserved"))...)
 		}
 	}
 }
 
-// limitOf is the highest maxConcurrent that the gate may have seen.
+// limitOf returns the highest maxConcurrent that the gate may have seen.
 func (t *timeline) limitOf(s scope, w *Write) (limit int, known bool) {
 	all := t.policies[s.policy]
-	last := all.before(w)
+	last := all.lastBefore(w)
 	for i := range all {
 		v := &all[i]
 		if v.Epoch != w.Epoch || v != last && (!v.precedes(w) || v.Done.Before(w.Received.Add(-lookTakes))) {
@@ -79,13 +79,13 @@ func (t *timeline) limitOf(s scope, w *Write) (limit int, known bool) {
 			continue
 		}
 		known = true
-		limit = max(limit, concurrent(&v.object.Spec.Limits, s))
+		limit = max(limit, maxConcurrent(&v.object.Spec.Limits, s))
 	}
 	return limit, known
 }
 
-// concurrent is a policy's maxConcurrent for a scope. A domain without a limit has that of the policy.
-func concurrent(l *api.Limits, s scope) int {
+// maxConcurrent is a policy's maxConcurrent for a scope. A domain without a limit has the policy's.
+func maxConcurrent(l *api.Limits, s scope) int {
 	most := 1
 	if l.MaxConcurrent != nil {
 		most = int(*l.MaxConcurrent)
@@ -96,7 +96,7 @@ func concurrent(l *api.Limits, s scope) int {
 	return max(1, most)
 }
 
-// user is a node that has a slot in use.
+// user is a node with a slot in use.
 type user struct {
 	node string
 	cite Cited
@@ -106,41 +106,41 @@ type user struct {
 // fences.
 func (t *timeline) inUse(l *version[api.FenceLedger], s scope) (all []user) {
 	for _, r := range l.object.Status.Reservations {
-		if counts(r, s) {
+		if countsIn(r, s) {
 			all = append(all, user{r.NodeName, l.cite("slot of " + r.NodeName + ", reserved at " + r.At.UTC().Format("15:04:05.000"))})
 		}
 	}
 	for node, fences := range t.fences {
-		v := fences.before(l.Write)
+		v := fences.lastBefore(l.Write)
 		if v == nil || v.object == nil || !holdsSlot(v.object) || slices.ContainsFunc(all, func(u user) bool { return u.node == node }) {
 			continue
 		}
-		if r := t.lastSlot(v.object, l.Write); r != nil && counts(*r, s) {
+		if r := t.lastSlot(v.object, l.Write); r != nil && countsIn(*r, s) {
 			all = append(all, user{node, v.cite("the fence is in phase " + string(v.object.Status.Phase))})
 		}
 	}
 	return all
 }
 
-func counts(r api.Reservation, s scope) bool {
+func countsIn(r api.Reservation, s scope) bool {
 	return slices.Contains(r.CountedBy, api.CountedBy{Policy: s.policy, TopologyKey: s.key, Domain: s.domain})
 }
 
-// lastSlot is the last reservation of a fence that the ledger had before a write.
+// lastSlot returns the last reservation of a fence before a write.
 func (t *timeline) lastSlot(f *api.NodeFence, w *Write) *api.Reservation {
 	for i := range slices.Backward(t.ledger) {
 		l := &t.ledger[i]
 		if l.Epoch != w.Epoch || l.object == nil || !l.precedes(w) {
 			continue
 		}
-		if r := reserved(l.object, f); r != nil {
+		if r := slotOf(l.object, f); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-// judgeChecks adds up the Jobs of checks that may run at the same time.
+// judgeChecks adds up the Jobs of checks allowed at the same time.
 func (t *timeline) judgeChecks() {
 	for i := range t.ledger {
 		l := &t.ledger[i]
@@ -162,14 +162,14 @@ func (t *timeline) judgeChecks() {
 		if node == "" || !l.ofNodefence() || t.declares(OthersWrite, node) {
 			continue
 		}
-		t.count("rounds of checks")
+		t.countOne("rounds of checks")
 		if jobs > limit {
-			t.breach(limitsHold, node, fresh, fmt.Sprintf("with its round of checks %d Jobs may run, and spec.checks.concurrent is %d", jobs, limit), l.cite("the Jobs are allowed"))
+			t.addBreach(limitsHold, node, fresh, fmt.Sprintf("with its round of checks %d Jobs may run, and spec.checks.concurrent is %d", jobs, limit), l.cite("the Jobs are allowed"))
 		}
 	}
 }
 
-// judgeRates counts the fences that began within the period of a policy's maxRate.
+// judgeRates counts the fences begun within the period of a policy's maxRate.
 func (t *timeline) judgeRates() {
 	for i := range t.ledger {
 		l := &t.ledger[i]
@@ -189,14 +189,14 @@ func (t *timeline) judgeRates() {
 
 func (t *timeline) judgeRate(l *version[api.FenceLedger], r api.Reservation) {
 	for _, by := range r.CountedBy {
-		p := t.policies[by.Policy].stood(l.Received.Add(-lookTakes), l.Write)
+		p := t.policies[by.Policy].stoodSince(l.Received.Add(-lookTakes), l.Write)
 		if by.TopologyKey != "" || p == nil || p.object == nil || p.object.Spec.Limits.MaxRate == nil {
 			continue
 		}
 		rate := p.object.Spec.Limits.MaxRate
 		period, err := time.ParseDuration(string(rate.Period))
 		if err != nil {
-			t.leave("maxRate of policy %s: %v", by.Policy, err)
+			t.leaveOut("maxRate of policy %s: %v", by.Policy, err)
 			continue
 		}
 		begun := 0
@@ -205,9 +205,9 @@ func (t *timeline) judgeRate(l *version[api.FenceLedger], r api.Reservation) {
 				begun++
 			}
 		}
-		t.count("fences under a maxRate")
+		t.countOne("fences under a maxRate")
 		if begun > int(rate.Count) {
-			t.breach(limitsHold, r.NodeName, r.FenceNumber, fmt.Sprintf("it is fence number %d within %s under policy %s, and maxRate is %d", begun, period, by.Policy, rate.Count), p.cite("maxRate is set"), l.cite("the fence is admitted"))
+			t.addBreach(limitsHold, r.NodeName, r.FenceNumber, fmt.Sprintf("it is fence number %d within %s under policy %s, and maxRate is %d", begun, period, by.Policy, rate.Count), p.cite("maxRate is set"), l.cite("the fence is admitted"))
 		}
 	}
 }

@@ -26,8 +26,8 @@ func (t *timeline) judgeMarks() {
 				continue
 			}
 			if end = &all[i]; end.ofNodefence() {
-				t.count("ends of fences")
-				seen = t.nodes[node].before(end.Write)
+				t.countOne("ends of fences")
+				seen = t.nodes[node].lastBefore(end.Write)
 				t.judgeMarksAt(node, end, seen, number)
 			}
 		}
@@ -55,14 +55,14 @@ func isOpen(f *api.NodeFence) bool {
 // judgeMarksAt looks for marks on a version of the Node.
 func (t *timeline) judgeMarksAt(node string, end *version[api.NodeFence], n *version[corev1.Node], fence int64) {
 	if n == nil {
-		t.leave("the marks of %s at the end of its fence: the history has no version of the Node", node)
+		t.leaveOut("the marks of %s at the end of its fence: the history has no version of the Node", node)
 		return
 	}
 	if n.object == nil {
 		return // the Node is gone, and its marks with it
 	}
 	left := func(what string) {
-		t.breach(takenAway, node, fence, what+" is left after the end of the fence", end.cite("the fence has ended"), n.cite("the Node as it stands"))
+		t.addBreach(takenAway, node, fence, what+" is left after the end of the fence", end.cite("the fence has ended"), n.cite("the Node as it stands"))
 	}
 	if hasTaint(n.object, api.IsolationTaint) {
 		left("the taint " + api.IsolationTaint)

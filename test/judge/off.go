@@ -17,7 +17,7 @@ const (
 	machineIsOur = "S11: the device is the node's own"
 )
 
-// claimed is one claim of a call, from the write that saved it to the write that ended it.
+// claimed is a claim of a call, with the write that saved the claim and the write that ended the claim.
 type claimed struct {
 	*api.Claim
 	from *version[api.NodeFence]
@@ -25,8 +25,8 @@ type claimed struct {
 	to *version[api.NodeFence]
 }
 
-// claims returns the claims of a node's fences for one kind of call, in their order.
-func claims(all versions[api.NodeFence], call api.Call) (found []claimed) {
+// listClaims returns the claims of a node's fences for a kind of call, in order.
+func listClaims(all versions[api.NodeFence], call api.Call) (found []claimed) {
 	same := func(a, b *api.Claim) bool {
 		return a != nil && b != nil && a.Holder == b.Holder && a.Call == b.Call && a.At.Equal(&b.At)
 	}
@@ -50,22 +50,22 @@ func claims(all versions[api.NodeFence], call api.Call) (found []claimed) {
 	return found
 }
 
-// judgeOffs holds each Off and On that a BMC got against the claims of the node's fences.
+// judgeOffs holds each Off and On against the claims of the node's fences.
 func (t *timeline) judgeOffs() {
 	for node, told := range t.told {
 		used := map[string]*Command{}
-		offs, ons := claims(t.fences[node], api.CallOff), claims(t.fences[node], api.CallOn)
+		offs, ons := listClaims(t.fences[node], api.CallOff), listClaims(t.fences[node], api.CallOn)
 		for _, c := range told {
 			switch c.Command {
 			case "off":
-				t.count("Offs")
+				t.countOne("Offs")
 				t.judgeCall(node, c, offs, used)
 			case "on":
-				t.count("Ons")
+				t.countOne("Ons")
 				t.judgeCall(node, c, ons, used)
 			case "cycle", "reset", "soft", "diag":
 				if !t.declares(OthersSwitch, node) {
-					t.breach(noReset, node, 0, "its BMC is told "+c.Command, c.cite())
+					t.addBreach(noReset, node, 0, "its BMC is told "+c.Command, c.cite())
 				}
 			}
 		}
@@ -80,19 +80,19 @@ func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[st
 	i := slices.IndexFunc(all, func(k claimed) bool { return k.covers(c) })
 	if i < 0 {
 		if !t.declares(OthersSwitch, node) {
-			t.breach(intentSaved, node, 0, fmt.Sprintf("its BMC is told %s, and no fence of the node has a claim for that", c.Command), append(nearest(all, c), c.cite())...)
+			t.addBreach(intentSaved, node, 0, fmt.Sprintf("its BMC is told %s, and no fence of the node has a claim for that", c.Command), append(nearestClaim(all, c), c.cite())...)
 		}
 		return
 	}
 	k := all[i]
 	key := k.from.Line.String() + c.Address
-	if first := used[key]; first != nil && first.Accepted && c.Accepted && !t.misbehaves(c) {
-		t.breach(oneCall, node, k.from.object.Status.FenceNumber, fmt.Sprintf("its BMC is told %s twice under one claim", c.Command), k.cite(), first.cite(), c.cite())
+	if first := used[key]; first != nil && first.Accepted && c.Accepted && !t.hadFault(c) {
+		t.addBreach(oneCall, node, k.from.object.Status.FenceNumber, fmt.Sprintf("its BMC is told %s twice under one claim", c.Command), k.cite(), first.cite(), c.cite())
 	} else if first == nil || !first.Accepted {
 		used[key] = c
 	}
-	if b := k.from.object.Status.Decision.Device(k.Device); b != nil && b.Driver == "ipmi" && !slices.Contains(addresses(b), c.Address) {
-		t.breach(machineIsOur, node, k.from.object.Status.FenceNumber, "the claim is for device "+k.Device+" at "+b.Address+", and another one is told "+c.Command, k.cite(), c.cite())
+	if b := k.from.object.Status.Decision.Device(k.Device); b != nil && b.Driver == "ipmi" && !slices.Contains(addressesOf(b), c.Address) {
+		t.addBreach(machineIsOur, node, k.from.object.Status.FenceNumber, "the claim is for device "+k.Device+" at "+b.Address+", and another one is told "+c.Command, k.cite(), c.cite())
 	}
 }
 
@@ -108,8 +108,8 @@ func (k *claimed) cite() Cited {
 	return k.from.cite(fmt.Sprintf("claim of %s for %s by %s until %s", k.Call, k.Device, k.Holder, k.NotAfter.UTC().Format("15:04:05.000")))
 }
 
-// nearest is the last claim before a command.
-func nearest(all []claimed, c *Command) []Cited {
+// nearestClaim is the last claim before a command.
+func nearestClaim(all []claimed, c *Command) []Cited {
 	for i := range slices.Backward(all) {
 		if all[i].from.Received.Before(c.Time) {
 			return []Cited{all[i].cite()}
@@ -118,9 +118,9 @@ func nearest(all []claimed, c *Command) []Cited {
 	return nil
 }
 
-// misbehaves reports whether the BMC was given a fault before a command: the driver may have to repeat the
+// hadFault reports whether the BMC was given a fault before a command: the driver may have to repeat the
 // command then.
-func (t *timeline) misbehaves(c *Command) bool {
+func (t *timeline) hadFault(c *Command) bool {
 	bad := false
 	for i := range t.Commands {
 		f := &t.Commands[i]
@@ -133,29 +133,29 @@ func (t *timeline) misbehaves(c *Command) bool {
 
 // judgeClaim holds the claim of an Off against the ledger and the brakes before it.
 func (t *timeline) judgeClaim(node string, k *claimed) {
-	t.count("claims of an Off")
+	t.countOne("claims of an Off")
 	f := k.from.object
 	t.judgeBrakes(node, k)
-	led := t.ledger.before(k.from.Write)
+	led := t.ledger.lastBefore(k.from.Write)
 	if led == nil || led.object == nil {
-		t.leave("whether the Offs of %s had a slot: the history has no FenceLedger before them", node)
+		t.leaveOut("whether the Offs of %s had a slot: the history has no FenceLedger before them", node)
 		return
 	}
-	if t.declares(OthersWrite, node) || reserved(led.object, f) != nil {
+	if t.declares(OthersWrite, node) || slotOf(led.object, f) != nil {
 		return
 	}
 	cited := []Cited{k.cite(), led.cite("the ledger has no slot for the fence")}
 	for i := range slices.Backward(t.ledger) {
-		if l := &t.ledger[i]; l.object != nil && reserved(l.object, f) != nil && l.precedes(k.from.Write) {
+		if l := &t.ledger[i]; l.object != nil && slotOf(l.object, f) != nil && l.precedes(k.from.Write) {
 			cited = append(cited, l.cite("the ledger has a slot for the fence"))
 			break
 		}
 	}
-	t.breach(slotIsHeld, node, f.Status.FenceNumber, "an Off is claimed without a reservation", cited...)
+	t.addBreach(slotIsHeld, node, f.Status.FenceNumber, "an Off is claimed without a reservation", cited...)
 }
 
-// reserved returns the slot of a fence; nil if the ledger has none.
-func reserved(l *api.FenceLedger, f *api.NodeFence) *api.Reservation {
+// slotOf returns the slot of a fence; nil if the ledger has none.
+func slotOf(l *api.FenceLedger, f *api.NodeFence) *api.Reservation {
 	for i := range l.Status.Reservations {
 		if r := &l.Status.Reservations[i]; r.FenceUID == f.UID && r.FenceNumber == f.Status.FenceNumber {
 			return r
@@ -164,12 +164,12 @@ func reserved(l *api.FenceLedger, f *api.NodeFence) *api.Reservation {
 	return nil
 }
 
-func (t *timeline) breach(promise, node string, fence int64, what string, against ...Cited) {
+func (t *timeline) addBreach(promise, node string, fence int64, what string, against ...Cited) {
 	slices.SortStableFunc(against, func(a, b Cited) int { return a.At.Compare(b.At) })
 	t.Breaches = append(t.Breaches, Breach{promise, node, fence, what, against})
 }
 
-// windowOf is a span of time.
-type windowOf struct{ from, to time.Time }
+// interval is a span of time, with both ends.
+type interval struct{ from, to time.Time }
 
-func (w windowOf) has(at time.Time) bool { return !at.Before(w.from) && !at.After(w.to) }
+func (w interval) has(at time.Time) bool { return !at.Before(w.from) && !at.After(w.to) }

@@ -1,10 +1,10 @@
 package judge
 
-// oneWriter is the promise that all others are for.
+// oneWriter is the purpose of all promises.
 const oneWriter = "S1: a lost machine writes no more before its work starts elsewhere"
 
-// judgeWriters: a writer starts on a volume only once no other machine writes to it. The journal has the
-// changes in the order in which they happened.
+// judgeWriters: a writer starts on a volume only once no machine but its own writes there. The journal is in the order of
+// events.
 func (t *timeline) judgeWriters() {
 	open := map[string][]*Span{}
 	for i := range t.Spans {
@@ -13,10 +13,10 @@ func (t *timeline) judgeWriters() {
 			open[s.Volume] = withoutWriter(open[s.Volume], s)
 			continue
 		}
-		t.count("writers")
+		t.countOne("writers")
 		for _, o := range open[s.Volume] {
 			if o.Machine != s.Machine && !t.declares(FalseWord, o.Node) {
-				t.breach(oneWriter, o.Node, 0, "volume "+s.Volume+" has two writers",
+				t.addBreach(oneWriter, o.Node, 0, "volume "+s.Volume+" has two writers",
 					Cited{o.Line, o.From, o.Pod + " on " + o.Node + " writes"}, Cited{s.Line, s.From, s.Pod + " on " + s.Node + " writes too"})
 			}
 		}

@@ -19,20 +19,20 @@ const (
 const (
 	// settle is the least time between the two reads of a proof.
 	settle = 2 * time.Second
-	// usualLead is how long a device that declares no lead may read off too early.
+	// usualLead is the lead of a device without a declared lead.
 	usualLead = 5 * time.Second
 	// unseenLead bounds the lead of a device where nodefence did not switch the machine off.
 	unseenLead = 20 * time.Second
 )
 
-// made is a proof, in the version of a fence in which it first stands.
+// made is a proof, with the first version of the fence that holds the proof.
 type made struct {
 	*api.Proof
 	*version[api.NodeFence]
 }
 
-// proofs returns the proofs of a node's fences, each once for each fence in which it stands.
-func proofs(all versions[api.NodeFence]) (found []made) {
+// listProofs returns the proofs of a node's fences, once for each fence.
+func listProofs(all versions[api.NodeFence]) (found []made) {
 	for i := range all {
 		v := &all[i]
 		if v.object == nil || v.object.Status.Proof == nil {
@@ -49,23 +49,23 @@ func proofs(all versions[api.NodeFence]) (found []made) {
 	return found
 }
 
-// judgeProofs looks for the evidence of each proof. The first version in a history may hold a proof that was
-// made before; its evidence is not in the logs.
+// judgeProofs looks for the evidence of each proof. The evidence of a proof in the first version of a history
+// is not in the logs.
 func (t *timeline) judgeProofs() {
 	for node, all := range t.fences {
 		if t.declares(OthersWrite, node) {
 			continue
 		}
-		for _, m := range proofs(all) {
+		for _, m := range listProofs(all) {
 			if m.version == &all[0] {
-				t.leave("a proof of %s that was made before the history begins", node)
+				t.leaveOut("a proof of %s that was made before the history begins", node)
 				continue
 			}
 			if !m.ofNodefence() {
-				t.leave("a proof of %s that %s wrote, who is not a function of nodefence", node, m.User)
+				t.leaveOut("a proof of %s that %s wrote, who is not a function of nodefence", node, m.User)
 				continue
 			}
-			t.count("proofs")
+			t.countOne("proofs")
 			t.judgeBinding(node, m)
 			switch m.Type {
 			case api.ProofSeenOff:
@@ -75,7 +75,7 @@ func (t *timeline) judgeProofs() {
 			case api.ProofStorageCut:
 				t.judgeStorageCut(node, m)
 			case api.ProofKdump:
-				t.leave("the messages of the dump of %s: no log has them", node)
+				t.leaveOut("the messages of the dump of %s: no log has them", node)
 			default:
 				t.breachOf(m, proofFirst, node, "there is no proof of type "+string(m.Type))
 			}
@@ -85,7 +85,7 @@ func (t *timeline) judgeProofs() {
 
 // breachOf is a breach by a proof.
 func (t *timeline) breachOf(m made, promise, node, what string, against ...Cited) {
-	t.breach(promise, node, m.object.Status.FenceNumber, what, append(against, m.cite(fmt.Sprintf("the record holds a %s proof of %s", m.Type, m.Proof.At.UTC().Format("15:04:05.000"))))...)
+	t.addBreach(promise, node, m.object.Status.FenceNumber, what, append(against, m.cite(fmt.Sprintf("the record holds a %s proof of %s", m.Type, m.Proof.At.UTC().Format("15:04:05.000"))))...)
 }
 
 // judgeBinding: a proof names the fence, its number and the Node.
@@ -101,7 +101,7 @@ func (t *timeline) judgeBinding(node string, m made) {
 	}
 }
 
-// judgeSeenOff: the machine was read off twice, some time apart; nothing in between says that it is on.
+// judgeSeenOff: the machine was read off twice, some time apart; in between nothing shows the machine on.
 func (t *timeline) judgeSeenOff(node string, m made) {
 	if len(m.Reads) != 2 || m.Reads[0].State != api.PoweredOff || m.Reads[1].State != api.PoweredOff {
 		t.breachOf(m, proofFirst, node, fmt.Sprintf("the proof rests on %d reads, and two of off are needed", len(m.Reads)))
@@ -109,7 +109,7 @@ func (t *timeline) judgeSeenOff(node string, m made) {
 	}
 	b := m.object.Status.Decision.Device(m.Device)
 	if b == nil {
-		t.leave("the reads of %s: its record names device %q, and has none of that name", node, m.Device)
+		t.leaveOut("the reads of %s: its record names device %q, and has none of that name", node, m.Device)
 		return
 	}
 	apart, least := m.Reads[1].At.Sub(m.Reads[0].At.Time), leastApart(m.object, b)
@@ -121,7 +121,7 @@ func (t *timeline) judgeSeenOff(node string, m made) {
 	if len(first) > 0 && len(second) > 0 {
 		from, to = first[0].Time, second[0].Time
 	}
-	t.judgeBetween(node, m, b, windowOf{from, to})
+	t.judgeBetween(node, m, b, interval{from, to})
 }
 
 // leastApart is the least time between the two reads. Once work was released the machine was proven off
@@ -140,13 +140,13 @@ func leastApart(f *api.NodeFence, b *api.Binding) time.Duration {
 	return max(settle, lead)
 }
 
-// readAt finds the answers of off on which a read of a proof rests, one of each member of its device.
+// readAt finds the answers of off on which a read of a proof rests, from each member of the device.
 func (t *timeline) readAt(node string, m made, b *api.Binding, i int) (found []*Command) {
 	r := m.Reads[i]
-	within := windowOf{r.At.Add(-clockSlack), r.At.Add(callLimit(m.object) + clockSlack)}
-	for _, address := range addresses(b) {
+	within := interval{r.At.Add(-clockSlack), r.At.Add(callLimit(m.object) + clockSlack)}
+	for _, address := range addressesOf(b) {
 		if !t.hasJournal(address) {
-			t.leave("the reads of %s by driver %s: the device has no journal", node, b.Driver)
+			t.leaveOut("the reads of %s by driver %s: the device has no journal", node, b.Driver)
 			continue
 		}
 		off := slices.IndexFunc(t.told[node], func(c *Command) bool {
@@ -167,7 +167,7 @@ func (t *timeline) hasJournal(address string) bool {
 }
 
 // saidNear are the reads of a machine's devices in a time.
-func (t *timeline) saidNear(node string, within windowOf) (all []Cited) {
+func (t *timeline) saidNear(node string, within interval) (all []Cited) {
 	for _, c := range t.told[node] {
 		if c.Command == "status" && within.has(c.Time) {
 			all = append(all, c.cite())
@@ -177,9 +177,9 @@ func (t *timeline) saidNear(node string, within windowOf) (all []Cited) {
 }
 
 // judgeBetween: between the two reads the device neither says on nor is told on, and no Lease is renewed.
-func (t *timeline) judgeBetween(node string, m made, b *api.Binding, between windowOf) {
+func (t *timeline) judgeBetween(node string, m made, b *api.Binding, between interval) {
 	for _, c := range t.told[node] {
-		if !slices.Contains(addresses(b), c.Address) || !between.has(c.Time) || len(b.Members) > 0 {
+		if !slices.Contains(addressesOf(b), c.Address) || !between.has(c.Time) || len(b.Members) > 0 {
 			continue
 		}
 		if c.Says == "on" || c.Command == "on" && c.Accepted {
@@ -203,25 +203,25 @@ func (t *timeline) judgeConfirmed(node string, m made) {
 	}
 	said := t.firstSaid(node, m)
 	if said == nil {
-		t.leave("who confirmed that %s is off: the history does not have the request", node)
+		t.leaveOut("who confirmed that %s is off: the history does not have the request", node)
 		return
 	}
 	if said.User != word.By && !t.declares(FalseWord, node) {
-		t.leave("whether %s confirmed that %s is off: %s wrote the request", word.By, node, said.User)
+		t.leaveOut("whether %s confirmed that %s is off: %s wrote the request", word.By, node, said.User)
 	}
-	within := windowOf{said.Received, m.Done}
+	within := interval{said.Received, m.Done}
 	for _, b := range m.object.Status.Decision.Devices {
 		if b.Role != api.RolePower {
 			continue
 		}
 		t.judgeAskedTwice(node, m, b.Name, within)
-		for _, address := range addresses(&b) {
+		for _, address := range addressesOf(&b) {
 			t.judgeLastAnswer(node, m, address, within)
 		}
 	}
 }
 
-// firstSaid is the write that brought the confirmation.
+// firstSaid returns the write of the confirmation.
 func (t *timeline) firstSaid(node string, m made) *Write {
 	at := m.object.Spec.Requests.ConfirmOff.At
 	for i := range t.fences[node] {
@@ -238,11 +238,11 @@ func (t *timeline) firstSaid(node string, m made) *Write {
 }
 
 // judgeAskedTwice: since the confirmation the device was asked twice, some time apart. A device need not
-// answer, so that its journal does not tell; the claims of the reads do.
-func (t *timeline) judgeAskedTwice(node string, m made, device string, within windowOf) {
+// answer, so that the claims of the reads count, and not the device's journal.
+func (t *timeline) judgeAskedTwice(node string, m made, device string, within interval) {
 	var asked []time.Time
 	var cited []Cited
-	for _, k := range claims(t.fences[node], api.CallRead) {
+	for _, k := range listClaims(t.fences[node], api.CallRead) {
 		if k.Device == device && within.has(k.from.Received) {
 			asked = append(asked, k.At.Time)
 			cited = append(cited, k.cite())
@@ -254,7 +254,7 @@ func (t *timeline) judgeAskedTwice(node string, m made, device string, within wi
 }
 
 // judgeLastAnswer: the last answer of the device before the proof is not on.
-func (t *timeline) judgeLastAnswer(node string, m made, address string, within windowOf) {
+func (t *timeline) judgeLastAnswer(node string, m made, address string, within interval) {
 	var last *Command
 	for _, c := range t.told[node] {
 		if c.Address == address && c.Says != "" && within.has(c.Time) {
@@ -268,7 +268,7 @@ func (t *timeline) judgeLastAnswer(node string, m made, address string, within w
 
 // judgeStorageCut: each device reads cut twice, some time apart, by the record.
 func (t *timeline) judgeStorageCut(node string, m made) {
-	t.leave("the reads of %s: devices that cut storage have no journal", node)
+	t.leaveOut("the reads of %s: devices that cut storage have no journal", node)
 	devices := strings.Split(m.Device, ", ")
 	if len(m.Reads) != 2*len(devices) {
 		t.breachOf(m, proofFirst, node, fmt.Sprintf("the proof rests on %d reads of %d devices, and each must be read twice", len(m.Reads), len(devices)))

@@ -29,17 +29,17 @@ const (
 // outOfService is the taint by which Kubernetes releases a node's pods and volumes.
 const outOfService = corev1.TaintNodeOutOfService
 
-// release is a write that releases something of a node.
+// release is a write by which work of a node is released.
 type release struct {
 	*Write
 	node string
 	what string
-	// wholly says that it is about the node as a whole, and not about one pod.
+	// wholly says that the whole node is released, and not one pod or volume.
 	wholly bool
 }
 
-// releases returns what nodefence has released.
-func (t *timeline) releases() (all []release) {
+// listReleases returns the releases by nodefence.
+func (t *timeline) listReleases() (all []release) {
 	for i := range t.Writes {
 		w := &t.Writes[i]
 		if !w.ofNodefence() || strings.HasSuffix(w.Agent, "/policystatus") {
@@ -70,7 +70,7 @@ func (t *timeline) asRelease(w *Write) (r release, is bool) {
 	case w.Resource == "volumeattachments":
 		var a struct{ Spec struct{ NodeName string } }
 		if json.Unmarshal(w.Object, &a) != nil || a.Spec.NodeName == "" {
-			t.leave("the deletion of VolumeAttachment %s: the log does not say of which node it is", w.Name)
+			t.leaveOut("the deletion of VolumeAttachment %s: the log does not say of which node it is", w.Name)
 			return r, false
 		}
 		return release{w, a.Spec.NodeName, "VolumeAttachment " + w.Name + " is deleted", false}, true
@@ -83,8 +83,8 @@ func (t *timeline) asRelease(w *Write) (r release, is bool) {
 }
 
 func (t *timeline) placesOutOfService(w *Write) bool {
-	was := t.nodes[w.Name].before(w)
-	is := parse[corev1.Node](w)
+	was := t.nodes[w.Name].lastBefore(w)
+	is := parseObject[corev1.Node](w)
 	return is.object != nil && hasTaint(is.object, outOfService) && (was == nil || was.object == nil || !hasTaint(was.object, outOfService))
 }
 
@@ -94,11 +94,11 @@ func hasTaint(n *corev1.Node, key string) bool {
 
 // judgeReleases holds each release against the proof of its fence.
 func (t *timeline) judgeReleases() {
-	for _, r := range t.releases() {
+	for _, r := range t.listReleases() {
 		if t.declares(OthersWrite, r.node) {
 			continue
 		}
-		t.count("releases")
+		t.countOne("releases")
 		v := t.basisOf(r)
 		if v == nil {
 			t.judgeWithoutBasis(r)
@@ -108,8 +108,8 @@ func (t *timeline) judgeReleases() {
 	}
 }
 
-// basisOf is the version of a fence that a release rests on: the last one with a proof whose batch the
-// release may belong to. A batch is saved before it is carried out, and ends by status.release.notAfter.
+// basisOf returns the version of the fence on which a release rests: the last version with a proof, whose
+// batch may include the release. A batch is saved first, and ends by status.release.notAfter.
 func (t *timeline) basisOf(r release) *version[api.NodeFence] {
 	all := t.fences[r.node]
 	for i := range slices.Backward(all) {
@@ -120,7 +120,7 @@ func (t *timeline) basisOf(r release) *version[api.NodeFence] {
 		if end := v.object.Status.Release.NotAfter; end != nil && r.Received.After(end.Add(clockSlack)) {
 			continue
 		}
-		if r.Received.Sub(v.Received) > time.Minute+longer(v.object) {
+		if r.Received.Sub(v.Received) > time.Minute+longerCalls(v.object) {
 			return nil
 		}
 		return v
@@ -129,24 +129,24 @@ func (t *timeline) basisOf(r release) *version[api.NodeFence] {
 }
 
 func (t *timeline) judgeWithoutBasis(r release) {
-	v := t.fences[r.node].at(r.Received)
+	v := t.fences[r.node].lastAt(r.Received)
 	if v == nil || v.Epoch != r.Epoch {
-		t.leave("a release of %s: the history has no version of its NodeFence before it", r.node)
+		t.leaveOut("a release of %s: the history has no version of its NodeFence before it", r.node)
 		return
 	}
 	number := int64(0)
 	if v.object != nil {
 		number = v.object.Status.FenceNumber
 	}
-	t.breach(proofFirst, r.node, number, r.what+" without a proof", v.cite("the last version of the NodeFence before it"), r.cite(r.what))
+	t.addBreach(proofFirst, r.node, number, r.what+" without a proof", v.cite("the last version of the NodeFence before it"), r.cite(r.what))
 }
 
 func (t *timeline) judgeRelease(r release, v *version[api.NodeFence]) {
 	f, p := v.object, v.object.Status.Proof
 	against := func(promise, what string, more ...Cited) {
-		t.breach(promise, r.node, f.Status.FenceNumber, r.what+" although "+what, append(more, v.cite(fmt.Sprintf("the %s proof of %s", p.Type, p.At.UTC().Format("15:04:05.000"))), r.cite(r.what))...)
+		t.addBreach(promise, r.node, f.Status.FenceNumber, r.what+" although "+what, append(more, v.cite(fmt.Sprintf("the %s proof of %s", p.Type, p.At.UTC().Format("15:04:05.000"))), r.cite(r.what))...)
 	}
-	switch holds := proofHolds + longer(f); {
+	switch holds := proofHolds + longerCalls(f); {
 	case p.FenceNumber != f.Status.FenceNumber || p.FenceUID != f.UID:
 		against(aboutThis, "the proof is of another fence")
 	case p.Type == api.ProofKdump && r.Received.Sub(p.At.Time) > dumpHolds+clockSlack,
@@ -160,7 +160,7 @@ func (t *timeline) judgeRelease(r release, v *version[api.NodeFence]) {
 	t.judgeLife(r, v, against)
 }
 
-// judgeTarget: what is deleted is named by its UID, and the Node is the one that was fenced.
+// judgeTarget: a deletion names the UID of its object, and the Node is the fenced Node.
 func (t *timeline) judgeTarget(r release, f *api.NodeFence, against func(promise, what string, more ...Cited)) {
 	if r.Verb == "delete" {
 		var options metav1.DeleteOptions
@@ -168,20 +168,20 @@ func (t *timeline) judgeTarget(r release, f *api.NodeFence, against func(promise
 			against(whatWasFenced, "the deletion names no UID")
 		}
 	}
-	n := t.nodes[r.node].at(r.Received)
+	n := t.nodes[r.node].lastAt(r.Received)
 	if n != nil && n.object != nil && n.object.UID != f.Status.Decision.NodeUID {
 		against(whatWasFenced, "the Node has UID "+string(n.object.UID)+", and the fence is of Node "+string(f.Status.Decision.NodeUID), n.cite("the Node as it stands"))
 	}
 }
 
-// judgeLife: no sign of life was there to be seen when the batch was saved: a Lease that moved, a new boot,
-// or a device that reads on.
+// judgeLife: when the batch was saved, no sign of life could be seen: no moved Lease, no new boot, and no
+// read of on.
 func (t *timeline) judgeLife(r release, v *version[api.NodeFence], against func(promise, what string, more ...Cited)) {
 	p := v.object.Status.Proof
 	if p.Type == api.ProofStorageCut {
 		return // the machine may live: it does not write
 	}
-	seen := windowOf{p.At.Time, v.Received.Add(-clockSlack)}
+	seen := interval{p.At.Time, v.Received.Add(-clockSlack)}
 	for _, w := range t.renewals[r.node] {
 		if seen.has(w.Received) && w.Received.After(p.At.Add(clockSlack)) {
 			against(aboutThis, "the node's Lease moved after the proof", w.cite("the Lease is renewed"))

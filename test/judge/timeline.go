@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// clockSlack is how far a time that nodefence has written, by the API server's clock as it
-	// knows that, and a time of a log may lie apart.
+	// clockSlack bounds the difference between a time in nodefence's records and the same time in a
+	// log: nodefence estimates the API server's clock.
 	clockSlack = time.Second
-	// lookTakes is how long nodefence may take from a look at the API server to the save of what
-	// it has decided. What was written later than that before the save may not have been seen.
+	// lookTakes is the longest time from a look at the API server to the save of the decision. A
+	// write within lookTakes before the save may not have been seen.
 	lookTakes = 2 * time.Second
 )
 
-// version is an object as one write left it.
+// version is an object after a write.
 type version[T any] struct {
 	*Write
 	// object is nil if the write deleted the object.
 	object *T
 }
 
-// versions are those of one object, in the order of their resourceVersions.
+// versions are the versions of an object, in the order of resourceVersions.
 type versions[T any] []version[T]
 
-// before returns the last version before a write in the order of resourceVersions; nil if the history
-// does not have it.
-func (all versions[T]) before(w *Write) *version[T] {
+// lastBefore returns the last version before a write in the order of resourceVersions; nil if the history
+// has none.
+func (all versions[T]) lastBefore(w *Write) *version[T] {
 	var last *version[T]
 	for i := range all {
 		if v := &all[i]; v.Epoch == w.Epoch && v.precedes(w) {
@@ -43,9 +43,8 @@ func (all versions[T]) before(w *Write) *version[T] {
 	return last
 }
 
-// at returns the last version of which the request had come by that time; nil if the history does not have
-// it.
-func (all versions[T]) at(t time.Time) *version[T] {
+// lastAt returns the last version requested by a time; nil if the history has none.
+func (all versions[T]) lastAt(t time.Time) *version[T] {
 	for i := range slices.Backward(all) {
 		if !all[i].Received.After(t) {
 			return &all[i]
@@ -54,16 +53,16 @@ func (all versions[T]) at(t time.Time) *version[T] {
 	return nil
 }
 
-// stood returns the last version that was written by that time, and was still the last at the time of w.
-func (all versions[T]) stood(since time.Time, w *Write) *version[T] {
-	v := all.before(w)
+// stoodSince returns the last version before w if it was written by the time since; else nil.
+func (all versions[T]) stoodSince(since time.Time, w *Write) *version[T] {
+	v := all.lastBefore(w)
 	if v == nil || v.Done.After(since) {
 		return nil
 	}
 	return v
 }
 
-// precedes orders writes of one epoch by resourceVersion. A write without one is ordered by its time.
+// precedes orders writes of one epoch by resourceVersion. A write without a resourceVersion is ordered by time.
 func (w *Write) precedes(other *Write) bool {
 	if w.Version > 0 && other.Version > 0 {
 		return w.Version < other.Version
@@ -81,13 +80,13 @@ type timeline struct {
 	ledger   versions[api.FenceLedger]
 	// renewals are the writes of each node's Lease.
 	renewals map[string][]*Write
-	// boots are the boot IDs that kubelets reported.
+	// boots are the boot IDs reported by kubelets.
 	boots map[string][]boot
 	// told are the commands to each machine's BMC and outlets.
 	told map[string][]*Command
 }
 
-// boot is a boot ID that a kubelet reported.
+// boot is a boot ID reported by a kubelet.
 type boot struct {
 	*Write
 	id string
@@ -99,11 +98,11 @@ func newTimeline(h *History) *timeline {
 		policies: map[string]versions[api.FencePolicy]{}, renewals: map[string][]*Write{}, boots: map[string][]boot{}, told: map[string][]*Command{},
 	}
 	for i := range h.Writes {
-		t.add(&h.Writes[i])
+		t.addWrite(&h.Writes[i])
 	}
-	order(t.fences)
-	order(t.nodes)
-	order(t.policies)
+	sortEach(t.fences)
+	sortEach(t.nodes)
+	sortEach(t.policies)
 	sortVersions(t.ledger)
 	for i := range h.Commands {
 		c := &h.Commands[i]
@@ -113,16 +112,16 @@ func newTimeline(h *History) *timeline {
 	return t
 }
 
-func (t *timeline) add(w *Write) {
+func (t *timeline) addWrite(w *Write) {
 	switch w.Resource {
 	case "nodefences", "nodefences/status":
-		t.fences[w.Name] = append(t.fences[w.Name], parse[api.NodeFence](w))
+		t.fences[w.Name] = append(t.fences[w.Name], parseObject[api.NodeFence](w))
 	case "fenceledgers", "fenceledgers/status":
-		t.ledger = append(t.ledger, parse[api.FenceLedger](w))
+		t.ledger = append(t.ledger, parseObject[api.FenceLedger](w))
 	case "fencepolicies":
-		t.policies[w.Name] = append(t.policies[w.Name], parse[api.FencePolicy](w))
+		t.policies[w.Name] = append(t.policies[w.Name], parseObject[api.FencePolicy](w))
 	case "nodes":
-		t.nodes[w.Name] = append(t.nodes[w.Name], parse[corev1.Node](w))
+		t.nodes[w.Name] = append(t.nodes[w.Name], parseObject[corev1.Node](w))
 	case "nodes/status":
 		var n corev1.Node
 		if json.Unmarshal(w.Request, &n) == nil && n.Status.NodeInfo.BootID != "" {
@@ -135,8 +134,8 @@ func (t *timeline) add(w *Write) {
 	}
 }
 
-// parse reads the object of a write.
-func parse[T any](w *Write) version[T] {
+// parseObject reads the object of a write.
+func parseObject[T any](w *Write) version[T] {
 	v := version[T]{Write: w}
 	var meta metav1.TypeMeta
 	if w.Removes || json.Unmarshal(w.Object, &meta) != nil || meta.Kind == "Status" {
@@ -149,7 +148,7 @@ func parse[T any](w *Write) version[T] {
 	return v
 }
 
-func order[T any](all map[string]versions[T]) {
+func sortEach[T any](all map[string]versions[T]) {
 	for _, v := range all {
 		sortVersions(v)
 	}
@@ -169,8 +168,8 @@ func sortVersions[T any](all versions[T]) {
 	})
 }
 
-// ofNodefence reports whether one of nodefence's functions has made a write. Its clients say which
-// function they are; other users of the same library do not.
+// ofNodefence reports whether a function of nodefence has made a write. The functions' clients name the
+// function; a test with nodefence's client names none.
 func (w *Write) ofNodefence() bool { return strings.HasPrefix(w.Agent, "nodefence/") }
 
 // holdsSlot lists the phases in which a fence counts against maxConcurrent (S14).
@@ -178,7 +177,7 @@ func holdsSlot(f *api.NodeFence) bool {
 	return f.Status.Awaited == nil && slices.Contains([]api.Phase{api.Probing, api.Isolating, api.Fencing, api.Releasing}, f.Status.Phase)
 }
 
-// callLimit is the longest that one call to a device of this fence takes.
+// callLimit is the longest call to a device in a fence.
 func callLimit(f *api.NodeFence) time.Duration {
 	if limit := f.Status.Decision.DeviceCallTimeout.Duration; limit > 0 {
 		return limit
@@ -186,11 +185,11 @@ func callLimit(f *api.NodeFence) time.Duration {
 	return 20 * time.Second
 }
 
-// longer is by how much times that outlast a call are longer than usual for this fence.
-func longer(f *api.NodeFence) time.Duration { return max(0, callLimit(f)-20*time.Second) }
+// longerCalls returns how much longer than usual the calls of a fence may be.
+func longerCalls(f *api.NodeFence) time.Duration { return max(0, callLimit(f)-20*time.Second) }
 
-// addresses are those of a device: of each of its members, where it is a set.
-func addresses(b *api.Binding) (all []string) {
+// addressesOf returns the address of a device, or the address of each member of a set.
+func addressesOf(b *api.Binding) (all []string) {
 	for _, m := range b.Members {
 		all = append(all, m.Address)
 	}

@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// Verdict is what a history comes to.
+// Verdict is the judgement of a history.
 type Verdict struct {
-	// Breaches are the promises that were broken, in the order of the rules.
+	// Breaches are the broken promises, in the order of the rules.
 	Breaches []Breach
-	// NotJudged says what the logs do not hold enough for, each once.
+	// NotJudged names, once each, the questions for which the logs do not hold enough.
 	NotJudged []string
 	// Counts are how many Offs, reservations and so on were judged.
 	Counts map[string]int
 }
 
-// Breach is a promise that was broken.
+// Breach is a broken promise.
 type Breach struct {
-	// Promise is the number and the words of the promise, such as "S7: one device call at a time for one node".
+	// Promise is the number and the words of the promise, such as "S22: …".
 	Promise string
 	Node    string
 	// Fence is the fence's number; 0 if the breach is about no fence.
 	Fence int64
-	// What says in a sentence what happened.
+	// What describes the breach in a sentence.
 	What string
-	// Against are the lines of the logs that contradict the promise.
+	// Against are the lines of the logs against the promise.
 	Against []Cited
 }
 
-// Cited is a line of a log that a Breach rests on.
+// Cited is a line of a log in a Breach.
 type Cited struct {
 	Line Line
 	At   time.Time
 	Says string
 }
 
-// Err is the breaches as an error; nil if there are none.
+// Err returns the breaches as an error; nil without breaches.
 func (v *Verdict) Err() error {
 	if len(v.Breaches) == 0 {
 		return nil
@@ -89,26 +89,26 @@ func (b *Breach) String() string {
 	return s.String()
 }
 
-// leave notes that something could not be judged.
-func (v *Verdict) leave(format string, args ...any) {
+// leaveOut adds a question to NotJudged.
+func (v *Verdict) leaveOut(format string, args ...any) {
 	if why := fmt.Sprintf(format, args...); !slices.Contains(v.NotJudged, why) {
 		v.NotJudged = append(v.NotJudged, why)
 	}
 }
 
-func (v *Verdict) count(what string) {
+func (v *Verdict) countOne(what string) {
 	if v.Counts == nil {
 		v.Counts = map[string]int{}
 	}
 	v.Counts[what]++
 }
 
-// cite is a write as a line that a breach rests on.
+// cite returns a write as a line for a Breach.
 func (w *Write) cite(says string) Cited {
 	return Cited{w.Line, w.Done, fmt.Sprintf("%s %s %s by %s (%s): %s", w.Verb, w.Resource, w.Name, w.User, w.Agent, says)}
 }
 
-// cite is a command as a line that a breach rests on.
+// cite returns a command as a line for a Breach.
 func (c *Command) cite() Cited {
 	says := fmt.Sprintf("the BMC %s (%s) is told %s", c.Controller, c.Address, c.Command)
 	if c.Says != "" {
