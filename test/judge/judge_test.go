@@ -45,6 +45,11 @@ var plants = map[string]struct {
 	"an On without a claim":        {func(m *made) { m.isolate(); m.off(); m.after(5).told("on", "") }, "S8"},
 	"a power cycle":                {func(m *made) { m.isolate(); m.told("cycle", "") }, "S4"},
 	"a command of somebody else's": {func(m *made) { m.lies = declare(judge.OthersSwitch); m.told("off", "") }, ""},
+	"an Off of another device": {func(m *made) {
+		m.fence.Status.Decision.Devices[0].Address = "127.0.0.1:1"
+		m.isolate()
+		m.off()
+	}, "S11"},
 	"an Off without a slot": {func(m *made) {
 		m.save("gate")
 		m.off()
@@ -107,6 +112,24 @@ var plants = map[string]struct {
 		m.off()
 	}, "S17"},
 
+	"an Off of a node that was excluded": {func(m *made) {
+		m.isolate()
+		m.node.Labels = map[string]string{"remediation.medik8s.io/exclude-from-remediation": "true"}
+		m.write("person", "nodes", &m.node)
+		m.after(10).off()
+	}, "S17"},
+	"an Off under mode DryRun": {func(m *made) {
+		m.policy.Spec.Mode = api.ModeDryRun
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).isolate()
+		m.off()
+	}, "S17"},
+	"an Off under a policy that was deleted": {func(m *made) {
+		m.isolate()
+		m.log("delete", "person", "fencepolicies", "", "all", nil, &m.policy)
+		m.after(10).off()
+	}, "S17"},
+
 	"a slot too many": {func(m *made) {
 		m.isolate()
 		other := newFence("n2", 1)
@@ -130,6 +153,16 @@ var plants = map[string]struct {
 		m.write("gate", "nodefences/status", &other)
 		m.reserve(&other)
 	}, ""},
+	"a slot too many in a domain": {func(m *made) {
+		two, one := int32(2), int32(1)
+		m.policy.Spec.Limits = api.Limits{MaxConcurrent: &two, PerDomain: &api.DomainLimits{TopologyKey: "zone", MaxConcurrent: &one}}
+		m.write("person", "fencepolicies", &m.policy)
+		m.domain = "west"
+		m.isolate()
+		other := newFence("n2", 1)
+		m.write("gate", "nodefences/status", &other)
+		m.reserve(&other)
+	}, "S14"},
 	"a fence too many in a time": {func(m *made) {
 		m.policy.Spec.Limits.MaxRate = &api.Rate{Count: 1, Period: "1h"}
 		m.write("person", "fencepolicies", &m.policy)
@@ -253,9 +286,33 @@ var plants = map[string]struct {
 		m.prove(api.Read{State: api.PoweredOff, At: *stamp(m.now)}, api.Read{State: api.PoweredOff, At: *stamp(m.now + 5)})
 		m.fence.Status.Proof.Type, m.fence.Status.Proof.Device = api.ProofStorageCut, "storage-1"
 		m.after(5).batch()
-		m.node.Spec.Taints = append(m.node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute})
-		m.write("cleanup", "nodes", &m.node)
+		m.placeOutOfService()
 	}, "S1"},
+
+	"the out-of-service taint on a node that is on": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(2).told("status", "on")
+		m.after(3).batch()
+		m.placeOutOfService()
+	}, "S23"},
+	"the out-of-service taint": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.batch()
+		m.placeOutOfService()
+		m.deletePod()
+		m.recover()
+	}, ""},
+	"a deletion without a UID": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.batch()
+		m.deleteBy(nil)
+	}, "S6"},
 
 	"evidence that is used twice": {func(m *made) {
 		m.isolate()

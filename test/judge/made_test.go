@@ -35,6 +35,8 @@ type made struct {
 	bmc     []string
 	writers []string
 	lies    []judge.Declared
+	// domain is the zone by which slots count too.
+	domain string
 }
 
 func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
@@ -125,8 +127,12 @@ func (m *made) writer(event, machine string) {
 
 // reserve adds a slot for the fence to the ledger.
 func (m *made) reserve(f *api.NodeFence) {
+	by := []api.CountedBy{{Policy: "all"}}
+	if m.domain != "" {
+		by = append(by, api.CountedBy{Policy: "all", TopologyKey: "zone", Domain: m.domain})
+	}
 	m.ledger.Status.Reservations = append(m.ledger.Status.Reservations, api.Reservation{
-		NodeName: f.Name, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: *stamp(m.now), CountedBy: []api.CountedBy{{Policy: "all"}},
+		NodeName: f.Name, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, At: *stamp(m.now), CountedBy: by,
 	})
 	m.write("gate", "fenceledgers/status", &m.ledger)
 }
@@ -194,11 +200,22 @@ func (m *made) batch() {
 	m.save("cleanup")
 }
 
-// deletePod force-deletes a pod of the node.
+// deletePod force-deletes a pod of the node, by its UID.
 func (m *made) deletePod() {
-	uid, zero := types.UID("pod-uid"), int64(0)
-	pod := corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "db-0", Namespace: "default", UID: uid}, Spec: corev1.PodSpec{NodeName: "n1"}}
-	m.log("delete", "cleanup", "pods", "default", "db-0", metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &uid}}, pod)
+	uid := types.UID("pod-uid")
+	m.deleteBy(&metav1.Preconditions{UID: &uid})
+}
+
+func (m *made) deleteBy(preconditions *metav1.Preconditions) {
+	zero := int64(0)
+	pod := corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "db-0", Namespace: "default", UID: "pod-uid"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	m.log("delete", "cleanup", "pods", "default", "db-0", metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: preconditions}, pod)
+}
+
+// placeOutOfService places Kubernetes' out-of-service taint.
+func (m *made) placeOutOfService() {
+	m.node.Spec.Taints = append(m.node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute})
+	m.write("cleanup", "nodes", &m.node)
 }
 
 // recover takes the taint off, and ends the fence.
