@@ -166,6 +166,7 @@ func goes(t *testing.T, args []string) error {
 	list := []string{"list"}
 	for i := 1; i < len(args); i++ {
 		switch a := args[i]; {
+		case args[0] == "run" && len(list) > 1: // the program's own arguments
 		case a == "-o":
 			i++
 		default:
