@@ -20,6 +20,7 @@ type auditEvent struct {
 	Kind             string
 	Stage            string
 	Verb             string
+	RequestURI       string
 	User             struct{ Username string }
 	ImpersonatedUser *struct{ Username string }
 	UserAgent        string
@@ -49,7 +50,7 @@ func (h *History) ReadAudit(name string, from io.Reader) error {
 			epoch++
 			return nil
 		}
-		if e.ObjectRef == nil || e.Stage != "ResponseComplete" || e.ResponseStatus == nil || e.ResponseStatus.Code >= http.StatusMultipleChoices {
+		if !e.wrote() {
 			return nil
 		}
 		if strings.HasPrefix(e.ObjectRef.Resource, "nodefences") || strings.HasPrefix(e.ObjectRef.Resource, "fenceledgers") {
@@ -58,6 +59,12 @@ func (h *History) ReadAudit(name string, from io.Reader) error {
 		h.Writes = append(h.Writes, e.write(line, epoch))
 		return nil
 	})
+}
+
+// wrote reports whether the request has changed an object, as far as the log tells.
+func (e *auditEvent) wrote() bool {
+	return e.ObjectRef != nil && e.Stage == "ResponseComplete" && e.ResponseStatus != nil && e.ResponseStatus.Code < http.StatusMultipleChoices &&
+		!strings.Contains(e.RequestURI, "dryRun=")
 }
 
 func (e *auditEvent) write(line Line, epoch int) Write {

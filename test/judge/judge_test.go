@@ -249,12 +249,25 @@ var plants = map[string]struct {
 	}, "S20"},
 
 	"a release without a proof": {func(m *made) { m.isolate(); m.off(); m.deletePod() }, "S1"},
+	"a release of no batch": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.deletePod()
+	}, "S1"},
+	"a release after its batch": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.batch()
+		m.after(12).deletePod()
+	}, "S1"},
 	"a release after a Lease moved": {func(m *made) {
 		m.isolate()
 		m.off()
 		m.after(1).proveOff()
 		m.after(3).renew()
-		m.after(5).batch()
+		m.after(7).batch()
 		m.deletePod()
 	}, "S3"},
 	"a release on an old proof": {func(m *made) {
@@ -269,7 +282,7 @@ var plants = map[string]struct {
 		m.off()
 		m.after(1).proveOff()
 		m.after(3).log("patch", "kubelet", "nodes/status", "", "n1", map[string]any{"status": map[string]any{"nodeInfo": map[string]string{"bootID": "boot-2"}}}, nil)
-		m.after(5).batch()
+		m.after(7).batch()
 		m.deletePod()
 	}, "S3"},
 	"a release of another Node": {func(m *made) {
@@ -294,7 +307,7 @@ var plants = map[string]struct {
 		m.off()
 		m.after(1).proveOff()
 		m.after(2).told("status", "on")
-		m.after(3).batch()
+		m.after(7).batch()
 		m.placeOutOfService()
 	}, "S23"},
 	"the out-of-service taint": {func(m *made) {
@@ -332,6 +345,17 @@ var plants = map[string]struct {
 	}, "S18"},
 
 	"a taint that is left": {func(m *made) { m.isolate(); m.end() }, "S22"},
+	"an annotation that is left": {func(m *made) {
+		m.isolate()
+		m.node.Annotations = map[string]string{api.OutOfServiceBy: "fence-n1"}
+		m.recover()
+	}, "S22"},
+	"a taint of somebody else's": {func(m *made) {
+		m.isolate()
+		m.node.Spec.Taints = []corev1.Taint{{Key: api.IsolationTaint}}
+		m.write("person", "nodes", &m.node)
+		m.end()
+	}, ""},
 	"a taint that comes late": {func(m *made) {
 		whole(m)
 		m.node.Spec.Taints = []corev1.Taint{{Key: api.IsolationTaint, Value: "fence-n1"}}

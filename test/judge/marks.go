@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,7 +53,7 @@ func isOpen(f *api.NodeFence) bool {
 	return f != nil && f.Status.FenceNumber > 0 && f.Status.Phase != api.Finished
 }
 
-// judgeMarksAt looks for marks on a version of the Node.
+// judgeMarksAt looks for marks on a version of the Node. A mark of nodefence names its fence.
 func (t *timeline) judgeMarksAt(node string, end *version[api.NodeFence], n *version[corev1.Node], fence int64) {
 	if n == nil {
 		t.leaveOut("the marks of %s at the end of its fence: the history has no version of the Node", node)
@@ -64,10 +65,13 @@ func (t *timeline) judgeMarksAt(node string, end *version[api.NodeFence], n *ver
 	left := func(what string) {
 		t.addBreach(takenAway, node, fence, what+" is left after the end of the fence", end.cite("the fence has ended"), n.cite("the Node as it stands"))
 	}
-	if hasTaint(n.object, api.IsolationTaint) {
+	ours := func(value string) bool {
+		return slices.ContainsFunc(t.fences[node], func(v version[api.NodeFence]) bool { return v.object != nil && string(v.object.UID) == value })
+	}
+	if slices.ContainsFunc(n.object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == api.IsolationTaint && ours(t.Value) }) {
 		left("the taint " + api.IsolationTaint)
 	}
-	if _, ours := n.object.Annotations[api.OutOfServiceBy]; ours {
+	if ours(n.object.Annotations[api.OutOfServiceBy]) {
 		left("the annotation " + api.OutOfServiceBy)
 	}
 	if n.object.Spec.Unschedulable && t.cordonIsOurs(node, n) {

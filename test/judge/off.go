@@ -98,10 +98,10 @@ func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[st
 
 // covers reports whether a command came while the claim could be carried out.
 func (k *claimed) covers(c *Command) bool {
-	if c.Time.Before(k.from.Received) || c.Time.After(k.NotAfter.Add(clockSlack)) {
+	if c.Time.Before(k.from.Received) || c.Time.After(k.NotAfter.Add(clockSlack+commandTravels)) {
 		return false
 	}
-	return k.to == nil || !c.Time.After(k.to.Done.Add(clockSlack))
+	return k.to == nil || !c.Time.After(k.to.Done.Add(commandTravels))
 }
 
 func (k *claimed) cite() Cited {

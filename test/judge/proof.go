@@ -143,7 +143,7 @@ func leastApart(f *api.NodeFence, b *api.Binding) time.Duration {
 // readAt finds the answers of off on which a read of a proof rests, from each member of the device.
 func (t *timeline) readAt(node string, m made, b *api.Binding, i int) (found []*Command) {
 	r := m.Reads[i]
-	within := interval{r.At.Add(-clockSlack), r.At.Add(callLimit(m.object) + clockSlack)}
+	within := interval{r.At.Add(-clockSlack), r.At.Add(callLimit(m.object) + clockSlack + commandTravels)}
 	for _, address := range addressesOf(b) {
 		if !t.hasJournal(address) {
 			t.leaveOut("the reads of %s by driver %s: the device has no journal", node, b.Driver)
@@ -187,7 +187,7 @@ func (t *timeline) judgeBetween(node string, m made, b *api.Binding, between int
 		}
 	}
 	for _, w := range t.renewals[node] {
-		if between.has(w.Received) {
+		if between.has(w.Received) && between.has(w.Done) {
 			t.breachOf(m, timeToBe, node, "the node's Lease is renewed between the two reads of off", w.cite("the Lease is renewed"))
 			return
 		}

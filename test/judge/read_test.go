@@ -8,7 +8,7 @@ import (
 	"github.com/nodefence/nodefence/test/judge"
 )
 
-// TestReadAudit: refused writes and a line that is not whole are left out; a broken line is an error that
+// TestReadAudit: refused writes, dry runs and a line that is not whole are left out; a broken line is an error that
 // names it; an impersonated user is who writes.
 func TestReadAudit(t *testing.T) {
 	event := func(code, more string) string {
@@ -16,11 +16,12 @@ func TestReadAudit(t *testing.T) {
 			`"objectRef":{"resource":"nodes","name":"n1"},"responseStatus":{"code":` + code + `},"responseObject":{"kind":"Node","metadata":{"resourceVersion":"7"}}}`
 	}
 	h := &judge.History{}
-	text := event("409", "") + "\n" + event("200", `"impersonatedUser":{"username":"ann"},`) + "\n" + event("200", "")[:40]
+	dry := strings.Replace(event("200", ""), `"verb"`, `"requestURI":"/api/v1/nodes/n1?dryRun=All","verb"`, 1)
+	text := dry + "\n" + event("409", "") + "\n" + event("200", `"impersonatedUser":{"username":"ann"},`) + "\n" + event("200", "")[:40]
 	if err := h.ReadAudit("audit", strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Writes) != 1 || h.Writes[0].User != "ann" || h.Writes[0].Version != 7 || h.Writes[0].Line.String() != "audit:2" {
+	if len(h.Writes) != 1 || h.Writes[0].User != "ann" || h.Writes[0].Version != 7 || h.Writes[0].Line.String() != "audit:3" {
 		t.Errorf("%+v", h.Writes)
 	}
 	if err := h.ReadAudit("audit", strings.NewReader("{}\n{\n")); err == nil || !strings.Contains(err.Error(), "audit:2") {

@@ -117,7 +117,7 @@ func (t *timeline) basisOf(r release) *version[api.NodeFence] {
 		if v.Epoch != r.Epoch || v.Received.After(r.Received) || v.object == nil || v.object.Status.Proof == nil {
 			continue
 		}
-		if end := v.object.Status.Release.NotAfter; end != nil && r.Received.After(end.Add(clockSlack)) {
+		if end := v.object.Status.Release.NotAfter; end == nil || r.Received.After(end.Add(clockSlack)) {
 			continue
 		}
 		if r.Received.Sub(v.Received) > time.Minute+longerCalls(v.object) {
@@ -138,7 +138,7 @@ func (t *timeline) judgeWithoutBasis(r release) {
 	if v.object != nil {
 		number = v.object.Status.FenceNumber
 	}
-	t.addBreach(proofFirst, r.node, number, r.what+" without a proof", v.cite("the last version of the NodeFence before it"), r.cite(r.what))
+	t.addBreach(proofFirst, r.node, number, r.what+" without a proof and a batch that was saved before", v.cite("the last version of the NodeFence before it"), r.cite(r.what))
 }
 
 func (t *timeline) judgeRelease(r release, v *version[api.NodeFence]) {
@@ -181,9 +181,9 @@ func (t *timeline) judgeLife(r release, v *version[api.NodeFence], against func(
 	if p.Type == api.ProofStorageCut {
 		return // the machine may live: it does not write
 	}
-	seen := interval{p.At.Time, v.Received.Add(-clockSlack)}
+	seen := interval{p.At.Time, v.Received.Add(-lookTakes)}
 	for _, w := range t.renewals[r.node] {
-		if seen.has(w.Received) && w.Received.After(p.At.Add(clockSlack)) {
+		if seen.has(w.Done) && w.Received.After(p.At.Add(clockSlack)) {
 			against(aboutThis, "the node's Lease moved after the proof", w.cite("the Lease is renewed"))
 			break
 		}

@@ -18,7 +18,10 @@ const (
 	clockSlack = time.Second
 	// lookTakes is the longest time from a look at the API server to the save of the decision. A
 	// write within lookTakes before the save may not have been seen.
-	lookTakes = 2 * time.Second
+	lookTakes = 5 * time.Second
+	// commandTravels is the longest time from the send of a command to the BMC's note of its arrival,
+	// on a busy machine.
+	commandTravels = 3 * time.Second
 )
 
 // version is an object after a write.
