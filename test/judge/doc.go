@@ -13,8 +13,10 @@
 //	verdict.go             the result: breaches, and rules that could not be judged
 //	judge.go               the list of the rules
 //	off.go brakes.go       each Off lies within a claim and a reservation; no brake stood before
-//	limits.go              no reservation goes above its limit
-//	proof.go               each proof has its evidence
+//	limits.go checks.go rates.go
+//	                       no reservation, round of checks or rate goes above its limit
+//	proof.go seenoff.go confirmed.go
+//	                       each proof has its evidence
 //	release.go             each release rests on a proof
 //	evidence.go            no evidence is used twice
 //	marks.go               nothing is left on a node
