@@ -42,7 +42,20 @@ var plants = map[string]struct {
 		m.claim(api.CallOff)
 		m.after(25).told("off", "")
 	}, "S8"},
-	"an On without a claim":        {func(m *made) { m.isolate(); m.off(); m.after(5).told("on", "") }, "S8"},
+	"an On without a claim": {func(m *made) { m.isolate(); m.off(); m.after(5).told("on", "") }, "S8"},
+	"an On of a machine that somebody else has switched off": {func(m *made) {
+		m.isolate()
+		m.proveOff()
+		m.claim(api.CallOn)
+		m.told("on", "")
+	}, "S12"},
+	"an On of a machine that nodefence has switched off": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.claim(api.CallOn)
+		m.told("on", "")
+	}, ""},
 	"a power cycle":                {func(m *made) { m.isolate(); m.told("cycle", "") }, "S4"},
 	"a command of somebody else's": {func(m *made) { m.lies = declare(judge.OthersSwitch); m.told("off", "") }, ""},
 	"an Off of another device": {func(m *made) {

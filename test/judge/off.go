@@ -14,6 +14,7 @@ const (
 	intentSaved  = "S8: the claim is saved before the device is called, and is checked right before the call"
 	noReset      = "S4: there is no reset and no power cycle in one call"
 	slotIsHeld   = "S14: a slot is held from the reservation to the release"
+	onlyOurs     = "S12: only what we switched off is switched on"
 	machineIsOur = "S11: the device is the node's own"
 )
 
@@ -85,6 +86,9 @@ func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[st
 		return
 	}
 	k := all[i]
+	if c.Command == "on" && !t.mayBeOn(node, c, &k) {
+		t.addBreach(onlyOurs, node, k.from.object.Status.FenceNumber, "its machine is switched on, and nodefence has not switched it off", k.cite(), c.cite())
+	}
 	key := k.from.Line.String() + c.Address
 	if first := used[key]; first != nil && first.Accepted && c.Accepted && !t.hadFault(c) {
 		t.addBreach(oneCall, node, k.from.object.Status.FenceNumber, fmt.Sprintf("its BMC is told %s twice under one claim", c.Command), k.cite(), first.cite(), c.cite())
@@ -106,6 +110,19 @@ func (k *claimed) covers(c *Command) bool {
 
 func (k *claimed) cite() Cited {
 	return k.from.cite(fmt.Sprintf("claim of %s for %s by %s until %s", k.Call, k.Device, k.Holder, k.NotAfter.UTC().Format("15:04:05.000")))
+}
+
+// mayBeOn reports whether an On may be sent: an Off was sent to the machine before, a reboot of another program
+// is taken over, or the machine is on and lacks a supply.
+func (t *timeline) mayBeOn(node string, on *Command, k *claimed) bool {
+	for _, c := range t.told[node] {
+		if c.Command == "off" && c.Time.Before(on.Time) {
+			return true
+		}
+	}
+	f := k.from.object
+	takenOver := slices.ContainsFunc(f.Status.Decision.Devices, func(b api.Binding) bool { return b.Adopted != nil && b.Adopted.RebootBegun })
+	return takenOver || f.Status.Power.SupplyTries > 0
 }
 
 // nearestClaim is the last claim before a command.
