@@ -37,6 +37,11 @@ var plants = map[string]struct {
 		m.told("off", "")
 		m.endClaim()
 	}, "S7"},
+	"an Off that is tried again soon, under a claim of its own": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).off()
+	}, ""},
 	"an Off after its claim": {func(m *made) {
 		m.isolate()
 		m.claim(api.CallOff)

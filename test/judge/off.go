@@ -78,15 +78,14 @@ func (t *timeline) judgeOffs() {
 
 // judgeCall finds the claim under which a command came. used has the first command of each claim.
 func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[string]*Command) {
-	i := slices.IndexFunc(all, func(k claimed) bool { return k.covers(c) })
-	if i < 0 {
+	k := lastCovering(all, c)
+	if k == nil {
 		if !t.declares(OthersSwitch, node) {
 			t.addBreach(intentSaved, node, 0, fmt.Sprintf("its BMC is told %s, and no fence of the node has a claim for that", c.Command), append(nearestClaim(all, c), c.cite())...)
 		}
 		return
 	}
-	k := all[i]
-	if c.Command == "on" && !t.mayBeOn(node, c, &k) {
+	if c.Command == "on" && !t.mayBeOn(node, c, k) {
 		t.addBreach(onlyOurs, node, k.from.object.Status.FenceNumber, "its machine is switched on, and nodefence has not switched it off", k.cite(), c.cite())
 	}
 	key := k.from.Line.String() + c.Address
@@ -98,6 +97,16 @@ func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[st
 	if b := k.from.object.Status.Decision.Device(k.Device); b != nil && b.Driver == "ipmi" && !slices.Contains(addressesOf(b), c.Address) {
 		t.addBreach(machineIsOur, node, k.from.object.Status.FenceNumber, "the claim is for device "+k.Device+" at "+b.Address+", and another one is told "+c.Command, k.cite(), c.cite())
 	}
+}
+
+// lastCovering returns the last claim under which a command may have come; nil if there is none.
+func lastCovering(all []claimed, c *Command) *claimed {
+	for i := range slices.Backward(all) {
+		if all[i].covers(c) {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 // covers reports whether a command came while the claim could be carried out.
