@@ -95,12 +95,13 @@ func TestRights(t *testing.T) {
 	})
 
 	// The BMC of a node says off and does nothing, and the boot ID refutes the cut.
-	must(t, w.Lab.Fault(second, "lie"))
-	w.node(second, "partition")
-	w.phase(second, api.Recovering)
-	w.node(second, "heal")
-	must(t, w.trust(second, "lab-admin", w.ended(second, api.CutRefuted).Status.Refuted.At))
-	must(t, w.Lab.Fault(second, "none"))
+	liar := w.besides(4, first, w.moved("db-0", first))
+	must(t, w.Lab.Fault(liar, "lie"))
+	w.node(liar, "partition")
+	w.phase(liar, api.Recovering)
+	w.node(liar, "heal")
+	must(t, w.trust(liar, "lab-admin", w.ended(liar, api.CutRefuted).Status.Refuted.At))
+	must(t, w.Lab.Fault(liar, "none"))
 
 	// An object asks for the fence of a node that is not there, and another one for that of a
 	// healthy node, and is withdrawn before anybody approves.
