@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/infra/local"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/test/judge"
 	"github.com/nodefence/nodefence/test/rig"
 )
 
@@ -24,6 +25,7 @@ func TestACutThatTheBootIDRefutes(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	victim := w.database(1)
 	must(t, w.Lab.Fault(victim, "lie"))
+	w.Lab.Declare(judge.FalseWord, victim)
 	w.start(func(o *local.Options) { o.CheckEvery = 6 * time.Second })
 	boot := w.bootOf(victim)
 	w.node(victim, "partition")
