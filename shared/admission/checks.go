@@ -120,14 +120,16 @@ func roomForJobs(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, n
 const limitOfChecks = "spec.checks.concurrent of FenceLedger " + api.LedgerName
 
 // jobsAhead returns how many Jobs those fences wait for that were opened before f. A fence that has a turn
-// is about to say so in its record.
+// is about to say so in its record, and one whose round never fits holds nobody.
 func jobsAhead(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, now time.Time) (jobs int32) {
 	for i := range fences {
 		g := &fences[i]
 		st := &g.Status
 		waits := st.WaitsFor == api.WaitsForCheckTurn && g.Open() && g.CurrentPhase() == api.Pending && st.NextLook != nil && now.Sub(st.NextLook.Time) <= waitCounts
 		if waits && ByAge(g, f) < 0 && !slices.ContainsFunc(l.Status.Checking, func(t api.CheckingFence) bool { return isTurnOf(&t, g) }) {
-			jobs += CheckJobs(&st.Decision.Settings)
+			if round := CheckJobs(&st.Decision.Settings); round <= l.Spec.CheckLimit() {
+				jobs += round
+			}
 		}
 	}
 	return jobs

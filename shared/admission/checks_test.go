@@ -83,6 +83,12 @@ func TestAdmitChecks(t *testing.T) {
 		"an older fence waits, and only one fits": {4, func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			l.Status.Checking, c.Fences = []api.CheckingFence{turn(1, 21, now, long)}, append(c.Fences, waiting(2))
 		}, api.TooManyChecks, "n1 21"},
+		"an older fence waits whose round never fits": {4, func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
+			older, _, _ := checkWorld(26)
+			g := waiting(2)
+			g.Status.Decision = older.Status.Decision
+			l.Status.Checking, c.Fences = []api.CheckingFence{turn(1, 21, now, long)}, append(c.Fences, g)
+		}, "", "n1 21, n5 4"},
 		"a younger fence waits, and only one fits": {4, func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			l.Status.Checking, c.Fences = []api.CheckingFence{turn(1, 21, now, long)}, append(c.Fences, waiting(7))
 		}, "", "n1 21, n5 4"},
