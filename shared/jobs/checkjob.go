@@ -9,6 +9,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/devicecall"
+	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/probe"
 )
@@ -66,7 +67,10 @@ func (r CheckRunner) job(name string, spec *corev1.PodSpec) *batchv1.Job {
 	}
 	pod := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *spec}
 	deadline := int64(max(1, r.Timeout.Seconds()))
-	pod.Spec.ActiveDeadlineSeconds = &deadline // the ResourceQuota counts pods with a deadline
+	// The ResourceQuota counts pods with a deadline. The Job's comes first: a check that a kubelet ends may exit with 1,
+	// which would be an answer.
+	last := deadline + int64(facts.CheckGrace.Seconds())
+	pod.Spec.ActiveDeadlineSeconds = &last
 	job := runOnce(meta, r.Fence.Spec.NodeName, deadline, pod, r.Avoid...)
 	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionFailJob,

@@ -103,7 +103,7 @@ func TestACheckAvoidsSilentNodes(t *testing.T) {
 		if d := cmp.Diff([]string{"s1", "s2", "n"}, off); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-		if at := j.Spec.Template.Spec.ActiveDeadlineSeconds; at == nil || *at != 20 || *j.Spec.ActiveDeadlineSeconds != 20 {
+		if at := j.Spec.Template.Spec.ActiveDeadlineSeconds; at == nil || *at != 50 || *j.Spec.ActiveDeadlineSeconds != 20 {
 			t.Errorf("%s: the pod has no deadline of its own: %v", name, at)
 		}
 	}
