@@ -114,8 +114,12 @@ func (d *decision) held(by hold.Group) outcome {
 
 // holdInput returns the question about the fence to the table of holds.
 func (d *decision) holdInput() hold.Input {
-	return hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record), Refuted: d.Record.Refuted,
-		Asked: d.UserAsks(), Now: d.Now, FailedAt: d.Decision.Trigger.Since.Time}
+	in := hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record), Refuted: d.Record.Refuted,
+		Asked: d.UserAsks(), Now: d.Now}
+	if at := d.Record.OpenedAt; at != nil {
+		in.OpenedAt = at.Time
+	}
+	return in
 }
 
 // tooEarly waits until a condition of the policy has held for its time.

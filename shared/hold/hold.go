@@ -24,8 +24,9 @@ type Input struct {
 	Asked bool
 	// Now is the time of the question.
 	Now time.Time
-	// FailedAt is when the node failed; zero if the question is about a node that has not.
-	FailedAt time.Time
+	// OpenedAt is when the fence was opened, by the clock of nodefence; zero if the question is about a node without a
+	// fence.
+	OpenedAt time.Time
 	// Approved: a person has approved this fence.
 	Approved bool
 	// Refuted is the power cut of the node that the boot ID refutes, until a person trusts its device; nil if there is

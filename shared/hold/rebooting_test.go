@@ -12,7 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 )
 
-// TestARebootHoldsForABoundedTime: as long as the policy gives a machine to boot, counted from the failure. Who
+// TestARebootHoldsForABoundedTime: as long as the policy gives a machine to boot, counted from the opening of the fence. Who
 // asks for the fence does not wait.
 func TestARebootHoldsForABoundedTime(t *testing.T) {
 	rows := hold.Rows()
@@ -23,13 +23,14 @@ func TestARebootHoldsForABoundedTime(t *testing.T) {
 		asked bool
 		want  string
 	}{
-		"it has just failed":   {0, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after it failed"},
-		"just before the end":  {15*time.Minute - time.Millisecond, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after it failed"},
-		"at the end":           {15 * time.Minute, false, ""},
-		"a fence is asked for": {0, true, ""},
+		"it has just opened":     {0, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after the fence was opened"},
+		"just before the end":    {15*time.Minute - time.Millisecond, false, "it has until 2026-05-01T12:15:00Z to come back, 15m0s after the fence was opened"},
+		"at the end":             {15 * time.Minute, false, ""},
+		"the clock was set back": {-time.Hour, false, ""},
+		"a fence is asked for":   {0, true, ""},
 	} {
 		in := c.Input(look.NodeFrom(c.Node, ""))
-		in.FailedAt, in.Now, in.Asked = failed, failed.Add(x.after), x.asked
+		in.OpenedAt, in.Now, in.Asked = failed, failed.Add(x.after), x.asked
 		h := hold.First(in, groups...)
 		if (h == nil) != (x.want == "") || h != nil && !strings.Contains(h.Message, x.want) {
 			t.Errorf("%s: %+v", name, h)

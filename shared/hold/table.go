@@ -6,6 +6,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 )
 
 // table has the holds in the order in which they answer.
@@ -53,7 +54,7 @@ var table = []Row{
 	},
 	{
 		Reason: api.RebootUnderWay, Group: ByNode, When: tellReboot, Again: facts.Resync,
-		Means:  "kured or OpenShift says that it reboots the machine, and the time to come back (`recovery.bootTimeout`, from the failure on) is not over",
+		Means:  "kured or OpenShift says that it reboots the machine, and the time to come back (`recovery.bootTimeout`, from the opening of the fence on) is not over",
 		Remedy: Remedy{Do: "wait until the machine is back, or until the time in the message; or ask for the fence, if it died in its reboot", Run: `kubectl fence ask NODE --reason "…"`},
 		Docs:   "infra/WITHOPERATORS.md#planned-reboots",
 	},
@@ -122,21 +123,22 @@ func tellRefuted(in Input) string {
 	return in.Refuted.Words()
 }
 
-// tellReboot holds for a bounded time: the machine has as long as its policy gives it to boot after a fence. A fence that
+// tellReboot holds for a bounded time: the machine has as long as its policy gives it to boot after a fence. The time
+// begins with the fence, and not with what the node says of itself. A fence that
 // a user has asked for, and a person's word, do not wait.
 func tellReboot(in Input) string {
 	most := in.Policy.Settings.Recovery.BootTimeout.Duration
 	if in.Node.Rebooting == "" || in.Asked || in.SaidOff {
 		return ""
 	}
-	if in.FailedAt.IsZero() {
+	if in.OpenedAt.IsZero() {
 		return fmt.Sprintf("%s: if it fails, it has %s to come back (recovery.bootTimeout)", in.Node.Rebooting, most)
 	}
-	until := in.FailedAt.Add(most)
-	if !in.Now.Before(until) {
-		return ""
+	until := in.OpenedAt.Add(most)
+	if !in.Now.Before(until) || observed.Ahead(in.OpenedAt, in.Now) {
+		return "" // a clock that was set back prolongs nothing
 	}
-	return fmt.Sprintf("%s: it has until %s to come back, %s after it failed (recovery.bootTimeout)", in.Node.Rebooting, until.UTC().Format(time.RFC3339), most)
+	return fmt.Sprintf("%s: it has until %s to come back, %s after the fence was opened (recovery.bootTimeout)", in.Node.Rebooting, until.UTC().Format(time.RFC3339), most)
 }
 
 func tellDryRun(in Input) string {
