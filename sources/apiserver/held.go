@@ -29,7 +29,7 @@ func (s *Source) ledgerSeen(l *api.FenceLedger) {
 		storms = append(storms, fmt.Sprint(x.Policy, "/", x.Domain, x.CoolDownUntil != nil))
 	}
 	slices.Sort(storms)
-	is := fmt.Sprintf("%v %+v %+v %d %v", l.Spec.Stop, l.Spec.RestoreConfirmed, l.Spec.CoolDownEnded, l.Spec.CheckLimit(), storms)
+	is := fmt.Sprintf("%v %+v %+v %+v %d %v", l.Spec.Stop, l.Spec.RestoreConfirmed, l.Spec.CoolDownEnded, l.Spec.Lost, l.Spec.CheckLimit(), storms)
 	s.due.Heard(is, s.now())
 	stop, _ := admission.Stopped(l)
 	s.targets.stopped(stop != "")
