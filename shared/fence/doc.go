@@ -104,11 +104,12 @@
 // being fenced, choose a field that holds at its zero value.
 //
 // 3. Give it a word: a Reason in ../api/v1alpha1/reasons.go, its row in
-// ../../infra/crd/REASONS.md, and its remedy in ../../sources/kubectl-fence/view/remedies.go.
+// ../../infra/crd/REASONS.md, and its remedy in ../../sources/kubectl-fence/view/remedies.go. Of a row of the table of
+// package hold both are made from the row.
 //
 // 4. Write the rule. A hold that follows from the policies and the node alone is a row of the table of package
-// hold, and everybody who asks that table knows it (../../docs/internals/recipes.md). Another rule stands here: in pending.go it holds a fence
-// until it has a slot. It goes into the list of the phase, after heldByNode: what follows may ask devices or the gate.
+// hold, and everybody who asks that table knows it (../../docs/internals/recipes.md). Another rule stands here: in
+// pending.go it holds a fence until it has a slot. It goes into the list of the phase, after heldByNode: what follows may ask devices or the gate.
 //
 //	// heldByLabel holds a node that its owner keeps for now.
 //	func (d *decision) heldByLabel() outcome {

@@ -23,7 +23,7 @@ func (d *decision) releasing() outcome {
 	}
 	if d.Record.Release.StartedAt == nil {
 		if o := d.cancel(); o.decided {
-			return o // a machine found off, whose fence was called off or applyBrakes
+			return o // a machine found off, whose fence a person or a brake has ended
 		}
 	}
 	if d.Record.Proof == nil {
