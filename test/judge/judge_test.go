@@ -412,6 +412,12 @@ var plants = map[string]struct {
 		m.after(1).writer("stop", "n1")
 		m.writer("start", "n2")
 	}, ""},
+	"two writers, one of before a restore": {func(m *made) {
+		m.writer("start", "n1")
+		m.after(1).lines = append(m.lines, `{"kind":"Restored"}`)
+		m.write("kubelet", "nodes", &m.node)
+		m.after(1).writer("start", "n2")
+	}, ""},
 	"two writers by a false word": {func(m *made) {
 		m.lies = declare(judge.FalseWord)
 		m.writer("start", "n1")

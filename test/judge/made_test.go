@@ -34,7 +34,9 @@ type made struct {
 	lines   []string
 	bmc     []string
 	writers []string
-	lies    []judge.Declared
+	// since is when the writer on each machine began.
+	since map[string]string
+	lies  []judge.Declared
 	// domain is the zone by which slots count too.
 	domain string
 }
@@ -45,7 +47,7 @@ func stamp(seconds float64) *api.Time { return &api.Time{Time: at(seconds)} }
 
 // newMade has one node, a policy with room for one fence, and an empty ledger.
 func newMade(t *testing.T) *made {
-	m := &made{t: t, version: 100}
+	m := &made{t: t, version: 100, since: map[string]string{}}
 	m.node = corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "node-uid"}}
 	m.policy = api.FencePolicy{TypeMeta: metav1.TypeMeta{Kind: "FencePolicy"}, ObjectMeta: metav1.ObjectMeta{Name: "all"}}
 	one := int32(1)
@@ -119,10 +121,12 @@ func (m *made) renew() {
 // writer starts or stops a writer of volume v.
 func (m *made) writer(event, machine string) {
 	to := "null"
-	if event == "stop" {
+	if event == "start" {
+		m.since[machine] = at(m.now).Format(time.RFC3339Nano)
+	} else {
 		to = fmt.Sprintf("%q", at(m.now).Format(time.RFC3339Nano))
 	}
-	m.writers = append(m.writers, fmt.Sprintf(`{"event":%q,"volume":"v","machine":%q,"node":%q,"pod":"default/db-0","from":%q,"to":%s}`, event, machine, machine, start.Format(time.RFC3339Nano), to))
+	m.writers = append(m.writers, fmt.Sprintf(`{"event":%q,"volume":"v","machine":%q,"node":%q,"pod":"default/db-0","from":%q,"to":%s}`, event, machine, machine, m.since[machine], to))
 }
 
 // reserve adds a slot for the fence to the ledger.
