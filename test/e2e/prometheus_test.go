@@ -34,7 +34,7 @@ import (
 var observability = filepath.Join("..", "..", "infra", "observability")
 
 // TestADashboardShowsIncidents: a real Prometheus scrapes nodefence, which fences a node, hears of
-// problems, refuses a request, waits for a person and is held by a storm: two nodes of five are unhealthy,
+// problems, refuses a request, finds a power cut refuted, waits for a person and is held by a storm: two nodes of five are unhealthy,
 // where one may be. Then each panel of the dashboard has data, each alert is understood, and the storm's is on its
 // way.
 func TestADashboardShowsIncidents(t *testing.T) {
@@ -73,6 +73,12 @@ func TestADashboardShowsIncidents(t *testing.T) {
 	must(t, err)
 	w.ended("node-1", api.Recovered)
 	must(t, w.Ready(w.ctx, "node-1", corev1.ConditionTrue))
+	must(t, w.Lab.Fault("node-0", "lie"))
+	w.node("node-0", "partition") // it says off, and the boot ID refutes that
+	w.phase("node-0", api.Recovering)
+	w.node("node-0", "heal")
+	w.ended("node-0", api.CutRefuted)
+	must(t, w.Ready(w.ctx, "node-0", corev1.ConditionTrue))
 	w.node("node-4", "crash") // which a person is to give back
 	w.until("node-4 to wait for a person", func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, "node-4")
