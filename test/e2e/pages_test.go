@@ -105,12 +105,13 @@ func (w *paged) furnish() {
 	}
 	f, err := w.Fences.Fence(w.ctx, "worker-7")
 	must(w.t, err)
+	at := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
 	f.Status.FenceNumber = 3
+	f.Status.Refuted = &api.Refutation{At: at, FenceNumber: 3, Device: "ipmi 192.0.2.7", Level: 1, BootID: "3f1c", ProvenAt: at}
 	_, err = w.Fences.SaveFenceStatus(w.ctx, f)
 	must(w.t, err)
 	l, err := w.Fences.Ledger(w.ctx)
 	must(w.t, err)
-	at := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
 	l.Status.Restored = &api.Restored{SeenAt: at, From: "1000", To: "600"}
 	until := metav1.NewMicroTime(at.Add(time.Hour))
 	l.Status.Storms = []api.Storm{{Policy: "workers", Since: at, CoolDownUntil: &until}}
