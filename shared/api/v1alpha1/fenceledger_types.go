@@ -49,6 +49,10 @@ type FenceLedgerSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	StopReason string `json:"stopReason,omitempty"`
+	// stopChanged is who set or reset stop last, and when. kubectl fence writes it; a stop without it has no name
+	// (FenceAct). It stops nothing by itself.
+	// +optional
+	StopChanged *BrakeChange `json:"stopChanged,omitempty"`
 	// restoreConfirmed is a person's confirmation that nodefence may continue after the restore
 	// that status.restored is about (S16).
 	// +optional
