@@ -16,8 +16,11 @@ import (
 func Schema(typ string) []byte {
 	required, optional := carries(typ)
 	body := reflect.TypeFor[Payload]()
-	if typ == RequestFence {
+	switch typ {
+	case RequestFence:
 		body = reflect.TypeFor[Request]()
+	case PersonActed:
+		body = reflect.TypeFor[Act]()
 	}
 	props := map[string]any{}
 	for i := range body.NumField() {
@@ -47,7 +50,9 @@ func property(name string, is reflect.Type) map[string]any {
 		return map[string]any{"type": "string", "enum": []api.DrainWish{api.DrainIfReady, api.DrainSkip}}
 	case is.Kind() == reflect.Int64:
 		return map[string]any{"type": "integer", "minimum": 1}
-	case slices.Contains([]string{"since", "due", "first", "last"}, name):
+	case is.Kind() == reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case slices.Contains([]string{"since", "due", "first", "last", "at"}, name):
 		return map[string]any{"type": "string", "format": "date-time"}
 	}
 	return map[string]any{"type": "string"}
@@ -72,6 +77,8 @@ func carries(typ string) (required, optional []string) {
 		return []string{"node", "nodeUID", "reason", "component", "count", "first", "last"}, []string{"pod", "message", "due"}
 	case FenceRequestChanged:
 		return []string{"node", "namespace", "name", "uid"}, nil
+	case PersonActed:
+		return []string{"act", "field", "kind", "name", "uid", "at"}, []string{"from", "to", "seen", "madeBefore", "by", "manager", "reason", "fenceNumber"}
 	case RequestFence: // the subject may name the node
 		return nil, []string{"node", "reason", "token", "drain", "fenceRequest"}
 	}

@@ -99,8 +99,8 @@ func TestServingIsToldEachFeature(t *testing.T) {
 func TestWhatStandsApart(t *testing.T) {
 	c := loaded(t)
 	for values, want := range map[string]map[string]int{
-		"":                                    {"CustomResourceDefinition": 8, "ValidatingAdmissionPolicy": 20, "ValidatingAdmissionPolicyBinding": 20},
-		"kinds: {install: false}":             {"ValidatingAdmissionPolicy": 20, "ValidatingAdmissionPolicyBinding": 20},
+		"":                                    {"CustomResourceDefinition": 9, "ValidatingAdmissionPolicy": 22, "ValidatingAdmissionPolicyBinding": 22},
+		"kinds: {install: false}":             {"ValidatingAdmissionPolicy": 22, "ValidatingAdmissionPolicyBinding": 22},
 		"admissionPolicies: {install: false}": {"CustomResourceDefinition": 8},
 		"kinds: {install: false}\nadmissionPolicies: {install: false}\npodMonitor: true":                                  {"PodMonitor": 1},
 		"kinds: {install: false}\nadmissionPolicies: {install: false}\nprometheusRule: true\nnamespaces: {system: fence}": {"PrometheusRule": 1},
