@@ -73,10 +73,12 @@ func (c Change) NamedBy(p Person, at time.Time) Change {
 		return c
 	}
 	word := map[string]any{"by": p.Name, "at": observed.StampOf(at), "reason": nil} // a merge patch keeps what it does not name
-	if p.Reason != "" {
-		word["reason"] = p.Reason
-	}
-	return c.withSpec(func(spec map[string]any) { spec[c.beside] = word })
+	return c.withSpec(func(spec map[string]any) {
+		if p.Reason != "" && spec["stopReason"] == nil {
+			word["reason"] = p.Reason
+		}
+		spec[c.beside] = word
+	})
 }
 
 // Unnamed is the change without who makes it, and whether that is another change.

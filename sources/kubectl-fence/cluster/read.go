@@ -34,8 +34,19 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 		return s, err
 	}
 	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
+	s.Acts = c.brakeActs(ctx)
 	s.Ledger, err = c.LedgerIfAny(ctx)
 	return s, err
+}
+
+// brakeActs are the acts of people on brakes. Where they can't be read, it is not known who changed a brake.
+func (c *Client) brakeActs(ctx context.Context) []api.FenceAct {
+	out := &api.FenceActList{}
+	brakes := fmt.Sprintf("%s in (%s,%s)", api.ActLabel, api.ActStop, api.ActPause)
+	if err := c.own.Get().Resource("fenceacts").Param("labelSelector", brakes).Do(ctx).Into(out); err != nil {
+		return nil
+	}
+	return out.Items
 }
 
 // NodeEvents are the Events about a Node that say that its record can't be written.

@@ -131,6 +131,9 @@ func (s *Seen) Brakes() []string {
 		if why := s.Ledger.Spec.StopReason; why != "" {
 			words += " (" + why + ")"
 		}
+		if who := s.who(s.Ledger.UID, api.ActStop, func(to string) bool { return to == "true" }); who != "" {
+			words += "; stopped " + who
+		}
 		return append(out, words+"; kubectl fence start lets them begin again")
 	}
 	if c := meta.FindStatusCondition(s.Ledger.Status.Conditions, "AcceptingFences"); c != nil && c.Status == metav1.ConditionFalse {

@@ -26,6 +26,8 @@ type Seen struct {
 	Ledger   *api.FenceLedger
 	// Events are those about one Node, where they were read.
 	Events []corev1.Event
+	// Acts are those of people on brakes, where they were read.
+	Acts []api.FenceAct
 	// Now is when it was read.
 	Now time.Time
 
