@@ -33,8 +33,8 @@ type apiServer struct {
 	mu    sync.Mutex
 	has   map[string]api.FenceAct
 	order []string
-	// fails is how many further requests fail; tries counts the creates.
-	fails, tries int
+	// lists and fails are how many further lists and creates fail; tries counts the creates.
+	lists, fails, tries int
 }
 
 func newAPIServer() *apiServer { return &apiServer{has: map[string]api.FenceAct{}} }
@@ -42,8 +42,8 @@ func newAPIServer() *apiServer { return &apiServer{has: map[string]api.FenceAct{
 func (s *apiServer) Acts(context.Context) ([]api.FenceAct, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fails > 0 {
-		s.fails--
+	if s.lists > 0 {
+		s.lists--
 		return nil, errors.New("away")
 	}
 	var all []api.FenceAct
@@ -226,7 +226,7 @@ func TestActsOfPeople(t *testing.T) {
 // own act. The source's watches wait for none.
 func TestAnActIsWrittenOnce(t *testing.T) {
 	server := newAPIServer()
-	server.fails = 3 // the list, and two creates
+	server.lists, server.fails = 2, 2
 	life := history{was(stands(1, calm)), is(stands(2, bare, "m"))}
 	run(t, server, life)
 	if len(server.has) != 1 || server.tries != 3 {
@@ -252,9 +252,9 @@ func TestSwitchesOfOneKindHaveActsOfTheirOwn(t *testing.T) {
 // TestWhatWaitsIsBounded: too many acts are dropped, and counted.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	server := newAPIServer()
-	server.fails = 1 << 20
+	out := outbox.New(nil, slog.New(slog.DiscardHandler))
 	synctest.Test(t, func(t *testing.T) {
-		s := New(server, "", outbox.New(nil, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler), func() time.Time { return t0 })
+		s := New(server, "", out, slog.New(slog.DiscardHandler), func() time.Time { return t0 })
 		s.listed = true
 		for i := range int64(mostWaiting + 5) {
 			s.Ledger(stands(i+1, []func(*api.FenceLedgerSpec){bare, calm}[i%2]), false)

@@ -43,11 +43,11 @@ func (s *sight) act(last recorded) *api.FenceAct {
 		Object: s.of, Field: s.field, From: last.value, To: s.says(), At: stamp(s.at), Seen: true, MadeBefore: s.before,
 		Reason: clip.To(256, s.beside), FenceNumber: s.number, Mark: s.mark,
 	}
-	which := digest([]any{s.field, spec.To, s.of.Generation})
+	which := digestOf([]any{s.field, spec.To, s.of.Generation})
 	switch {
 	case given && s.by != "":
 		spec.By, spec.Reason = clip.To(256, s.by), clip.To(256, cmp.Or(s.beside, s.reason))
-		if which = digest([]any{s.field, spec.To, s.mark}); !s.standing.at.IsZero() {
+		if which = digestOf([]any{s.field, spec.To, s.mark}); !s.standing.at.IsZero() {
 			spec.At, spec.Seen = stamp(s.standing.at), false
 		}
 	default:

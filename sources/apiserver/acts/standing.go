@@ -44,31 +44,31 @@ type object struct {
 // stopped and running are the values of the stop switch.
 const stopped, running = "true", "false"
 
-// rests is the value of a field that nobody has written.
-func rests(field api.ActField) string {
+// restValue is the value of a field that nobody has written.
+func restValue(field api.ActField) string {
 	if field == api.ActStop {
 		return running
 	}
 	return ""
 }
 
-// ledger is what people have written into the FenceLedger.
-func ledger(l *api.FenceLedger) object {
+// readLedger returns what people have written into the FenceLedger.
+func readLedger(l *api.FenceLedger) object {
 	s := l.Spec
-	stop := brake(api.ActStop, running, s.StopChanged, manager(l.ManagedFields, "stop"))
+	stop := readBrake(api.ActStop, running, s.StopChanged, findManager(l.ManagedFields, "stop"))
 	if s.Stop {
 		stop.value, stop.beside = stopped, s.StopReason
 	}
 	all := []standing{stop, {field: api.ActRestoreConfirmed}, {field: api.ActEndCoolDown}, {field: api.ActLost}}
 	if w := s.RestoreConfirmed; w != nil {
-		all[1].value, all[1].mark, all[1].by = "the restore of "+clock(w.SeenAt), digest(w), w.By
+		all[1].value, all[1].mark, all[1].by = "the restore of "+clock(w.SeenAt), digestOf(w), w.By
 	}
 	if w := s.CoolDownEnded; w != nil {
 		ends := []string{clock(w.Until)}
 		for _, also := range w.AlsoUntil {
 			ends = append(ends, clock(also))
 		}
-		all[2].value, all[2].mark, all[2].by, all[2].reason = "cool-downs until "+strings.Join(ends, ", "), digest(w), w.By, w.Reason
+		all[2].value, all[2].mark, all[2].by, all[2].reason = "cool-downs until "+strings.Join(ends, ", "), digestOf(w), w.By, w.Reason
 	}
 	if w := s.Lost; w != nil {
 		var names []string
@@ -76,70 +76,70 @@ func ledger(l *api.FenceLedger) object {
 			names = append(names, n.NodeName)
 		}
 		value := fmt.Sprintf("until %s: %d: %s", clock(w.Until), len(names), strings.Join(names, ", "))
-		all[3].value, all[3].mark, all[3].by, all[3].reason = value, digest(w), w.By, w.Reason
+		all[3].value, all[3].mark, all[3].by, all[3].reason = value, digestOf(w), w.By, w.Reason
 	}
-	return of("FenceLedger", &l.ObjectMeta, all)
+	return objectOf("FenceLedger", &l.ObjectMeta, all)
 }
 
-// policy is what people have written into the brakes of a FencePolicy. The pauses of MachineHealthChecks are
+// readPolicy returns what people have written into the brakes of a FencePolicy. The pauses of MachineHealthChecks are
 // nodefence's own.
-func policy(p *api.FencePolicy) object {
-	s := brake(api.ActPause, "", p.Spec.PauseChanged, manager(p.ManagedFields, "pauseRequests"))
+func readPolicy(p *api.FencePolicy) object {
+	s := readBrake(api.ActPause, "", p.Spec.PauseChanged, findManager(p.ManagedFields, "pauseRequests"))
 	names := slices.DeleteFunc(slices.Clone(p.Spec.PauseRequests), func(name string) bool { return strings.HasPrefix(name, mhc.Prefix) })
 	slices.Sort(names)
 	s.value = strings.Join(names, ", ")
-	return of("FencePolicy", &p.ObjectMeta, []standing{s})
+	return objectOf("FencePolicy", &p.ObjectMeta, []standing{s})
 }
 
-// fence is what people have asked of a node's fence. The gate empties requests of earlier fences.
-func fence(f *api.NodeFence) object {
+// readFence returns what people have asked of a node's fence. The gate empties requests of earlier fences.
+func readFence(f *api.NodeFence) object {
 	r := f.Spec.Requests
 	confirm := standing{field: api.ActConfirmOff, cleared: true}
 	if w := r.ConfirmOff; w != nil {
-		confirm = request(api.ActConfirmOff, &w.Request)
-		confirm.mark = digest(w)
+		confirm = readRequest(api.ActConfirmOff, &w.Request)
+		confirm.mark = digestOf(w)
 	}
 	abort, trust := standing{field: api.ActAbort, cleared: true}, standing{field: api.ActTrust, cleared: true}
 	if w := r.Abort; w != nil {
-		abort.value, abort.mark, abort.by, abort.at, abort.reason, abort.number = "the open fence", digest(w), w.By, w.At.Time, w.Reason, f.Status.FenceNumber
+		abort.value, abort.mark, abort.by, abort.at, abort.reason, abort.number = "the open fence", digestOf(w), w.By, w.At.Time, w.Reason, f.Status.FenceNumber
 		if w.FenceNumber != nil {
-			abort.value, abort.number = about(*w.FenceNumber), *w.FenceNumber
+			abort.value, abort.number = fenceWords(*w.FenceNumber), *w.FenceNumber
 		}
 	}
 	if w := f.Spec.Trust; w != nil {
-		trust.value, trust.mark, trust.by, trust.at, trust.reason = "the cut refuted at "+clock(w.RefutedAt), digest(w), w.By, w.At.Time, w.Reason
+		trust.value, trust.mark, trust.by, trust.at, trust.reason = "the cut refuted at "+clock(w.RefutedAt), digestOf(w), w.By, w.At.Time, w.Reason
 	}
-	return of("NodeFence", &f.ObjectMeta, []standing{
-		request(api.ActApprove, r.Approve), request(api.ActRetry, r.Retry), request(api.ActLift, r.Uncordon), confirm, abort, trust,
+	return objectOf("NodeFence", &f.ObjectMeta, []standing{
+		readRequest(api.ActApprove, r.Approve), readRequest(api.ActRetry, r.Retry), readRequest(api.ActLift, r.Uncordon), confirm, abort, trust,
 	})
 }
 
-// request is what one of spec.requests says.
-func request(field api.ActField, r *api.Request) standing {
+// readRequest returns what one of spec.requests says.
+func readRequest(field api.ActField, r *api.Request) standing {
 	if r == nil {
 		return standing{field: field, cleared: true}
 	}
-	return standing{field: field, value: about(r.FenceNumber), mark: digest(r), by: r.By, at: r.At.Time, reason: r.Reason, number: r.FenceNumber, cleared: true}
+	return standing{field: field, value: fenceWords(r.FenceNumber), mark: digestOf(r), by: r.By, at: r.At.Time, reason: r.Reason, number: r.FenceNumber, cleared: true}
 }
 
-func about(number int64) string { return fmt.Sprintf("fence %d", number) }
+func fenceWords(number int64) string { return fmt.Sprintf("fence %d", number) }
 
-// brake is a brake with who changed it last, as far as that is known.
-func brake(field api.ActField, value string, c *api.BrakeChange, manager string) standing {
+// readBrake returns a brake with who changed it last, as far as that is known.
+func readBrake(field api.ActField, value string, c *api.BrakeChange, manager string) standing {
 	s := standing{field: field, value: value, manager: manager}
 	if c != nil {
-		s.mark, s.by, s.at, s.reason = digest(c), c.By, c.At.Time, c.Reason
+		s.mark, s.by, s.at, s.reason = digestOf(c), c.By, c.At.Time, c.Reason
 	}
 	return s
 }
 
-func of(kind string, m *metav1.ObjectMeta, all []standing) object {
+func objectOf(kind string, m *metav1.ObjectMeta, all []standing) object {
 	return object{api.ActObject{Kind: kind, Name: m.Name, UID: m.UID, Generation: m.Generation}, all}
 }
 
-// manager is the field manager that owns a field of the spec; empty where none does, as of a field that was removed.
+// findManager returns the field manager that owns a field of the spec; empty where none does, as of a field that was removed.
 // Where several do, it is the one that wrote last.
-func manager(all []metav1.ManagedFieldsEntry, field string) string {
+func findManager(all []metav1.ManagedFieldsEntry, field string) string {
 	name, last := "", time.Time{}
 	for _, e := range all {
 		var owned struct {
@@ -158,8 +158,8 @@ func manager(all []metav1.ManagedFieldsEntry, field string) string {
 	return name
 }
 
-// digest tells one word of a person from another.
-func digest(word any) string {
+// digestOf tells one word of a person from another.
+func digestOf(word any) string {
 	text, err := json.Marshal(word)
 	if err != nil {
 		return "" // a word is always JSON

@@ -22,8 +22,8 @@ import (
 const (
 	// mostWaiting is how many acts wait to be written.
 	mostWaiting = 1024
-	// mostEarly is how many sights of one field wait until the acts are listed.
-	mostEarly = 64
+	// mostEarly is how many sights wait until the acts are listed.
+	mostEarly = 16384
 	// tellAgain is for how long after its creation the event of an act is sent again by a source that begins: the
 	// source that wrote the act may have ended before it sent the event. The event has the same ID.
 	tellAgain = 10 * time.Minute
@@ -54,7 +54,9 @@ type Store struct {
 	mu     sync.Mutex
 	listed bool
 	last   map[field]recorded
-	early  map[field][]sight
+	// early are the sights that wait until the acts are listed, in order; newest has the last one of each field.
+	early  []sight
+	newest map[field]recorded
 	// waiting are the acts that are to be written, by name.
 	waiting map[string]*api.FenceAct
 	queue   workqueue.TypedRateLimitingInterface[string]
@@ -85,18 +87,18 @@ func (s *Store) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listed = false
-	s.last, s.early, s.waiting = map[field]recorded{}, map[field][]sight{}, map[string]*api.FenceAct{}
+	s.last, s.early, s.newest, s.waiting = map[field]recorded{}, nil, map[field]recorded{}, map[string]*api.FenceAct{}
 	s.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](200*time.Millisecond, time.Minute))
 }
 
 // Ledger notes what the FenceLedger says. first tells that it is of the list with which a watch began.
-func (s *Store) Ledger(l *api.FenceLedger, first bool) { s.saw(ledger(l), first) }
+func (s *Store) Ledger(l *api.FenceLedger, first bool) { s.saw(readLedger(l), first) }
 
 // Policy notes what a FencePolicy says.
-func (s *Store) Policy(p *api.FencePolicy, first bool) { s.saw(policy(p), first) }
+func (s *Store) Policy(p *api.FencePolicy, first bool) { s.saw(readPolicy(p), first) }
 
 // Fence notes what people ask of a node's fence.
-func (s *Store) Fence(f *api.NodeFence, first bool) { s.saw(fence(f), first) }
+func (s *Store) Fence(f *api.NodeFence, first bool) { s.saw(readFence(f), first) }
 
 func (s *Store) saw(o object, first bool) {
 	now := s.now()
@@ -112,14 +114,19 @@ func (s *Store) saw(o object, first bool) {
 	}
 }
 
-// keepLocked keeps a sight until the acts are listed.
+// keepLocked keeps a sight until the acts are listed, unless it says what the field's last sight says.
 func (s *Store) keepLocked(is sight) {
-	k := field{is.of.UID, is.field}
-	all := s.early[k]
-	if n := len(all); n == 0 && is.cleared && is.value == "" || n > 0 && all[n-1].value == is.value && all[n-1].mark == is.mark {
+	k, now := field{is.of.UID, is.field}, recorded{value: is.value, mark: is.mark}
+	last, known := s.newest[k]
+	if known && last == now || !known && is.cleared && is.value == "" {
 		return
 	}
-	s.early[k] = append(all[max(0, len(all)+1-mostEarly):], is)
+	if len(s.early) >= mostEarly {
+		s.counted.WithLabelValues(dropped).Inc()
+		return
+	}
+	s.newest[k] = now
+	s.early = append(s.early, is)
 }
 
 // compareLocked has an act written if the field does not say what its last act says.
@@ -127,7 +134,7 @@ func (s *Store) compareLocked(is sight) {
 	k := field{is.of.UID, is.field}
 	last, known := s.last[k]
 	if !known {
-		last.value = rests(is.field)
+		last.value = restValue(is.field)
 	}
 	if is.of.Generation < last.generation {
 		return
@@ -205,12 +212,10 @@ func (s *Store) list(ctx context.Context) bool {
 		k := field{a.Object.UID, a.Field}
 		s.last[k] = recorded{a.To, cmp.Or(a.Mark, s.last[k].mark), a.Object.Generation}
 	}
-	for _, sights := range s.early {
-		for _, is := range sights {
-			s.compareLocked(is)
-		}
+	for _, is := range s.early {
+		s.compareLocked(is)
 	}
-	s.early, s.listed = nil, true
+	s.early, s.newest, s.listed = nil, nil, true
 	return true
 }
 
