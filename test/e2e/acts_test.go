@@ -10,8 +10,8 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-// acts are all FenceActs in words, in the order of their object's changes.
-func (w *world) acts() ([]string, error) {
+// actsInWords are all FenceActs, in the order of their object's changes.
+func (w *world) actsInWords() ([]string, error) {
 	all, err := w.Fences.Acts(w.ctx)
 	slices.SortFunc(all, func(a, b api.FenceAct) int {
 		return cmp.Or(cmp.Compare(a.Spec.Object.Kind, b.Spec.Object.Kind), cmp.Compare(a.Spec.Object.Generation, b.Spec.Object.Generation))
@@ -41,7 +41,7 @@ func (w *world) recorded(n int) (all []string) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%d acts to be recorded", n), func() (bool, error) {
 		var err error
-		all, err = w.acts()
+		all, err = w.actsInWords()
 		return len(all) >= n, err
 	})
 	return all
