@@ -102,14 +102,14 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	return notes, rows
 }
 
-// unnumbered is a note without its numbers, which change while what it is about goes on.
+// unnumbered is a note without its numbers and without who changed a brake, which change while what it is about goes on.
 func unnumbered(note string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, note)
+	}, view.WithoutWho(note))
 }
 
 // showChanged prints the notes that came or went, and the rows that are not as they were printed.

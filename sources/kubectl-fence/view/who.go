@@ -1,14 +1,22 @@
 package view
 
 import (
+	"regexp"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
+// says is what who adds to a note.
+var says = regexp.MustCompile(`; (stopped|last changed) by [^;]*`)
+
+// WithoutWho is a note without who changed the brake. An act is recorded a moment after the change.
+func WithoutWho(note string) string { return says.ReplaceAllString(note, "") }
+
 // who says who changed a brake last and when, as far as an act says it; empty where none does. An act that says
 // something else than to is of another change.
-func (s *Seen) who(object types.UID, field api.ActField, says func(to string) bool) string {
+func (s *Seen) who(object types.UID, field api.ActField, stands func(to string) bool) string {
 	var last *api.FenceAct
 	for i := range s.Acts {
 		a := &s.Acts[i]
@@ -16,11 +24,11 @@ func (s *Seen) who(object types.UID, field api.ActField, says func(to string) bo
 			last = a
 		}
 	}
-	if last == nil || !says(last.Spec.To) {
+	if last == nil || !stands(last.Spec.To) {
 		return ""
 	}
 	is := &last.Spec
-	words := "by " + is.By
+	words := "by " + OneLine(is.By)
 	if is.Unnamed {
 		words = "by somebody who gave no name"
 		if is.Manager != "" {

@@ -37,6 +37,9 @@ func TestWhoChangedABrake(t *testing.T) {
 			t.Errorf("%s: %s", name, notes)
 		}
 	}
+	if was := WithoutWho("is sent (x); stopped by ann at T; kubectl fence start"); was != "is sent (x); kubectl fence start" {
+		t.Error(was)
+	}
 	paused := Seen{
 		Policies: []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "workers", UID: types.UID("p")}, Spec: api.FencePolicySpec{PauseRequests: []string{"upgrade"}}}},
 		Acts:     []api.FenceAct{{Spec: api.FenceActSpec{Object: api.ActObject{UID: "p", Generation: 2}, Field: api.ActPause, To: "upgrade", At: at, By: "ann"}}},
