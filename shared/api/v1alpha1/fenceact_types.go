@@ -65,7 +65,7 @@ const ActText = 512
 
 // FenceActSpec is what one person did.
 type FenceActSpec struct {
-	// object is what was changed.
+	// object is the FenceLedger, FencePolicy or NodeFence into which the person wrote.
 	// +required
 	Object ActObject `json:"object,omitzero"`
 	// field is the brake or the word: Stop, Pause, RestoreConfirmed, EndCoolDown, Lost, Approve, Abort, Retry, Lift,
@@ -109,7 +109,7 @@ type FenceActSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// fenceNumber is the fence of the node that the act is about.
+	// fenceNumber is the number of the fence that the act is about: 1 or more.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	FenceNumber int64 `json:"fenceNumber,omitempty"`
@@ -138,7 +138,7 @@ type ActObject struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	UID types.UID `json:"uid,omitempty"`
-	// generation is metadata.generation of the object after the change.
+	// generation is metadata.generation of the object after the change: 1 or more.
 	// +kubebuilder:validation:Minimum=1
 	// +required
 	Generation int64 `json:"generation,omitempty"`

@@ -118,7 +118,7 @@ func TestCarryOfTheSwitch(t *testing.T) {
 // brake is written without. Nothing else is written twice.
 func TestABrakeIsNotRefusedForItsName(t *testing.T) {
 	var bodies []string
-	for reason, code := range map[metav1.StatusReason]int{metav1.StatusReasonBadRequest: http.StatusBadRequest, metav1.StatusReasonInvalid: http.StatusUnprocessableEntity, metav1.StatusReasonForbidden: http.StatusForbidden} {
+	for reason, code := range map[metav1.StatusReason]int32{metav1.StatusReasonBadRequest: http.StatusBadRequest, metav1.StatusReasonInvalid: http.StatusUnprocessableEntity, metav1.StatusReasonForbidden: http.StatusForbidden} {
 		bodies = nil
 		c, err := New(kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
