@@ -27,10 +27,7 @@ const (
 // they wait for.
 func AdmitChecks(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	rebuildChecking(l, c, now)
-	roomForJobs := func(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-		return roomForJobs(f, fences, l, now)
-	}
-	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum, roomForJobs); v != nil {
+	if v := refused(f, c, l, now, limitsOf(ForChecks, fences)...); v != nil {
 		return v
 	}
 	s := &f.Status.Decision.Settings

@@ -152,7 +152,7 @@ func TestWhatDrains(t *testing.T) {
 		"excluded, though the gate says yes":  {func(f *api.NodeFence, s *observed.Look) { s.MayDrain, s.Node.Excluded = true, "x" }, "Pending Excluded, "},
 		"being deleted":                       {func(_ *api.NodeFence, s *observed.Look) { s.Node.Deleting = "x" }, "Pending NodeBeingDeleted, "},
 		"our own machine":                     {func(_ *api.NodeFence, s *observed.Look) { s.Self = true }, "Pending OwnMachine, "},
-		"a dry run":                           {settings(func(s *api.Settings) { s.Mode = api.ModeDryRun }), "Pending DryRun, "},
+		"a dry run":                           {settings(func(s *api.Settings) { s.Mode = api.ModeDryRun }), "Pending , DryDrain"},
 		"a dry run, and our cordon stays":     {both(onlyCordoned, settings(func(s *api.Settings) { s.Mode = api.ModeDryRun })), "Recovering DryRun, "},
 		"nobody approved":                     {settings(func(s *api.Settings) { s.Mode, s.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour }), "Pending WaitingForApproval, "},
 		"no machine is cut":                   {settings(func(s *api.Settings) { s.Action = api.ActionIsolate }), "Pending , Reserve"},

@@ -25,6 +25,11 @@ const (
 	// AskChecks asks whether all that bounds a fence lets a round of this one's checks begin, and
 	// whether its Jobs may run beside those of other fences. Owner: gate.
 	AskChecks Action = "AskChecks"
+	// DryReserve, DryDrain and DryChecks ask what Reserve, AskDrain and AskChecks ask, for a fence under a policy in
+	// mode DryRun: what the ledger reserves then counts for such fences alone. Owner: gate.
+	DryReserve Action = "DryReserve"
+	DryDrain   Action = "DryDrain"
+	DryChecks  Action = "DryChecks"
 	// Evict asks pods of a node that lives to leave. Owner: cleanup.
 	Evict Action = "Evict"
 	// Check asks the checks of the round under way. Owner: gate.

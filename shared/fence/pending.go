@@ -12,9 +12,15 @@ import (
 
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
-	return first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
-		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.heldByMode, d.checkActivity, d.unapproved,
-		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
+	o := first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.heldByMode, d.begins)
+	d.endDryRun(o)
+	return o
+}
+
+// begins asks, in their order, the checks, a person, the devices and the gate. A dry run asks the same rules.
+func (d *decision) begins() outcome {
+	return first(d.checkActivity, d.unapproved, d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
@@ -176,12 +182,16 @@ func (d *decision) nothingToFenceBy() outcome {
 }
 
 // heldByMode holds what the policy only wants told, before any check: a dry run makes no Job and connects to
-// nothing.
+// nothing. A fence that began under another mode is held as it is.
 func (d *decision) heldByMode() outcome {
-	if h := hold.First(d.holdInput(), hold.ByMode); h != nil && h.Unmark {
+	h := hold.First(d.holdInput(), hold.ByMode)
+	switch {
+	case h == nil || !h.Unmark:
+		return goOn
+	case d.Begun() || d.Marked() || d.OwesBack():
 		return d.held(hold.ByMode)
 	}
-	return goOn
+	return d.rehearse(h.Message)
 }
 
 // checkActivity asks whether the machine is active after all, where the policy wants it.

@@ -60,7 +60,7 @@ var table = []Row{
 	},
 	{
 		Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync,
-		Means:  "the policy is in `mode: DryRun`: this node would be fenced now",
+		Means:  "the policy is in `mode: DryRun`, and the message says what it would do in `mode: Enforce`: begin, check or drain the node first, or hold the fence, with the reason and its numbers",
 		Remedy: Remedy{Do: "have the policy act, if this node is to be fenced", Run: `kubectl patch fencepolicy POLICY --type merge -p '{"spec":{"mode":"Enforce"}}'`},
 		Docs:   "infra/BRAKES.md",
 	},
@@ -145,7 +145,7 @@ func tellDryRun(in Input) string {
 	if in.Policy.Settings.Mode != api.ModeDryRun {
 		return ""
 	}
-	return "this node would be fenced now; " + facts.DecidingPolicy(in.Policy) + " is in DryRun"
+	return facts.DecidingPolicy(in.Policy) + " is in DryRun"
 }
 
 func tellUnapproved(in Input) string {

@@ -8,7 +8,7 @@ import (
 
 // actions are those that a function carries out.
 var actions = []fence.Action{
-	fence.Resolve, fence.Reserve, fence.AskDrain, fence.AskChecks, fence.Evict, fence.Check, fence.Isolate, fence.Read, fence.Off, fence.On,
+	fence.Resolve, fence.Reserve, fence.AskDrain, fence.AskChecks, fence.DryReserve, fence.DryDrain, fence.DryChecks, fence.Evict, fence.Check, fence.Isolate, fence.Read, fence.Off, fence.On,
 	fence.MarkNotReady, fence.Release, fence.DeletePods, fence.DeleteNode, fence.DeleteMachine, fence.ClearOutOfService, fence.Undo,
 	fence.DropFinalizer,
 }

@@ -211,6 +211,16 @@ type FenceLedgerStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Draining []Reservation `json:"draining,omitempty"`
+	// dryRuns are the slots and the drains that fences under policies in mode DryRun would have under
+	// Enforce. They count for such fences alone: no other fence waits for one of them, and nothing is done
+	// for them. A dry run ends when its node has healed, its record is closed, or its policy has another
+	// mode. With 1024 slots or 1024 drains in them and in the lists of real ones, every other dry run is
+	// held (TooManyConcurrent).
+	// +kubebuilder:validation:MaxItems=2048
+	// +listType=map
+	// +listMapKey=nodeName
+	// +optional
+	DryRuns []DryReservation `json:"dryRuns,omitempty"`
 	// checking are the rounds of checks whose Jobs may run now, 256 at most. spec.checks.concurrent
 	// bounds their Jobs.
 	// +kubebuilder:validation:MaxItems=256

@@ -120,6 +120,14 @@ type NodeFenceStatus struct {
 	// reservation is no slot any more.
 	// +optional
 	GivenBack *Time `json:"givenBack,omitempty"`
+	// wouldBeginAt is when the fence would have begun under Enforce, where its policy is in mode DryRun: when
+	// its slot was reserved in status.dryRuns of the FenceLedger. It is missing while the fence would be held.
+	// +optional
+	WouldBeginAt *Time `json:"wouldBeginAt,omitempty"`
+	// wouldDrainAt is when the drain of the node would have begun under Enforce, where the policy is in mode
+	// DryRun. It is missing once the fence would have begun.
+	// +optional
+	WouldDrainAt *Time `json:"wouldDrainAt,omitempty"`
 	// approvalSince is since when the fence waits for a person.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`

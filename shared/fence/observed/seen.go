@@ -32,6 +32,10 @@ type Look struct {
 	// longest device call for which it was; zero is the usual one.
 	Reserved     *time.Time
 	ReservedCall time.Duration
+	// DryRun is what the ledger has reserved for this fence under mode DryRun; nil if nothing.
+	DryRun *DryRun
+	// DryChecks: this invocation has just asked, and one round of checks might begin under Enforce.
+	DryChecks bool
 	// Verdict is the gate's no to a reservation asked for in this invocation, or looked for before the
 	// devices are resolved.
 	Verdict *Verdict
@@ -64,6 +68,14 @@ type Look struct {
 	Finalizer bool
 	// Self: this code runs on the node in question (S13).
 	Self bool
+}
+
+// DryRun is a dry reservation of the ledger.
+type DryRun struct {
+	// At is when it was made.
+	At time.Time
+	// Drain: the node would be drained first.
+	Drain bool
 }
 
 // Plans are what people and other programs say on the Node object that they do with the node, each in words; empty if
