@@ -29,6 +29,7 @@ func (w *world) invoke(why string) {
 		seen := w.look(me)
 		seen.Call, seen.Checked, seen.Cleared = call, checked, cleared == w.saves
 		seen.MayDrain, seen.MayCheck, seen.Evicted = asked.mayDrain, asked.mayCheck, asked.evicted
+		seen.DryRun = w.dryRun
 		if verdict != nil {
 			seen.Verdict = verdict
 		}
@@ -47,6 +48,10 @@ func (w *world) invoke(why string) {
 			break
 		}
 		if w.drainStep(act, &asked) {
+			continue
+		}
+		if act == fence.DryReserve {
+			w.dryRun = cmp.Or(w.dryRun, &observed.DryRun{At: w.now})
 			continue
 		}
 		if act == fence.Reserve {

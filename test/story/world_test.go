@@ -24,6 +24,8 @@ var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	now    time.Time
 	record api.NodeFence
+	// dryRun is the ledger's dry reservation of the fence.
+	dryRun *observed.DryRun
 	text   strings.Builder
 	faults []string
 

@@ -135,11 +135,15 @@ func TestTheGatesPicture(t *testing.T) {
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases since 2026-01-02T03:04:05Z"}},
 		"it is not running, and would hold": {running(own(bmc)).changed(`"Enforce"`, `"DryRun"`).with(ledger, `{"metadata": {"name": "cluster"}}`),
-			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet; while it runs: would be held: DryRun: this node would be fenced now; policy workers (generation 2) is in DryRun"}},
+			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},
+		"a dry run":                  {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`), Report{Now: "would begin; policy workers (generation 2) is in DryRun"}},
+		"a dry run that limits hold": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`).changed(`"40%"`, `"0%"`), Report{
+			Now:   "would be held by TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0); policy workers (generation 2) is in DryRun",
+			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0), so that no fence ever begins; raise maxUnhealthy"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, code := tc.cluster.report(t)
-			if held, begins := got.Held(), strings.HasPrefix(got.Now, wouldBegin) || strings.HasPrefix(got.Now, wouldAsk); (held == "") != begins {
+			if held, begins := got.Held(), got.Now == wouldBegin || strings.HasPrefix(got.Now, wouldAsk); (held == "") != begins {
 				t.Errorf("held: %q", held)
 			}
 			if n := len(tc.want.Now); strings.HasSuffix(tc.want.Now, " ") && len(got.Now) > n {

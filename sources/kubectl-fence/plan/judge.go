@@ -53,6 +53,8 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		r.Now = wouldBegin
 	case reason == api.WaitingForApproval:
 		r.Now = wouldAsk + words
+	case reason == api.DryRun:
+		r.Now = message
 	default:
 		r.Now = "would be held: " + words
 	}
@@ -148,11 +150,31 @@ func (w *world) tried(f *api.NodeFence, seen observed.Look, c admission.Picture,
 			if seen.Verdict = w.admit(f, c, admission.Admit); seen.Verdict == nil {
 				return "", ""
 			}
+		case fence.DryReserve, fence.DryDrain, fence.DryChecks:
+			w.rehearse(act, f, &seen, c)
+			if v := seen.Verdict; v != nil && v.Reason == api.LeasePictureOld {
+				return v.Reason, v.Message
+			}
 		default:
 			return f.Status.Reason, f.Status.Message
 		}
 	}
 	return f.Status.Reason, f.Status.Message
+}
+
+// rehearse asks the ledger's rule in a dry run, and has the next look show the answer.
+func (w *world) rehearse(act fence.Action, f *api.NodeFence, seen *observed.Look, c admission.Picture) {
+	q := map[fence.Action]admission.Question{fence.DryReserve: admission.ForSlot, fence.DryDrain: admission.ForDrain, fence.DryChecks: admission.ForChecks}[act]
+	seen.Verdict = w.admit(f, c, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+		return admission.AdmitDryRun(q, f, w.lists.Fences, c, l, now)
+	})
+	switch {
+	case seen.Verdict != nil:
+	case act == fence.DryChecks:
+		seen.DryChecks = true
+	default:
+		seen.DryRun = &observed.DryRun{At: w.Client.Clock().Now(), Drain: act == fence.DryDrain}
+	}
 }
 
 // limited warns of limits under which no fence could begin, even if all other nodes were

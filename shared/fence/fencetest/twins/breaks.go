@@ -3,6 +3,9 @@ package twins
 // breaks names the promise that each broken Decide breaks. Another promise that it
 // breaks too does not count: that may be the walk's own fault.
 var breaks = map[string]string{
+	"acts in a dry run": "S17: nothing is placed, switched or started in a dry run",
+	"says that a dry run would begin which nobody has admitted":        "S28: a dry run would begin, or drain, only once the gate has said so",
+	"says that a node would be drained which nobody has admitted":      "S28: a dry run would begin, or drain, only once the gate has said so",
 	"believes the device again after a cut that was none":              "S1: no read of off is a proof once the boot ID has refuted a cut",
 	"cuts again by a device whose cut was none":                        "S1: no power is cut by a device once the boot ID has refuted a cut",
 	"lets a fence begin after a cut that was none":                     "S1: no fence leaves the gate once the boot ID has refuted a cut, but for a person's word",

@@ -99,6 +99,7 @@ func key(s *State) string {
 	k = append(k, s.wordKey(age)...)
 	k = append(k, s.reportedKey()...)
 	k = append(k, s.lieKey()...)
+	k = append(k, s.dryKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}

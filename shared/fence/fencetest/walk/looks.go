@@ -147,6 +147,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	untainted(s, with)
 	drainLooks(s, with)
 	lieLooks(s, with)
+	dryLooks(s, now, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)

@@ -49,6 +49,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	checkReported(s, sh, f, seen, a, act, now, say)
 	checkLive(s, sh, f, seen, a, act, say)
 	checkLies(s, sh, f, seen, a, act, now, say)
+	checkDry(s, seen, a, act, say)
 	if !mine {
 		say(act == fence.None || act.Device() || act == fence.DropFinalizer || act == fence.Resolve || act == fence.Reserve || act == fence.DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}
