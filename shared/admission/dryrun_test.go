@@ -96,7 +96,11 @@ func (b *lab) admit(f *api.NodeFence) {
 		return
 	}
 	b.said = append(b.said, f.Spec.NodeName+": begins")
-	if b.mode == api.ModeDryRun {
+	switch r := admission.DryRunOf(&b.ledger, f); {
+	case r != nil && r.Drain:
+		f.Status.WouldDrainAt = &seen
+		return
+	case r != nil:
 		f.Status.WouldBeginAt = &seen
 		return
 	}
