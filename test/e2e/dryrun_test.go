@@ -124,4 +124,3 @@ func answerOf(f *api.NodeFence) string {
 	said, _, _ := strings.Cut(strings.TrimPrefix(f.Status.Message, "would be held by "), "; ")
 	return said
 }
-
