@@ -136,9 +136,9 @@ func TestTheGatesPicture(t *testing.T) {
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases since 2026-01-02T03:04:05Z"}},
 		"it is not running, and would hold": {running(own(bmc)).changed(`"Enforce"`, `"DryRun"`).with(ledger, `{"metadata": {"name": "cluster"}}`),
 			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},
-		"a dry run": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`), Report{Now: "would begin; policy workers (generation 2) is in DryRun"}},
+		"a dry run": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`), Report{Now: "DryRun: would begin; policy workers (generation 2) is in DryRun"}},
 		"a dry run that limits hold": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`).changed(`"40%"`, `"0%"`), Report{
-			Now:   "would be held by TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0); policy workers (generation 2) is in DryRun",
+			Now:   "DryRun: would be held by TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0); policy workers (generation 2) is in DryRun",
 			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0), so that no fence ever begins; raise maxUnhealthy"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	case reason == api.WaitingForApproval:
 		r.Now = wouldAsk + words
 	case reason == api.DryRun:
-		r.Now = message
+		r.Now = words
 	default:
 		r.Now = "would be held: " + words
 	}
