@@ -56,6 +56,9 @@ func sample(typ string) event.Event {
 	if typ == NodeDumping {
 		return s.Dumping("node-7", "99999999-8888-7777-6666-555555555555", "10.0.0.7", at, at.Add(time.Minute), 6)
 	}
+	if typ == FenceReported {
+		return s.Reported(reportSample(), at)
+	}
 	if typ == NodeSuspect {
 		return s.Suspect("node-7", "99999999-8888-7777-6666-555555555555", "2026-01-02T03:04:05.000678Z", at, time.Time{}, at)
 	}

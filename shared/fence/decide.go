@@ -45,7 +45,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	if !f.Open() && f.Status.FenceNumber == 0 {
 		return f.Status, None // nothing was ever decided of this node
 	}
-	d := &decision{Facts: facts.Facts{Decision: facts.Effective(f), UID: string(f.UID), Record: copied(&f.Status), Seen: seen, Now: now}}
+	d := &decision{Facts: facts.Facts{Decision: facts.Effective(f), UID: string(f.UID), Node: f.Spec.NodeName, Record: copied(&f.Status), Seen: seen, Now: now}}
 	if d.CallElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}

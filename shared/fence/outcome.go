@@ -56,6 +56,8 @@ const (
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.
 	Undo Action = "Undo"
+	// WriteReport creates the FenceReport of a fence that ends. Owner: recover.
+	WriteReport Action = "WriteReport"
 	// DropFinalizer lets the record go. Owner: recover.
 	DropFinalizer Action = "DropFinalizer"
 )

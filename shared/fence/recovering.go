@@ -87,8 +87,11 @@ func (d *decision) bootFailed() outcome {
 	return d.enter(api.Pending, api.FlowRestarted, msg)
 }
 
-// undo takes away what we placed, then lets the record be closed (S22, S27).
+// undo takes away what we placed, has the report written, and then lets the record be closed (S22, S28, S27).
 func (d *decision) undo() outcome {
+	if d.Record.Outcome != api.SentBack {
+		d.noteReport() // with the save of Undo: the report costs no further one
+	}
 	if d.MarksStay() {
 		return d.carryOut(Undo)
 	}
@@ -98,6 +101,9 @@ func (d *decision) undo() outcome {
 			d.Record.Drain = nil // without our marks the node fills again
 		}
 		return d.enter(api.Pending, d.Record.Reason, d.Record.Message)
+	}
+	if o := d.report(); o.decided {
+		return o
 	}
 	if d.Seen.Finalizer {
 		return d.carryOut(DropFinalizer)

@@ -3,6 +3,8 @@ package loop
 import (
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -24,6 +26,9 @@ type Result struct {
 	Checked *observed.Checked
 	// Evicted is what came of asking pods to leave; nil if no pod was asked.
 	Evicted *observed.Evicted
+	// Reply ends the invocation with this event in place of that of the phase. The function that owns the phase takes
+	// the event, and goes on.
+	Reply *event.Event
 }
 
 // sightings are what the actions of one invocation have seen. A look can't see any of it again, so the

@@ -70,6 +70,9 @@ type FenceLedgerSpec struct {
 	// checks bound the Jobs of activity checks and storage checks over the whole cluster.
 	// +optional
 	Checks *ChecksSpec `json:"checks,omitempty"`
+	// reports bound the FenceReports by age and count. Unless set, each is kept for 90 days, and at most 5000 are.
+	// +optional
+	Reports *ReportsSpec `json:"reports,omitempty"`
 }
 
 // LostNodes is one person's statement about nodes whose Leases stand still.

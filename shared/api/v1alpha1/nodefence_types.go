@@ -244,6 +244,10 @@ type NodeFenceStatus struct {
 	// infra/crd/REASONS.md; empty while it is open.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
+	// report is the FenceReport of this fence. It is set once the fence is ready to be closed. A fence that ended before
+	// anything was decided, and that nobody had asked for, has none.
+	// +optional
+	Report *ReportRecord `json:"report,omitempty"`
 	// history is the history of this fence, oldest first, at most 64 entries.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic

@@ -57,6 +57,10 @@ const (
 	SlowestRenewal = 25 * time.Second
 	// CutsCount is how long a power cut counts against the node's limit.
 	CutsCount = 24 * time.Hour
+	// ReportWithin is how long the report of a fence is tried to be written while its node is healthy. ReportSoon is how
+	// long where somebody waits for the end of the fence: the node is not healthy, or the record is deleted.
+	ReportWithin = 10 * time.Minute
+	ReportSoon   = time.Minute
 )
 
 // MaxJobs is how many of a fence's Jobs are kept in its record.

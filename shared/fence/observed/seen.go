@@ -62,6 +62,8 @@ type Look struct {
 	Evicted *Evicted
 	// Left is what of the node is still to be released; nil if not looked at.
 	Left *Left
+	// Report is the FenceReport that has the name of this fence's; nil if there is none, or nobody has looked.
+	Report *Report
 	// Deleting: the NodeFence is being deleted, which asks for its end (S27).
 	Deleting bool
 	// Finalizer: ours is still on the NodeFence.
@@ -260,6 +262,12 @@ type Checked struct {
 	// Round is its number.
 	Round   int32
 	Results []api.CheckResult
+}
+
+// Report is a FenceReport.
+type Report struct {
+	// Digest is that of its content.
+	Digest string
 }
 
 // Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.

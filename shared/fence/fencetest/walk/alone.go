@@ -72,7 +72,7 @@ func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	if !s.isBare() {
 		return
 	}
-	say(slices.Contains([]fence.Action{fence.None, fence.Resolve, fence.Reserve, fence.DropFinalizer, fence.DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
+	say(slices.Contains([]fence.Action{fence.None, fence.Resolve, fence.Reserve, fence.WriteReport, fence.DropFinalizer, fence.DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
 	say(a.Proof == nil && a.Release.StartedAt == nil && a.Phase != api.Releasing && a.Phase != api.PoweringOn, "S1: nothing is proven of a Machine that has no node, and nothing released")
 	if a.Outcome == api.MachineListedNoMore && s.st.Outcome == "" {
 		say(s.st.Machine != nil && seen.MachineLooked && seen.Machine == nil, "S2: that its deletion was asked for is no evidence of it")

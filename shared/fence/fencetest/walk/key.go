@@ -120,6 +120,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 		k = append(k, p.OffAt != nil, s.sh.late)
 	case api.Recovering:
 		k = append(k, placed(st.Placed), s.sh.late)
+		k = append(k, s.reportKey(age)...)
 		if st.Outcome == "" {
 			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Recovery.ReadyDuration.Duration), age(st.PhaseSince, pol.Settings.Recovery.BootTimeout.Duration))
 		}

@@ -72,7 +72,10 @@ func waits(s *State) []time.Duration {
 		}
 		return append(all, 31*time.Second, 51*time.Second)
 	case api.Recovering:
-		return append(all, 71*time.Second)
+		if all = append(all, 71*time.Second); s.st.Report != nil {
+			all = append(all, facts.ReportWithin+time.Second)
+		}
+		return all
 	case api.Failed, api.Fenced:
 		return all
 	case api.Probing, api.Fencing:
@@ -176,6 +179,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 		with(func(y *observed.Look) { y.Node.OutOfService = false })
 		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:
+		reportLooks(s, with)
 		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 		with(func(y *observed.Look) { y.Finalizer = false })
 		with(func(y *observed.Look) { y.Finalizer, y.Node.Taint = false, false })

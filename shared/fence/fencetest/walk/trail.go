@@ -1,0 +1,72 @@
+package walk
+
+import (
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence"
+	"github.com/nodefence/nodefence/shared/fence/facts"
+	"github.com/nodefence/nodefence/shared/fence/observed"
+)
+
+// The report of a fence that ends. The shadow knows since when it is tried to be written: a look may show it from then
+// on, because the process may have died after the write.
+
+// promisedReport is how long the report of a fence is tried to be written at least.
+const promisedReport = time.Minute
+
+// reports keeps since when the report is tried to be written.
+func (sh *shadow) reports(after *api.NodeFenceStatus, act fence.Action, now time.Time) {
+	if act == fence.WriteReport && sh.reported.IsZero() {
+		sh.reported = now
+	}
+	if after.Phase != api.Recovering {
+		sh.reported = time.Time{}
+	}
+}
+
+// reportKey tells apart whether a fence leaves a report, and how far that is.
+func (s *State) reportKey(age func(*api.Time, ...time.Duration) string) []any {
+	d := facts.Facts{Decision: &s.spec.Decision, Record: &s.st}
+	k := []any{d.ReportDue()}
+	if r := s.st.Report; r != nil {
+		k = append(k, r.Digest != "", r.Missing != "", age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
+	}
+	return k
+}
+
+// reportLooks show the report that was written, and one that somebody else has written.
+func reportLooks(s *State, with func(func(*observed.Look))) {
+	written := s.writtenReport()
+	if written == nil {
+		return
+	}
+	unmarked := func(r *observed.Report, finalizer bool) {
+		with(func(x *observed.Look) {
+			x.Report, x.Finalizer = r, finalizer
+			x.Node.Taint, x.Node.Cordoned, x.Node.OutOfService = false, false, false
+		})
+	}
+	unmarked(written, true)
+	unmarked(written, false)
+	unmarked(&observed.Report{Digest: "another"}, true)
+}
+
+// writtenReport is the report as it may have been written; nil before it was tried to be.
+func (s *State) writtenReport() *observed.Report {
+	if s.st.Report == nil || s.st.Report.Digest == "" {
+		return nil
+	}
+	return &observed.Report{Digest: s.st.Report.Digest}
+}
+
+// checkReport: a record is given to the next fence only after its report is written, and each report is written once.
+func checkReport(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+	b := &s.st
+	tried := !s.sh.reported.IsZero() && now.Sub(s.sh.reported) >= promisedReport
+	if closed := a.Phase == api.Finished && b.Phase != api.Finished; (closed || act == fence.DropFinalizer) && (sh.cut || sh.served) {
+		say(seen.Report != nil || tried, "S28: a fence that cut or released is closed only once its report is written, or was tried to be")
+	}
+	say(act != fence.WriteReport || seen.Report == nil, "S28: the report of a fence is written once")
+	say(act != fence.WriteReport || !s.st.Placed.Taint || !seen.Node.Taint, "S22: our marks are gone before the report is written")
+}
