@@ -39,6 +39,8 @@ type Writer struct {
 	Objects Objects
 	// KeepHealthChecks answers MachineHealthChecks; nil if they are not adopted.
 	KeepHealthChecks func(ctx context.Context) error
+	// Reports deletes reports of fences; nil if they are not this function's.
+	Reports Reports
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger

@@ -12,7 +12,7 @@ import (
 
 const reportsPath = group + "/fencereports"
 
-// FenceReport reads a FenceReport; nil when there is none.
+// FenceReport reads a FenceReport; nil when there is none, or no such kind.
 func (c *Client) FenceReport(ctx context.Context, name string) (*api.FenceReport, error) {
 	return get[api.FenceReport](ctx, c, reportsPath+"/"+name)
 }
@@ -27,30 +27,35 @@ func (c *Client) CreateFenceReport(ctx context.Context, r *api.FenceReport) erro
 // reportsPage is how many FenceReports are read with one request.
 const reportsPage = 500
 
-// FenceReports reads all FenceReports, a page at a time, up to so many. A cluster without this kind has none.
-func (c *Client) FenceReports(ctx context.Context, atMost int) (all []api.FenceReport, err error) {
-	next := ""
+// FenceReportsAges reads the metadata of FenceReports, a page at a time, up to so many and a page. A cluster without
+// this kind has none.
+func (c *Client) FenceReportsAges(ctx context.Context, atMost int) (all []metav1.ObjectMeta, err error) {
+	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	query := []string{"limit", strconv.Itoa(reportsPage)}
 	for len(all) < atMost {
-		query := []string{"limit", strconv.Itoa(reportsPage)}
-		if next != "" {
-			query = append(query, "continue", next)
-		}
-		l, err := list[api.FenceReportList](ctx, c, reportsPath, query...)
+		r, err := listRaw(ctx, c, metadata, reportsPath, query...)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
-		all, next = append(all, l.Items...), l.Continue
-		if next == "" {
+		l, err := decode[metav1.PartialObjectMetadataList](r, reportsPath)
+		if err != nil {
+			return nil, err
+		}
+		for i := range l.Items {
+			all = append(all, l.Items[i].ObjectMeta)
+		}
+		if l.Continue == "" {
 			break
 		}
+		query = []string{"limit", strconv.Itoa(reportsPage), "continue", l.Continue}
 	}
 	return all, nil
 }
 
 // DeleteFenceReport deletes the FenceReport with this UID. One that is gone is no error.
-func (c *Client) DeleteFenceReport(ctx context.Context, r *api.FenceReport) error {
+func (c *Client) DeleteFenceReport(ctx context.Context, r *metav1.ObjectMeta) error {
 	return c.deleteObject(ctx, reportsPath+"/"+r.Name, deletionOf(r.UID))
 }

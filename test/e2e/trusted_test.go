@@ -363,6 +363,7 @@ func (w *world) trustedObjects() {
 	must(w.t, w.Apply(w.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceBudget, metadata: {name: all}, spec: {selector: {}, maxUnavailable: 1}}"))
 	must(w.t, w.Apply(w.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceTarget, metadata: {name: node-1}}"))
 	must(w.t, w.Apply(w.ctx, `{apiVersion: nodefence.io/v1alpha1, kind: FenceAct, metadata: {name: act-x}, spec: {object: {kind: FenceLedger, name: cluster, uid: x, generation: 2}, field: Stop, to: "true", at: "2026-01-02T03:04:05.678901Z", unnamed: true}}`))
+	must(w.t, w.Apply(w.ctx, forgedReport))
 	_, err = w.createRequest("", "node-1", "", "", nil)
 	must(w.t, err)
 	_, err = w.Kube.CoordinationV1().Leases("medik8s-leases").Create(w.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, metav1.CreateOptions{})

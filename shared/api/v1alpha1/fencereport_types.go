@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -327,13 +328,25 @@ type ReportRecord struct {
 // The defaults of ReportsSpec.
 const (
 	// ReportsKeptFor is 90 days.
-	ReportsKeptFor = "2160h"
+	ReportsKeptFor = 90 * 24 * time.Hour
 	ReportsAtMost  = 5000
 )
 
+// Bounds are how long a FenceReport is kept, and how many are.
+func (s *ReportsSpec) Bounds() (keepFor time.Duration, atMost int) {
+	keepFor, atMost = ReportsKeptFor, ReportsAtMost
+	if s != nil {
+		keepFor = s.KeepFor.Or(ReportsKeptFor).Duration
+		if s.AtMost != nil {
+			atMost = int(*s.AtMost)
+		}
+	}
+	return keepFor, atMost
+}
+
 // ReportsSpec bounds the FenceReports by age and count.
 type ReportsSpec struct {
-	// keepFor is how long after the end of its fence a FenceReport is kept, from 1h to 87600h; 2160h, which is 90 days,
+	// keepFor is how long a FenceReport is kept after it was written, from 1h to 87600h; 2160h, which is 90 days,
 	// unless set.
 	// +kubebuilder:default="2160h"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1h') && duration(self) <= duration('87600h')",message="reports.keepFor must be between 1h and 87600h"

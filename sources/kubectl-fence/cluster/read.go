@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -71,15 +73,43 @@ func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
 	return l.Items, err
 }
 
+// reportsPage is how many FenceReports are read with one request.
+const reportsPage = 500
+
+// Reports are all FenceReports, read a page at a time. A cluster whose kinds are older than this program has none.
+func (c *Client) Reports(ctx context.Context) (reports []api.FenceReport, err error) {
+	for next := ""; ; {
+		var l api.FenceReportList
+		err := c.own.Get().Resource(reportsResource).Param("limit", strconv.Itoa(reportsPage)).Param("continue", next).Do(ctx).Into(&l)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		reports = append(reports, l.Items...)
+		if next = l.Continue; next == "" {
+			return reports, nil
+		}
+	}
+}
+
+const reportsResource = "fencereports"
+
 // Policies are all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	l, err := all[api.FencePolicyList](ctx, c, "fencepolicies", "")
 	return l.Items, err
 }
 
-// Raw is the collection of one of nodefence's kinds as the API server sends it; of all namespaces.
+// Raw is the collection of one of nodefence's kinds as the API server sends it; of all namespaces. Of FenceReports,
+// which may be thousands, it is the first page.
 func (c *Client) Raw(ctx context.Context, resource string) ([]byte, error) {
-	return c.own.Get().Resource(resource).Do(ctx).Raw()
+	r := c.own.Get().Resource(resource)
+	if resource == reportsResource {
+		r = r.Param("limit", strconv.Itoa(reportsPage))
+	}
+	return r.Do(ctx).Raw()
 }
 
 // NodeNames are the names of all nodes.

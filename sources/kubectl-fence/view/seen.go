@@ -24,6 +24,8 @@ type Seen struct {
 	Fences   []api.NodeFence
 	Targets  []api.FenceTarget
 	Ledger   *api.FenceLedger
+	// Reports are those of fences that are over, where they were read.
+	Reports []api.FenceReport
 	// Events are those about one Node, where they were read.
 	Events []corev1.Event
 	// Acts are those of people on brakes, where they were read.

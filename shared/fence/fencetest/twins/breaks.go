@@ -75,6 +75,8 @@ var breaks = map[string]string{
 	"believes one read":                                                "S1: a proof is two reads of off, with nothing else between them",
 	"believes without looking that access is back":                     "S25: no recovery before what we cut off was seen given back",
 	"calls without a claim":                                            "S7: a call is claimed before it is made",
+	"closes a fence without its report":                                "S28: a fence that cut or released is closed only once its report is written, or was tried to be",
+	"overwrites the report of a fence":                                 "S28: the report of a fence is written once",
 	"closes with its finalizer on":                                     "S27: the finalizer is off before the record is closed",
 	"confirms without a person":                                        "S1: a confirmation comes from a person",
 	"counts as dead on the checks alone, whatever the Lease does":      "activityChecks: nothing begins before enough checks failed, and lately, or it was degraded for too long",

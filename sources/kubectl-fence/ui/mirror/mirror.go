@@ -45,7 +45,7 @@ type followed struct {
 
 // Mirror follows the kinds that the pages and status -w show. Run it once.
 type Mirror struct {
-	nodes, fences, policies, targets, ledgers *followed
+	nodes, fences, policies, targets, ledgers, reports *followed
 
 	client  *cluster.Client
 	mu      sync.Mutex
@@ -64,11 +64,12 @@ func New(c *cluster.Client) *Mirror {
 	m.policies = m.follow("FencePolicies", &api.FencePolicy{}, c.Own("fencepolicies"))
 	m.targets = m.follow("FenceTargets", &api.FenceTarget{}, c.Own("fencetargets"))
 	m.ledgers = m.follow("FenceLedgers", &api.FenceLedger{}, c.Own("fenceledgers"))
+	m.reports = m.follow("FenceReports", &api.FenceReport{}, c.Own("fencereports"))
 	return m
 }
 
 func (m *Mirror) all() []*followed {
-	return []*followed{m.nodes, m.fences, m.policies, m.targets, m.ledgers}
+	return []*followed{m.nodes, m.fences, m.policies, m.targets, m.ledgers, m.reports}
 }
 
 // follow prepares the informer of one kind.
@@ -131,6 +132,7 @@ func (m *Mirror) Seen(now time.Time) view.Seen {
 		Fences:   items(m.fences, func(f *api.NodeFence) string { return f.Name }),
 		Policies: items(m.policies, func(p *api.FencePolicy) string { return p.Name }),
 		Targets:  items(m.targets, func(t *api.FenceTarget) string { return t.Name }),
+		Reports:  items(m.reports, func(r *api.FenceReport) string { return r.Name }),
 	}
 	for _, l := range items(m.ledgers, func(l *api.FenceLedger) string { return l.Name }) {
 		if l.Name == api.LedgerName {

@@ -132,7 +132,7 @@ func (p *Policies) Saying() string {
 	return strings.Join(words, ". ")
 }
 
-// History is the page of all fences that the records still have.
+// History is the page of all fences that there are reports of, and of those that are open.
 type History struct {
 	*Look
 	// Node is the one that is shown alone; empty for all.
@@ -146,7 +146,7 @@ const mostPast = 300
 
 // NewHistory is the page of all fences; of one node, unless it is empty.
 func NewHistory(l *Look, node string) *History {
-	out := &History{Look: l, Node: node, Past: view.History(l.Fences, node)}
+	out := &History{Look: l, Node: node, Past: view.History(l.Reports, l.Fences, node)}
 	if more := len(out.Past) - mostPast; more > 0 {
 		out.Past, out.More = out.Past[:mostPast], more
 	}

@@ -1,0 +1,95 @@
+package policystatus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
+
+// reports are FenceReports by age, of which some can't be deleted.
+type reports struct {
+	all     []metav1.ObjectMeta
+	listed  int
+	deleted []string
+	refused string
+}
+
+func (r *reports) FenceReportsAges(_ context.Context, atMost int) ([]metav1.ObjectMeta, error) {
+	r.listed++
+	return slices.Clone(r.all[:min(len(r.all), atMost)]), nil
+}
+
+func (r *reports) DeleteFenceReport(_ context.Context, o *metav1.ObjectMeta) error {
+	if o.Name == r.refused {
+		return errors.New("forbidden")
+	}
+	r.deleted = append(r.deleted, o.Name)
+	return nil
+}
+
+func aged(name string, hours int, at time.Time) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at.Add(-time.Duration(hours) * time.Hour))}
+}
+
+// TestReportsAreDeletedByAgeAndCount, the oldest first, and of those that can't be deleted it says so.
+func TestReportsAreDeletedByAgeAndCount(t *testing.T) {
+	at := now.Truncate(passEvery)
+	few := []metav1.ObjectMeta{aged("c", 3, at), aged("a", 30*24, at), aged("d", 1, at), aged("b", 100*24, at)}
+	var many []metav1.ObjectMeta
+	for i := range 12 {
+		many = append(many, aged(fmt.Sprintf("r%02d", i), 12-i, at))
+	}
+	two := int32(10)
+	for name, c := range map[string]struct {
+		all     []metav1.ObjectMeta
+		spec    *api.ReportsSpec
+		after   time.Duration
+		refused string
+		want    []string
+		fails   string
+	}{
+		"by the default age":          {all: few, want: []string{"b"}},
+		"by an age that was set":      {all: few, spec: &api.ReportsSpec{KeepFor: api.DurationOf(2 * time.Hour)}, want: []string{"b", "a", "c"}},
+		"by count":                    {all: many, spec: &api.ReportsSpec{AtMost: &two}, want: []string{"r00", "r01"}},
+		"not at each tick":            {all: few, after: time.Minute},
+		"others where one is refused": {all: few, spec: &api.ReportsSpec{KeepFor: api.DurationOf(2 * time.Hour)}, refused: "a", want: []string{"b", "c"}, fails: "delete old reports of fences: forbidden; they stay until a later tick"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, r := &shown{}, &reports{all: c.all, refused: c.refused}
+			s.ledger.Spec.Reports = c.spec
+			w := &Writer{Objects: s, Reports: r, Now: func() time.Time { return at.Add(c.after) }, Log: slog.New(slog.DiscardHandler)}
+			err := w.pruneReports(t.Context())
+			if d := cmp.Diff(c.want, r.deleted); d != "" {
+				t.Error(d)
+			}
+			if (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%v, want %q", err, c.fails)
+			}
+			if (r.listed > 0) != (c.after == 0) {
+				t.Errorf("listed %d times", r.listed)
+			}
+		})
+	}
+}
+
+// TestAPassDeletesSoMany: what one pass leaves is left to the next one.
+func TestAPassDeletesSoMany(t *testing.T) {
+	at := now.Truncate(passEvery)
+	var all []metav1.ObjectMeta
+	for i := range 3 * deletedAtOnce {
+		all = append(all, aged(fmt.Sprintf("r%03d", i), 3000, at))
+	}
+	if n := len(overdue(all, time.Hour, 5000, at)); n != deletedAtOnce {
+		t.Errorf("%d in one pass", n)
+	}
+}
