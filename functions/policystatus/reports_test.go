@@ -37,17 +37,17 @@ func (r *reports) DeleteFenceReport(_ context.Context, o *metav1.ObjectMeta) err
 	return nil
 }
 
-func aged(name string, hours int, at time.Time) metav1.ObjectMeta {
+func agedReport(name string, hours int, at time.Time) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at.Add(-time.Duration(hours) * time.Hour))}
 }
 
 // TestReportsAreDeletedByAgeAndCount, the oldest first, and of those that can't be deleted it says so.
 func TestReportsAreDeletedByAgeAndCount(t *testing.T) {
 	at := now.Truncate(passEvery)
-	few := []metav1.ObjectMeta{aged("c", 3, at), aged("a", 30*24, at), aged("d", 1, at), aged("b", 100*24, at)}
+	few := []metav1.ObjectMeta{agedReport("c", 3, at), agedReport("a", 30*24, at), agedReport("d", 1, at), agedReport("b", 100*24, at)}
 	var many []metav1.ObjectMeta
 	for i := range 12 {
-		many = append(many, aged(fmt.Sprintf("r%02d", i), 12-i, at))
+		many = append(many, agedReport(fmt.Sprintf("r%02d", i), 12-i, at))
 	}
 	two := int32(10)
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestAPassDeletesSoMany(t *testing.T) {
 	at := now.Truncate(passEvery)
 	var all []metav1.ObjectMeta
 	for i := range 3 * deletedAtOnce {
-		all = append(all, aged(fmt.Sprintf("r%03d", i), 3000, at))
+		all = append(all, agedReport(fmt.Sprintf("r%03d", i), 3000, at))
 	}
 	if n := len(overdue(all, time.Hour, 5000, at)); n != deletedAtOnce {
 		t.Errorf("%d in one pass", n)

@@ -363,14 +363,18 @@ func TestHistory(t *testing.T) {
 	st.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: *at(-3 * time.Minute)}}
 	st.Proof = &api.Proof{Type: api.ProofSeenOff, At: *at(0), Reads: []api.Read{{State: api.PoweredOff, At: *at(-time.Second)}, {State: api.PoweredOff, At: *at(0)}}}
 	st.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: "off"}}
-	st.Past = []api.PastFence{
-		{FenceNumber: 2, OpenedAt: *at(-time.Hour), ClosedAt: *at(-50 * time.Minute), Outcome: api.HealedBeforeFence},
-		{FenceNumber: 3, OpenedAt: *st.OpenedAt, ClosedAt: *st.PhaseSince, Outcome: api.Recovered},
-	}
-	past := History([]api.NodeFence{f}, "")
+	reports := []api.FenceReport{reportOf(&f, 2, at(-time.Hour), at(-50*time.Minute)), reportOf(&f, 3, st.OpenedAt, st.PhaseSince), {Spec: api.FenceReportSpec{NodeName: "other"}}}
+	past := History(reports, []api.NodeFence{f}, "a1")
 	if len(past) != 2 || past[0].FenceNumber != 3 || past[1].FenceNumber != 2 || past[1].Outcome != api.HealedBeforeFence {
 		t.Fatalf("%+v", past)
 	}
+	if of := History(reports, nil, "a1"); len(of) != 2 || len(of[0].Entries) > 0 {
+		t.Errorf("once the record is deleted: %+v", of)
+	}
+	if of := Since(History(reports, []api.NodeFence{f}, "a1"), start.Add(-10*time.Minute)); len(of) != 1 || of[0].FenceNumber != 3 {
+		t.Errorf("of the last ten minutes: %+v", of)
+	}
+	past[0] = latest(&f)
 	want := `fence 3 of node a1, under policy workers, for Ready=Unknown
   by        ann (fan)
   by        bob (Approve: Done)
@@ -381,13 +385,38 @@ func TestHistory(t *testing.T) {
 	if d := cmp.Diff(want, Story(past[0])); d != "" {
 		t.Error(d)
 	}
-	if got := History([]api.NodeFence{f}, "other"); len(got) > 0 {
+	wasDead := `fence 2 of node a1, under policy workers, for Ready=Unknown since noon
+  by        ann (fan)
+  by        bob (ConfirmOff: Done, plug pulled)
+  2026-01-01T11:00:00Z  opened
+  2026-01-01T11:05:00Z  released 3 pods, 1 and 0 attachments left, timed out
+  2026-01-01T11:10:00Z  ended: healed
+  proof     Confirmed at 2026-01-01T11:05:00Z, by bob, read Unknown at 2026-01-01T11:05:00Z
+`
+	if d := cmp.Diff(wasDead, Story(past[1])); d != "" {
+		t.Error(d)
+	}
+	if got := History(nil, []api.NodeFence{f}, "other"); len(got) > 0 {
 		t.Error("of another node:", got)
 	}
 	row := HistoryTable(past, start).Rows[0].Cells
-	if d := cmp.Diff([]any{"a1", "3", "2m ago", "60s ago", "Recovered", "Ready=Unknown", "ann (fan), bob (Approve: Done)", "SeenOff", "1", "workers", "Ready=Unknown since 2026-01-01T11:57:00Z", "back"}, row); d != "" {
+	if d := cmp.Diff([]any{"2m ago", "a1", "3", "Ready=Unknown", "ann (fan), bob (Approve: Done)", "SeenOff", "", "60s", "Recovered", "1", "workers", "Ready=Unknown since 2026-01-01T11:57:00Z", "back"}, row); d != "" {
 		t.Error(d)
 	}
+}
+
+// reportOf is the report of one fence of a record.
+func reportOf(f *api.NodeFence, number int64, opened, closed *api.Time) api.FenceReport {
+	then := metav1.NewMicroTime(opened.Add(5 * time.Minute))
+	r := api.FenceReport{Spec: api.FenceReportSpec{
+		NodeName: f.Name, FenceUID: f.UID, FenceNumber: number, PolicyName: "workers", Why: "Ready=Unknown since noon", OpenedAt: *opened, ClosedAt: *closed, ReleasedAt: &then,
+		AskedBy:  []api.ReportAsker{{Source: "/s", User: "ann", Reason: "fan"}},
+		Requests: []api.ReportRequest{{Request: api.AskedConfirmOff, By: "bob", Reason: "plug pulled", Result: api.Done}},
+		Proof:    &api.ReportProof{Type: api.ProofConfirmed, By: "bob", At: then, Reads: []api.ReportRead{{State: api.PowerUnknown, At: then}}},
+		Released: &api.ReportRelease{StartedAt: then, Pods: 3, PodsLeft: 1, TimedOut: true}, Outcome: api.HealedBeforeFence, Message: "healed",
+	}}
+	r.Name = api.ReportName(f.UID, number)
+	return r
 }
 
 // TestForeignTextsStayInTheirLine: what others write begins no line, such as one of a proof, and steers no terminal.
@@ -403,7 +432,7 @@ func TestForeignTextsStayInTheirLine(t *testing.T) {
 		"  by        ann (" + shown + ")\n" +
 		"  2026-01-01T12:00:00Z  Fencing  SeenOff: " + shown + "\n" +
 		"  proof     Confirmed at 2026-01-01T12:00:00Z, by " + shown + "\n"
-	if d := cmp.Diff(story, Story(History([]api.NodeFence{f}, "")[0])); d != "" {
+	if d := cmp.Diff(story, Story(History(nil, []api.NodeFence{f}, "")[0])); d != "" {
 		t.Error(d)
 	}
 	s := seen()
