@@ -25,7 +25,6 @@ import (
 // +kubebuilder:printcolumn:name=OPENED,type=date,JSONPath=`.spec.openedAt`
 // +kubebuilder:printcolumn:name=CLOSED,type=date,JSONPath=`.spec.closedAt`
 // +kubebuilder:printcolumn:name=WHY,type=string,priority=1,JSONPath=`.spec.why`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.fenceUID + '-' + string(self.spec.fenceNumber)",message="a FenceReport is named <spec.fenceUID>-<spec.fenceNumber>"
 type FenceReport struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the object's name, labels and the like.
@@ -148,7 +147,6 @@ type FenceReportSpec struct {
 	Released *ReportRelease `json:"released,omitempty"`
 	// outcome is the one word for how the fence ended, of the closed list in infra/crd/REASONS.md: 1 to 64 letters.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
 	// +required
 	Outcome Reason `json:"outcome,omitempty"`
 	// message says the end in a sentence: at most 512 letters.

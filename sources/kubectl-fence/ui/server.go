@@ -51,7 +51,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s port %d: %w; choose another one with --port, or leave it out", host, o.Port, err)
 	}
-	s := &Server{Options: o, mirror: mirror.New(o.Client)}
+	s := &Server{Options: o, mirror: mirror.New(o.Client).WithReports()}
 	s.guard = newGuard(l.Addr().(*net.TCPAddr).Port)
 	s.invited = s.invite
 	ctx, stop := context.WithCancel(ctx)

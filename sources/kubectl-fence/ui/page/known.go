@@ -15,6 +15,7 @@ const (
 	fences   = "NodeFences"
 	policies = "FencePolicies"
 	ledgers  = "FenceLedgers"
+	reports  = "FenceReports"
 )
 
 // Gap is a kind of which not all is seen as it is.

@@ -92,7 +92,7 @@ func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 		"cluster without fences": {NewCluster(unread(one(), "NodeFences"), "", false), []string{"Whether a node needs a look is not known.", "Not known"}, []string{"No fence is open", "No policy", "Ready"}},
 		"cluster without ledger": {NewCluster(unread(one(), "FenceLedgers"), "", false), []string{"Whether a node needs a look is not known."}, []string{"No fence is open"}},
 		"policies":               {NewPolicies(unread(empty(), all...)), []string{"Which policies there are is not known."}, []string{"There is no FencePolicy", "0 policies"}},
-		"history":                {NewHistory(unread(empty(), all...), ""), []string{"Which fences there were is not known."}, []string{"The records have no fence", "0 fences"}},
+		"history":                {NewHistory(unread(empty(), all...), ""), []string{"Which fences there were is not known."}, []string{"No fence is reported or open", "0 fences"}},
 		"node": {page(unread(one(), "NodeFences", "FencePolicies", "FenceTargets"), "a"), []string{"Whether it was ever fenced is not known.", "Why node a stands so is not known", "Not known"},
 			[]string{"It was never fenced", "none selects it", "no FencePolicy selects it", "None of 0", "Nothing is wrong"}},
 	} {

@@ -158,7 +158,7 @@ func (h *History) Title() string { return "History of fences – nodefence" }
 
 // Saying is the sentence that is read out when it changes.
 func (h *History) Saying() string {
-	if len(h.Past) == 0 && h.Lacks(fences) {
+	if len(h.Past) == 0 && h.Lacks(fences, reports) {
 		return "Which fences there were is not known."
 	}
 	return view.Count(len(h.Past)+h.More, "fence.", "fences.")
