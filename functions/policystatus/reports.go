@@ -11,12 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reports is the part of the API server's client that deletes FenceReports.
-type Reports interface {
-	FenceReportsAges(ctx context.Context, atMost int) ([]metav1.ObjectMeta, error)
-	DeleteFenceReport(ctx context.Context, r *metav1.ObjectMeta) error
-}
-
 // Bounds of one pass over the FenceReports.
 const (
 	// deletedAtOnce is how many FenceReports one pass deletes.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -32,6 +33,12 @@ type Objects interface {
 	SaveLedger(ctx context.Context, l *api.FenceLedger) (*api.FenceLedger, error)
 	SavePolicyStatus(ctx context.Context, p *api.FencePolicy) error
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
+}
+
+// Reports is the part of the API server's client that deletes FenceReports.
+type Reports interface {
+	FenceReportsAges(ctx context.Context, atMost int) ([]metav1.ObjectMeta, error)
+	DeleteFenceReport(ctx context.Context, r *metav1.ObjectMeta) error
 }
 
 // Writer is the function. It keeps nothing between two ticks.

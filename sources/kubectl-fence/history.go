@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -32,36 +34,44 @@ spec.reports of FenceLedger cluster; they outlive the record of the node.`,
 		if err != nil {
 			return err
 		}
-		fences, err := c.Fences(cmd.Context())
-		if err != nil {
-			return err
-		}
-		reports, err := c.Reports(cmd.Context())
-		if err != nil {
-			return err
-		}
 		node := ""
 		if len(args) == 1 {
 			node = nodeNamed(args[0])
-			names, err := c.NodeNames(cmd.Context())
-			if err != nil {
-				return err
-			}
-			s := view.Seen{Fences: fences}
-			for i := range reports {
-				names = append(names, reports[i].Spec.NodeName)
-			}
-			if names = append(names, s.Names()...); !slices.Contains(names, node) {
-				return view.NoSuchNode(node, names)
-			}
 		}
-		past := view.History(reports, fences, node)
+		past, err := readHistory(cmd.Context(), c, node)
+		if err != nil {
+			return err
+		}
 		if since > 0 {
 			past = view.Since(past, c.Now().Add(-since))
 		}
 		return p.showHistory(o, past, node, c.Now())
 	}
 	return cmd
+}
+
+// readHistory reads the fences of one node; of all, if it is empty. It refuses a node that nobody knows.
+func readHistory(ctx context.Context, c *cluster.Client, node string) ([]view.Past, error) {
+	fences, err := c.Fences(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := c.Reports(ctx)
+	if err != nil || node == "" {
+		return view.History(reports, fences, node), err
+	}
+	names, err := c.NodeNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := view.Seen{Fences: fences}
+	for i := range reports {
+		names = append(names, reports[i].Spec.NodeName)
+	}
+	if names = append(names, s.Names()...); !slices.Contains(names, node) {
+		return nil, view.NoSuchNode(node, names)
+	}
+	return view.History(reports, fences, node), nil
 }
 
 func (p *program) showHistory(o *output, past []view.Past, node string, now time.Time) error {

@@ -119,7 +119,7 @@ func TestAPageThatIsNotLive(t *testing.T) {
 	}
 	s.until(t, "read, and refused", func() bool {
 		gaps := s.mirror.Gaps()
-		return len(gaps) == 5 && !slices.ContainsFunc(gaps, func(g mirror.Gap) bool { return g.Unread })
+		return len(gaps) == 6 && !slices.ContainsFunc(gaps, func(g mirror.Gap) bool { return g.Unread })
 	})
 	says(false)
 	in.refuses.Store(false)
