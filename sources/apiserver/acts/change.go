@@ -35,8 +35,8 @@ func (s *sight) given(last recorded) bool { return s.mark != "" && s.mark != las
 
 // act is the act by which a field came to say what it says; nil if the last act says it too.
 func (s *sight) act(last recorded) *api.FenceAct {
-	given, emptied := s.given(last), s.cleared && s.value == ""
-	if emptied || s.of.Generation < last.generation || s.says() == last.value && !given {
+	given := s.given(last)
+	if s.says() == last.value && !given {
 		return nil
 	}
 	spec := api.FenceActSpec{

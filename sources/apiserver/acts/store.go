@@ -139,11 +139,11 @@ func (s *Store) compareLocked(is sight) {
 	if is.of.Generation < last.generation {
 		return
 	}
-	act := is.act(last)
 	if is.cleared && is.value == "" {
 		delete(s.last, k)
 		return
 	}
+	act := is.act(last)
 	s.last[k] = recorded{is.says(), cmp.Or(is.mark, last.mark), is.of.Generation}
 	if act == nil {
 		return
