@@ -151,6 +151,9 @@ func byAnn(s *api.FenceLedgerSpec) {
 	s.Stop, s.StopReason, s.StopChanged = true, "switches", by("ann", 0)
 }
 
+// keepsReason is what a bare start leaves of byAnn.
+func keepsReason(s *api.FenceLedgerSpec) { s.StopReason, s.StopChanged = "switches", by("ann", 0) }
+
 func paused(generation int64, c *api.BrakeChange, names ...string) *api.FencePolicy {
 	return &api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers", UID: "u-policy", Generation: generation}, Spec: api.FencePolicySpec{PauseRequests: names, PauseChanged: c}}
 }
@@ -199,6 +202,19 @@ func TestActsOfPeople(t *testing.T) {
 			`Stop cluster: "false" -> "true" unnamed through m, seen`, `Stop cluster: "true" -> "false" unnamed through m, seen`}},
 		"many acts, and the source begins anew": {[]history{{was(stands(1, calm)), is(stands(2, bare)), is(stands(3, calm)), is(stands(4, bare)), is(stands(5, calm))}, {was(stands(6, calm))}},
 			[]string{`Stop cluster: "false" -> "true" unnamed, seen`, `Stop cluster: "true" -> "false" unnamed, seen`, `Stop cluster: "false" -> "true" unnamed, seen`, `Stop cluster: "true" -> "false" unnamed, seen`}},
+		"a reason of an earlier stop": {[]history{
+			{was(stands(1, calm)), is(stands(2, byAnn)), is(stands(3, keepsReason)), is(stands(4, byAnn))},
+			{was(stands(5, keepsReason)), is(stands(6, byAnn))},
+			{was(stands(7, func(s *api.FenceLedgerSpec) { s.StopChanged = by("bob", 0) })), is(stands(8, func(s *api.FenceLedgerSpec) { s.Stop, s.StopReason = true, "switches" }))},
+			{was(stands(9, func(s *api.FenceLedgerSpec) { s.StopChanged = by("bob", 1) }))}, {is(stands(10, func(s *api.FenceLedgerSpec) { s.Stop, s.StopReason = true, "switches" }))},
+		}, []string{`Stop cluster: "false" -> "true" by ann because switches`, `Stop cluster: "true" -> "false" unnamed, seen`, `Stop cluster: "false" -> "true" unnamed, seen`,
+			`Stop cluster: "true" -> "false" unnamed, seen, made before`, `Stop cluster: "false" -> "true" unnamed, seen`,
+			`Stop cluster: "true" -> "false" by bob, made before`, `Stop cluster: "false" -> "true" unnamed because switches, seen`,
+			`Stop cluster: "true" -> "false" by bob, made before at 2026-01-02 04:04:04 +0000 UTC`, `Stop cluster: "false" -> "true" unnamed because switches, seen`}},
+		"the same, of more than one stop ago": {[]history{
+			{was(stands(1, calm)), is(stands(2, byAnn)), is(stands(3, keepsReason)), is(stands(4, byAnn)), is(stands(5, keepsReason))}, {was(stands(6, byAnn))},
+		}, []string{`Stop cluster: "false" -> "true" by ann because switches`, `Stop cluster: "true" -> "false" unnamed, seen`, `Stop cluster: "false" -> "true" unnamed, seen`,
+			`Stop cluster: "true" -> "false" unnamed, seen`, `Stop cluster: "false" -> "true" unnamed, seen, made before`}},
 		"an older view": {[]history{{was(stands(1, calm)), is(stands(3, byAnn)), is(stands(2, calm))}, {was(stands(2, calm))}}, []string{`Stop cluster: "false" -> "true" by ann because switches`}},
 		"pauses": {[]history{{of(paused(1, nil)), of(paused(2, by("ann", 0), "upgrade", "ann")), of(paused(3, by("ann", 0), "ann")), of(paused(4, by("ann", 0), "ann", "MachineHealthCheck a/b"))}},
 			[]string{`Pause workers: "" -> "ann, upgrade" by ann`, `Pause workers: "ann, upgrade" -> "ann" unnamed, seen`}},

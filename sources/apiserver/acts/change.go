@@ -15,7 +15,21 @@ import (
 // recorded is what the last act of a field says of it.
 type recorded struct {
 	value, mark string
-	generation  int64
+	// beside is the reason beside the field: of a later change it says nothing.
+	beside     string
+	generation int64
+}
+
+// readRecord returns what an act says, after what an earlier act says.
+func readRecord(a *api.FenceActSpec, before recorded) recorded {
+	is := recorded{a.To, cmp.Or(a.Mark, before.mark), before.beside, a.Object.Generation}
+	switch {
+	case a.To == stopped:
+		is.beside = cmp.Or(a.Reason, before.beside)
+	case a.By != "":
+		is.beside = "" // kubectl fence start removes it
+	}
+	return is
 }
 
 // sight is one look at one field.
@@ -33,6 +47,14 @@ func (s *sight) says() string { return clip.To(api.ActText, s.value) }
 // given tells whether a person's word came with the change. A word that was there before the change names nobody.
 func (s *sight) given(last recorded) bool { return s.mark != "" && s.mark != last.mark }
 
+// reason is the reason beside the field, if it came with the change.
+func (s *sight) reason(last recorded) string {
+	if s.value != stopped || s.beside == last.beside {
+		return ""
+	}
+	return s.beside
+}
+
 // act is the act by which a field came to say what it says; nil if the last act says it too.
 func (s *sight) act(last recorded) *api.FenceAct {
 	given := s.given(last)
@@ -41,12 +63,12 @@ func (s *sight) act(last recorded) *api.FenceAct {
 	}
 	spec := api.FenceActSpec{
 		Object: s.of, Field: s.field, From: last.value, To: s.says(), At: stamp(s.at), Seen: true, MadeBefore: s.before,
-		Reason: clip.To(256, s.beside), FenceNumber: s.number, Mark: s.mark,
+		Reason: clip.To(256, s.reason(last)), FenceNumber: s.number, Mark: s.mark,
 	}
 	which := digestOf([]any{s.field, spec.To, s.of.Generation})
 	switch {
 	case given && s.by != "":
-		spec.By, spec.Reason = clip.To(256, s.by), clip.To(256, cmp.Or(s.beside, s.reason))
+		spec.By, spec.Reason = clip.To(256, s.by), clip.To(256, cmp.Or(s.reason(last), s.standing.reason))
 		if which = digestOf([]any{s.field, spec.To, s.mark}); !s.standing.at.IsZero() {
 			spec.At, spec.Seen = stamp(s.standing.at), false
 		}

@@ -26,7 +26,7 @@ type standing struct {
 	by     string
 	at     time.Time
 	reason string
-	// beside is a reason that stands beside the field, and is no part of the word.
+	// beside is a reason that stands beside the field, and is no part of the word. A bare start leaves it there.
 	beside string
 	number int64
 	// manager is the field manager that wrote the field last.
@@ -56,8 +56,8 @@ func restValue(field api.ActField) string {
 func readLedger(l *api.FenceLedger) object {
 	s := l.Spec
 	stop := readBrake(api.ActStop, running, s.StopChanged, findManager(l.ManagedFields, "stop"))
-	if s.Stop {
-		stop.value, stop.beside = stopped, s.StopReason
+	if stop.beside = s.StopReason; s.Stop {
+		stop.value = stopped
 	}
 	all := []standing{stop, {field: api.ActRestoreConfirmed}, {field: api.ActEndCoolDown}, {field: api.ActLost}}
 	if w := s.RestoreConfirmed; w != nil {

@@ -144,7 +144,7 @@ func (s *Store) compareLocked(is sight) {
 		return
 	}
 	act := is.act(last)
-	s.last[k] = recorded{is.says(), cmp.Or(is.mark, last.mark), is.of.Generation}
+	s.last[k] = recorded{is.says(), cmp.Or(is.mark, last.mark), is.beside, is.of.Generation}
 	if act == nil {
 		return
 	}
@@ -210,7 +210,7 @@ func (s *Store) list(ctx context.Context) bool {
 	for i := range all {
 		a := &all[i].Spec
 		k := field{a.Object.UID, a.Field}
-		s.last[k] = recorded{a.To, cmp.Or(a.Mark, s.last[k].mark), a.Object.Generation}
+		s.last[k] = readRecord(a, s.last[k])
 	}
 	for _, is := range s.early {
 		s.compareLocked(is)
