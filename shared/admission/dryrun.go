@@ -31,7 +31,10 @@ const (
 // DryRun is known once the mode is Enforce. fences are all fences, for a round of checks.
 func AdmitDryRun(q Question, f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	held := heldNow(f, c, l, now)
-	if r := DryRunOf(l, f); r != nil && q != ForChecks && r.Drain == (q == ForDrain) {
+	if said := saidDryRun(f, c); said != nil && q != ForChecks && said.Drain == (q == ForDrain) {
+		if !isSame(DryRunOf(l, f), said) {
+			reserveDryRun(l, *said) // the record has it, and the ledger another one, or none
+		}
 		return nil
 	}
 	if held != nil {
@@ -121,7 +124,9 @@ func rebuildDryRuns(l *api.FenceLedger, c Picture, now time.Time) {
 		asOf = c.AsOf
 	}
 	l.Status.DryRuns = nil
-	fresh := func(r *api.DryReservation) bool { return asOf.Sub(r.At.Time) <= slotKept(r.Reservation)+c.Apart }
+	fresh := func(r *api.DryReservation) bool {
+		return !observed.Ahead(r.At.Time, now) && asOf.Sub(r.At.Time) <= slotKept(r.Reservation)+c.Apart
+	}
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		r, said := dryRunOf(old, f), saidDryRun(f, c)
@@ -132,8 +137,8 @@ func rebuildDryRuns(l *api.FenceLedger, c Picture, now time.Time) {
 			continue
 		}
 		newer := r != nil && fresh(r) && !givenBack(r.Reservation, f) && (said == nil || r.At.After(said.At.Time))
-		switch same := r != nil && said != nil && r.Drain == said.Drain && r.At.Equal(&said.At); {
-		case newer || same:
+		switch {
+		case newer || isSame(r, said):
 			reserveDryRun(l, *r)
 		case said != nil:
 			reserveDryRun(l, *said)
@@ -142,10 +147,15 @@ func rebuildDryRuns(l *api.FenceLedger, c Picture, now time.Time) {
 	for i := range old {
 		r := &old[i]
 		f := c.fence(r.NodeName)
-		if late := f == nil || before(f, r.Reservation); !seen[r.NodeName] && late && fresh(r) && !observed.Ahead(r.At.Time, now) {
+		if late := f == nil || before(f, r.Reservation); !seen[r.NodeName] && late && fresh(r) {
 			reserveDryRun(l, *r) // its record is newer than the picture
 		}
 	}
+}
+
+// isSame tells whether two dry reservations of a fence are one.
+func isSame(r, said *api.DryReservation) bool {
+	return r != nil && said != nil && r.Drain == said.Drain && r.At.Equal(&said.At)
 }
 
 // rehearses tells whether a fence waits, and may be a dry run. A census does not have the mode.

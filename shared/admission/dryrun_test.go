@@ -333,6 +333,32 @@ func TestWhatADryRunKeeps(t *testing.T) {
 	}
 }
 
+// TestADryRunTakesItsPlaceAnew: a fence that asks is given a time that its next look accepts, whatever the ledger has
+// of it: else it would ask again and again (S17).
+func TestADryRunTakesItsPlaceAnew(t *testing.T) {
+	at := func(ago time.Duration) api.Time { return observed.StampOf(fencetest.Start.Add(-ago)) }
+	old := at(time.Hour)
+	for name, c := range map[string]struct {
+		ledger api.Time
+		record *api.Time
+		want   api.Time
+	}{
+		"nobody wrote the yes, and it is too old": {at(70 * time.Second), nil, at(0)},
+		"the clock was set back":                  {at(-time.Hour), nil, at(0)},
+		"the record has an older one":             {at(70 * time.Second), &old, old},
+		"both have the same":                      {old, &old, old},
+	} {
+		b := newLab(deadOf(api.Limits{MaxUnhealthy: fencetest.Number(9)}, 0), api.ModeDryRun, dryAsk)
+		f := b.waiting()[0]
+		f.Status.WouldBeginAt = c.record
+		b.ledger.Status.DryRuns = []api.DryReservation{{Reservation: api.Reservation{NodeName: "n0", FenceUID: f.UID, FenceNumber: 1, At: c.ledger, FenceVersion: "1"}}}
+		v := dryAsk(f, b.cluster, &b.ledger, b.now)
+		if all := b.ledger.Status.DryRuns; v != nil || len(all) != 1 || !all[0].At.Equal(&c.want) {
+			t.Errorf("%s: %+v, %+v, want %s", name, v, all, c.want)
+		}
+	}
+}
+
 // TestADryDrain takes a place among drains, and no slot.
 func TestADryDrain(t *testing.T) {
 	b := newLab(deadOf(api.Limits{MaxUnhealthy: fencetest.Number(9), MaxConcurrent: new(int32(1))}, 0, 1), api.ModeDryRun, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {

@@ -17,7 +17,7 @@ func TestDryRunTouchesNothing(t *testing.T) {
 	w := newWorld(t, 3, quick+"mode: DryRun\n")
 	w.start(nil)
 	w.node("node-1", "crash")
-	w.says("node-1", "would begin; policy default (generation 1) is in DryRun")
+	w.hasMessage("node-1", "would begin; policy default (generation 1) is in DryRun")
 	led, err := w.Fences.Ledger(w.ctx)
 	must(t, err)
 	if st := led.Status; len(st.DryRuns) != 1 || len(st.Reservations)+len(st.Admitted)+len(st.UnderWay)+len(st.Checking) > 0 {
@@ -39,8 +39,8 @@ func TestDryRunTouchesNothing(t *testing.T) {
 	}
 }
 
-// says waits until the record of a node's fence has a message.
-func (w *world) says(node, message string) {
+// hasMessage waits until the record of a node's fence has a message.
+func (w *world) hasMessage(node, message string) {
 	w.t.Helper()
 	said := ""
 	w.until(node+" to say: "+message, func() (bool, error) {
@@ -62,7 +62,7 @@ func TestADryRunOfAStorm(t *testing.T) {
 	const storm = "would be held by TooManyUnhealthy: policy default (generation 1): 4 of 10 nodes are unhealthy, maxUnhealthy is 2 (2); policy default (generation 1) is in DryRun"
 	w.allAtOnce(dead, "crash")
 	for _, n := range dead {
-		w.says(n, storm)
+		w.hasMessage(n, storm)
 	}
 	w.until("status.held to say the same", func() (bool, error) {
 		all, err := w.Fences.Policies(w.ctx)
