@@ -318,6 +318,7 @@ func TestADrainIsToldOnce(t *testing.T) {
 	st, _ = alive(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
 		ended(api.DrainGivenUp)(f, s)
 		f.Status.Outcome, f.Status.Placed, s.Node.Taint, s.Finalizer = api.DrainTimedOut, api.Placed{}, false, false
+		f.Status.Report, s.Report = &api.ReportRecord{Digest: "d"}, &observed.Report{Digest: "d"}
 	})
 	if st.Phase != api.Finished || !strings.Contains(st.Message, "pod a/p is left") {
 		t.Errorf("%s: %s", st.Phase, st.Message)

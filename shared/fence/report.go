@@ -17,26 +17,33 @@ import (
 // Nothing is released in Recovering, so that a report which can't be written holds up no release of this fence. The
 // next fence of the node waits for it, and that for a bounded time (S27).
 
-// noteReport notes when a fence that leaves a report was ready to be closed.
+// noteReport notes when a fence that leaves a report was ready to be closed, and what the report will say, so that the
+// write of the report needs no further save.
 func (d *decision) noteReport() {
 	if d.Record.Report == nil && d.ReportDue() {
 		d.Record.Report = &api.ReportRecord{Name: api.ReportName(d.FenceUID(), d.Record.FenceNumber), At: d.Time()}
+		d.noteContent()
 	}
+}
+
+// noteContent notes the digest of what the report says by the record as it stands.
+func (d *decision) noteContent() {
+	content := facts.ReportOf(d.Node, d.UID, d.Record, d.Requests)
+	d.Record.Report.Digest = content.Digest()
 }
 
 // report has the report written, and goes on once it is there.
 func (d *decision) report() outcome {
 	r, seen := d.Record.Report, d.Seen.Report
 	switch {
-	case r == nil || r.Missing != "" || seen != nil && r.Digest != "" && seen.Digest == r.Digest:
+	case r == nil || r.Missing != "" || seen != nil && seen.Digest == r.Digest:
 		return goOn
 	case seen != nil:
 		return d.withoutReport(fmt.Sprintf("FenceReport %s is there already with another content, and stays as it is", r.Name))
 	case d.ReportOver():
 		return d.withoutReport(fmt.Sprintf("FenceReport %s could not be written", r.Name))
 	}
-	content := facts.ReportOf(d.Node, d.UID, d.Record, d.Requests)
-	r.Digest = content.Digest()
+	d.noteContent()
 	return d.carryOut(WriteReport)
 }
 

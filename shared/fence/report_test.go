@@ -57,7 +57,7 @@ func TestAFenceIsClosedAfterItsReport(t *testing.T) {
 		"it is written":                {later(time.Second), written, fence.DropFinalizer, ""},
 		"written by who died since":    {later(time.Hour), written, fence.DropFinalizer, ""},
 		"another one is there":         {later(time.Second), &observed.Report{Digest: "another"}, fence.DropFinalizer, "is there already with another content"},
-		"somebody was before it":       {none, &observed.Report{Digest: saved.Digest}, fence.DropFinalizer, "is there already with another content"},
+		"somebody was before it":       {none, &observed.Report{Digest: "another"}, fence.DropFinalizer, "is there already with another content"},
 		"it can't be written":          {later(facts.ReportWithin + time.Second), nil, fence.DropFinalizer, "could not be written"},
 		"somebody waits, not for long": {func(f *api.NodeFence, s *observed.Look) { later(facts.ReportSoon-time.Second)(f, s); s.Deleting = true }, nil, fence.WriteReport, ""},
 		"somebody waits":               {func(f *api.NodeFence, s *observed.Look) { later(facts.ReportSoon+time.Second)(f, s); s.Deleting = true }, nil, fence.DropFinalizer, "could not be written"},

@@ -30,7 +30,7 @@ func (s *State) reportKey(age func(*api.Time, ...time.Duration) string) []any {
 	d := facts.Facts{Decision: &s.spec.Decision, Record: &s.st}
 	k := []any{d.ReportDue()}
 	if r := s.st.Report; r != nil {
-		k = append(k, r.Digest != "", r.Missing != "", age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
+		k = append(k, r.Missing != "", age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
 	}
 	return k
 }
@@ -54,7 +54,7 @@ func reportLooks(s *State, with func(func(*observed.Look))) {
 
 // writtenReport is the report as it may have been written; nil before it was tried to be.
 func (s *State) writtenReport() *observed.Report {
-	if s.st.Report == nil || s.st.Report.Digest == "" {
+	if s.st.Report == nil || s.sh.reported.IsZero() {
 		return nil
 	}
 	return &observed.Report{Digest: s.st.Report.Digest}
