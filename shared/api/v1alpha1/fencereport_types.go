@@ -63,7 +63,7 @@ type FenceReportSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	PolicyName string `json:"policyName,omitempty"`
-	// policyGeneration is the FencePolicy's metadata.generation when it was resolved last.
+	// policyGeneration is the FencePolicy's metadata.generation when it was resolved last, 0 or more.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PolicyGeneration int64 `json:"policyGeneration,omitempty"`
@@ -135,7 +135,7 @@ type FenceReportSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +required
 	ClosedAt Time `json:"closedAt,omitempty"`
-	// cuts is how many times the fence cut the power.
+	// cuts is how many times the fence cut the power, 0 or more.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Cuts int32 `json:"cuts,omitempty"`
@@ -263,15 +263,15 @@ type ReportRelease struct {
 	// +kubebuilder:validation:Type=string
 	// +required
 	StartedAt Time `json:"startedAt,omitempty"`
-	// pods is how many pods were released.
+	// pods is how many pods were released, 0 or more.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
-	// podsLeft is how many pods were left.
+	// podsLeft is how many pods were left, 0 or more.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PodsLeft int32 `json:"podsLeft,omitempty"`
-	// attachmentsLeft is how many VolumeAttachments were left.
+	// attachmentsLeft is how many VolumeAttachments were left, 0 or more.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	AttachmentsLeft int32 `json:"attachmentsLeft,omitempty"`
@@ -344,13 +344,13 @@ func (s *ReportsSpec) Bounds() (keepFor time.Duration, atMost int) {
 
 // ReportsSpec bounds the FenceReports by age and count.
 type ReportsSpec struct {
-	// keepFor is how long a FenceReport is kept after it was written, from 1h to 87600h; 2160h, which is 90 days,
-	// unless set.
+	// keepFor is how long a FenceReport is kept after it was written, from 1h to 87600h; 2160h by default,
+	// which is 90 days.
 	// +kubebuilder:default="2160h"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s)){1,3}$') || duration(self) >= duration('1h') && duration(self) <= duration('87600h')",message="reports.keepFor must be between 1h and 87600h"
 	// +optional
 	KeepFor *Duration `json:"keepFor,omitempty"`
-	// atMost is how many FenceReports are kept, from 10 to 100000; 5000 unless set. Beyond that the oldest are deleted.
+	// atMost is how many FenceReports are kept, from 10 to 100000; 5000 by default. Beyond that the oldest are deleted.
 	// +kubebuilder:default=5000
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=100000
