@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/run/metrics"
 	"github.com/nodefence/nodefence/shared/run/sink"
 )
 
@@ -43,6 +44,7 @@ func (f *Function) connect(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
+	metrics.Register(prometheus.DefaultRegisterer)
 	if f.parts, err = functions.NewParts(ctx, s.Settings, cfg, log, prometheus.DefaultRegisterer); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/infra/knative"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/run/emf"
+	programs "github.com/nodefence/nodefence/shared/run/metrics"
 	"github.com/nodefence/nodefence/shared/tracing"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/kdump"
@@ -74,7 +75,9 @@ func (nobody) Send(context.Context, event.Event) error { return nil }
 // metrics are those that the programs register, without those of Go and of the process itself.
 func metrics(t *testing.T) []metric {
 	t.Helper()
-	r := &recorder{Registry: prometheus.NewRegistry(), from: "functions"}
+	r := &recorder{Registry: prometheus.NewRegistry(), from: "each program"}
+	programs.Register(r)
+	r.from = "functions"
 	log, cfg := slog.New(slog.NewTextHandler(io.Discard, nil)), &rest.Config{Host: "http://127.0.0.1:1"}
 	parts, err := functions.NewParts(t.Context(), functions.Settings{Cluster: "c", Traces: tracing.Settings{Endpoint: "http://127.0.0.1:1"}}, cfg, log, r)
 	must(t, err)

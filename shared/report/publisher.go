@@ -29,7 +29,7 @@ type Publisher struct {
 
 type metrics struct {
 	decisions, transitions, actions *prometheus.CounterVec
-	phase                           *prometheus.HistogramVec
+	phase, released                 *prometheus.HistogramVec
 	refused, lost, ignored          *prometheus.CounterVec
 	problems                        *aged
 	merged                          prometheus.Counter
@@ -53,6 +53,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding 
 			Name: "nodefence_phase_seconds", Help: "How long fences stayed in a phase.",
 			Buckets: phaseBuckets,
 		}, []string{"phase"}),
+		released: newReleased(),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodefence_requests_refused_total", Help: "Events that asked for a fence and opened none, by reason.",
 		}, []string{"reason"}),
@@ -72,7 +73,7 @@ func New(log *slog.Logger, speaker Speaker, reg prometheus.Registerer, deciding 
 			Name: "nodefence_node_problems_total", Help: "Problems that rules name and that were reported often enough, by node and reason.",
 		}, []string{"node", "reason"}),
 	}}
-	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.refused, p.metrics.lost,
+	reg.MustRegister(p.metrics.decisions, p.metrics.transitions, p.metrics.actions, p.metrics.phase, p.metrics.released, p.metrics.refused, p.metrics.lost,
 		p.metrics.ignored, p.metrics.problems, p.metrics.merged, p.metrics.unsaved)
 	p.metrics.born(deciding)
 	return p
@@ -111,6 +112,7 @@ func (p *Publisher) count(d Decision) {
 	if d.Action != fence.None {
 		p.metrics.actions.WithLabelValues(d.Function, string(d.Action), outcomeOf(d.Err)).Inc()
 	}
+	p.countRelease(d)
 	if d.Before.Phase == st.Phase {
 		return
 	}

@@ -29,7 +29,7 @@ func (s *Source) fence(f *api.NodeFence) {
 		s.back(f.Name, now) // what came before this was known woke another phase, or nobody
 	}
 	s.left.closed(f)
-	s.gauges.Refuted(f.Name, f.Refuted() != nil)
+	s.gauges.Fence(f)
 	s.targets.changed(f.Name)
 	s.asks.Fence(f, now)
 }
@@ -57,7 +57,7 @@ func (s *Source) fenceGone(node string) {
 	s.counting.Forget(node)
 	s.counting.Changed()
 	s.left.gone(node)
-	s.gauges.Refuted(node, false)
+	s.gauges.FenceGone(node)
 	s.targets.changed(node)
 	s.asks.FenceGone(node, s.now())
 }

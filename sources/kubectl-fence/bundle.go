@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nodefence/nodefence/shared/buildinfo"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/bundle"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/cluster"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -50,7 +50,7 @@ func (p *program) bundle(ctx context.Context, c *cluster.Client, file string) er
 	if err != nil {
 		return err
 	}
-	files, missing, err := bundle.Write(ctx, out, c, p.namespace(), version())
+	files, missing, err := bundle.Write(ctx, out, c, p.namespace(), buildinfo.Version())
 	if err = errors.Join(err, done()); err != nil {
 		if file != "-" {
 			err = errors.Join(err, os.Remove(file)) // half of an archive would pass for one
@@ -74,22 +74,4 @@ func (p *program) target(file string) (io.Writer, func() error, error) {
 		return nil, nil, err
 	}
 	return f, f.Close, nil
-}
-
-// version is that of the module, or of the commit that this was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	words := info.Main.Version
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			words += " " + s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			words += " with changes"
-		}
-	}
-	return words
 }

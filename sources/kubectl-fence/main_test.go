@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/nodefence/nodefence/shared/buildinfo"
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
@@ -381,7 +382,7 @@ func TestHelpNamesNoScript(t *testing.T) {
 
 // TestVersion is told without a cluster.
 func TestVersion(t *testing.T) {
-	if code, out, problems := (program{}).runWith(t, "", "--version"); code != 0 || !strings.HasPrefix(out, "kubectl fence version "+version()) {
+	if code, out, problems := (program{}).runWith(t, "", "--version"); code != 0 || !strings.HasPrefix(out, "kubectl fence version "+buildinfo.Version()) {
 		t.Errorf("exit code %d: %s%s", code, out, problems)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nodefence/nodefence/shared/buildinfo"
 )
 
 // root is the command with all others below it.
@@ -13,7 +15,7 @@ func (p *program) root() *cobra.Command {
 		Long: `kubectl fence shows why a node is fenced or not, and lets you act on it. It acts with your own
 credentials. What changes anything says first what it will do, and asks.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fence"},
-		Version:           version(),
+		Version:           buildinfo.Version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,

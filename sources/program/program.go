@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/run"
+	"github.com/nodefence/nodefence/shared/run/metrics"
 )
 
 // Main runs a program until it ends or a signal stops it.
@@ -71,6 +72,7 @@ func Identity(name string) string {
 // Registry returns a registry with the metrics that every process has.
 func Registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
+	metrics.Register(reg)
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return reg
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run/eventbridge"
 	"github.com/nodefence/nodefence/shared/run/invoke"
 	"github.com/nodefence/nodefence/shared/run/lambda"
+	"github.com/nodefence/nodefence/shared/run/metrics"
 )
 
 // serveLambda serves until Lambda ends the process. It handles no signals: the next
@@ -51,6 +52,7 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	s.Self = cmp.Or(s.Self, functions.NoNode) // Lambda runs on no node
 	log := newLog()
 	reg := prometheus.NewRegistry()
+	metrics.Register(reg)
 	parts, err := connect(ctx, connectTimeout, s, cfg, log, reg)
 	if err != nil {
 		return nil, err
@@ -90,10 +92,10 @@ func (s settings) lacking() error {
 // telling is what each invocation ends with: its metrics as log lines, where the settings ask for
 // them, and its spans. Lambda lets the process stand still until the next invocation.
 func telling(s settings, parts functions.Parts, reg prometheus.Gatherer, log *slog.Logger) func(context.Context) {
-	metrics := emf.New(reg, os.Stdout, parts.Cluster)
+	written := emf.New(reg, os.Stdout, parts.Cluster)
 	return func(ctx context.Context) {
 		if s.Metrics != "" {
-			if err := metrics.Write(); err != nil {
+			if err := written.Write(); err != nil {
 				log.Warn("metrics are not written", "error", err.Error())
 			}
 		}

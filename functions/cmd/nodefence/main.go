@@ -23,6 +23,7 @@ import (
 	"github.com/nodefence/nodefence/shared/probe"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/shared/run/lambda"
+	"github.com/nodefence/nodefence/shared/run/metrics"
 	"github.com/nodefence/nodefence/shared/run/sink"
 )
 
@@ -179,6 +180,7 @@ func serveHTTP(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log, reg := newLog(), prometheus.NewRegistry()
+	metrics.Register(reg)
 	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
 		return kube.NoCluster("KUBECONFIG", err)

@@ -23,11 +23,13 @@ var (
 	begun = prometheus.NewDesc("nodefence_fences_begun", "Open fences that have cut power or begun to release, by deciding policy: they run to their end.", []string{"policy"}, nil)
 	wait  = prometheus.NewDesc("nodefence_oldest_wait_seconds", "How long the oldest fence that waits with the gate has been open, by deciding policy, and whether the policies would have its node fenced. One that waits for a time that its policy sets does not count.", []string{"policy", "to_be_fenced"}, nil)
 	stays = prometheus.NewDesc("nodefence_oldest_phase_seconds", "How long an open fence has been in its phase at most, by deciding policy and phase. One that only waits for a person, or for as long as its policy lets a machine boot and be healthy, does not count.", []string{"policy", "phase"}, nil)
+	down  = prometheus.NewDesc("nodefence_oldest_work_down_seconds", "How long the work of a lost node has been down at most, by deciding policy, and whether the policies would have the node fenced: since nodefence saw the node lost, until the work is released.", []string{"policy", "to_be_fenced"}, nil)
 	given = prometheus.NewDesc("nodefence_oldest_person_wait_seconds", "How long a fence has waited at most for a person to give its node back, by deciding policy and what is waited for: WaitingForUncordon or WaitingForReboot.", []string{"policy", "reason"}, nil)
 	storm = prometheus.NewDesc("nodefence_storms", "Storms, by policy and state: UnderWay, or CoolDown after one. A policy has one for all its nodes, and one for each domain that it limits.", []string{"policy", "state"}, nil)
 	stop  = prometheus.NewDesc("nodefence_stopped", "1 while the ledger's stop switch is on.", nil, nil)
 	count = prometheus.NewDesc("nodefence_source_census", "1 while decisions may go by the census in the ledger, 0 while each lists the cluster: there is more than a census holds, a watch is broken or silent, or it could not be written.", nil, nil)
 	lies  = prometheus.NewDesc("nodefence_cuts_refuted", "1 for each node whose boot ID refutes a power cut, until a person trusts its device: the machine never was off, and two writers may have run.", []string{"node"}, nil)
+	cuts  = prometheus.NewDesc("nodefence_nodes_cut", "1 for each node that a fence has cut off from power, storage or network, by deciding policy: while the fence is open, and for an hour after the last cut.", []string{"node", "policy"}, nil)
 	back  = prometheus.NewDesc("nodefence_restore_unconfirmed", "1 while the API server's state is known to have gone back in time and no person has confirmed it: nothing new starts.", nil, nil)
 )
 
@@ -45,34 +47,52 @@ type Gauges struct {
 	ledger *api.FenceLedger
 	// refuted are the nodes of which a power cut is refuted.
 	refuted map[string]bool
+	// cut has the last cut of each node.
+	cut map[string]cut
 	// counted is when the ledger's census was observed; zero if nothing was to be decided by it when it was read.
 	counted time.Time
 }
 
 // New returns the gauges of a source that does not lead yet.
 func New(open func() map[string]*api.NodeFence, exempt func(node string) bool, now func() time.Time) *Gauges {
-	return &Gauges{open: open, exempt: exempt, now: now, refuted: map[string]bool{}}
+	return &Gauges{open: open, exempt: exempt, now: now, refuted: map[string]bool{}, cut: map[string]cut{}}
 }
 
-// Leads notes whether this source leads. A standby shows nothing else, and forgets of which nodes a cut is refuted.
+// Leads notes whether this source leads. A standby shows nothing else, and forgets what it knows of nodes.
 func (g *Gauges) Leads(is bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leads = is
 	if !is {
 		clear(g.refuted)
+		clear(g.cut)
 	}
 }
 
-// Refuted notes whether a power cut of the node is refuted.
-func (g *Gauges) Refuted(node string, is bool) {
+// Fence notes whether the node was cut off, and whether a power cut of the node is refuted.
+func (g *Gauges) Fence(f *api.NodeFence) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if is {
-		g.refuted[node] = true
-		return
+	g.forget(f.Name)
+	if f.Refuted() != nil {
+		g.refuted[f.Name] = true
 	}
+	if c := lastCut(f); c.shown(g.now()) {
+		g.cut[f.Name] = c
+	}
+}
+
+// FenceGone forgets a node without a NodeFence.
+func (g *Gauges) FenceGone(node string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forget(node)
+}
+
+// forget forgets a node. The caller holds the lock.
+func (g *Gauges) forget(node string) {
 	delete(g.refuted, node)
+	delete(g.cut, node)
 }
 
 // Ledger notes the ledger as it was read last.
@@ -90,7 +110,7 @@ func (g *Gauges) Ledger(l *api.FenceLedger) {
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, given, storm, stop, count, lies, back} {
+	for _, d := range []*prometheus.Desc{leads, open, held, begun, wait, stays, down, given, storm, stop, count, lies, cuts, back} {
 		ch <- d
 	}
 }
@@ -98,7 +118,8 @@ func (g *Gauges) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.mu.Lock()
-	lead, ledger, counted, refuted := g.leads, g.ledger, g.counted, maps.Clone(g.refuted)
+	maps.DeleteFunc(g.cut, func(_ string, c cut) bool { return !c.shown(g.now()) })
+	lead, ledger, counted, refuted, cut := g.leads, g.ledger, g.counted, maps.Clone(g.refuted), maps.Clone(g.cut)
 	g.mu.Unlock()
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -110,6 +131,9 @@ func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	g.fences(send)
 	for node := range refuted {
 		send(lies, 1, node)
+	}
+	for node, c := range cut {
+		send(cuts, 1, node, c.policy)
 	}
 	if ledger != nil {
 		send(count, number(observed.Fresh(counted, g.now(), admission.CensusKept)))
@@ -133,6 +157,9 @@ func (g *Gauges) fences(send sender) {
 		}
 		if f.Status.Begun() {
 			all.add(begun, 1, p)
+		}
+		if since := workDownSince(f); since != nil {
+			all.most(down, age(since, now), p, wanted)
 		}
 		if f.CurrentPhase() != api.Pending {
 			continue

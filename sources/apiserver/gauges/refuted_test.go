@@ -1,6 +1,11 @@
 package gauges_test
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+)
 
 // TestARefutedCutIsShown until a person trusts the device, or its record is gone. A standby shows none, and forgets all.
 func TestARefutedCutIsShown(t *testing.T) {
@@ -11,10 +16,19 @@ func TestARefutedCutIsShown(t *testing.T) {
 		check(t, only(values(t, g), "nodefence_cuts_refuted"), want)
 	}
 	shows(map[string]float64{})
-	g.Refuted("a", true)
-	g.Refuted("b", true)
-	shows(map[string]float64{`nodefence_cuts_refuted{node="a"}`: 1, `nodefence_cuts_refuted{node="b"}`: 1})
-	g.Refuted("a", false)
+	refuted := func(node string) *api.NodeFence {
+		f := &api.NodeFence{}
+		f.Name, f.Status.Refuted = node, &api.Refutation{At: *ago(time.Minute)}
+		return f
+	}
+	for _, node := range []string{"a", "b", "c"} {
+		g.Fence(refuted(node))
+	}
+	shows(map[string]float64{`nodefence_cuts_refuted{node="a"}`: 1, `nodefence_cuts_refuted{node="b"}`: 1, `nodefence_cuts_refuted{node="c"}`: 1})
+	trusted := refuted("a")
+	trusted.Spec.Trust = &api.Trust{By: "anna", RefutedAt: trusted.Status.Refuted.At}
+	g.Fence(trusted)
+	g.FenceGone("c")
 	shows(map[string]float64{`nodefence_cuts_refuted{node="b"}`: 1})
 	g.Leads(false)
 	g.Leads(true)
