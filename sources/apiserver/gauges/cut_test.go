@@ -80,7 +80,7 @@ func TestWorkIsDownUntilItIsReleased(t *testing.T) {
 		"its work is released": {lost(api.PoweringOn, ready, time.Hour), map[string]float64{}},
 		"it is not to be fenced": {func() *api.NodeFence {
 			f := lost(api.Pending, ready, time.Hour)
-			f.Status.Reason = api.DryRun
+			f.Status.Reason = api.Excluded
 			return f
 		}(), map[string]float64{
 			`nodefence_oldest_work_down_seconds{policy="p",to_be_fenced="false"}`: 3600,
