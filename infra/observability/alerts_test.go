@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -66,9 +67,9 @@ spec:
 }
 
 // TestEachAlertSaysWhatToDo: README.md has a heading of the name of each alert, which its
-// runbook_url names, and no other alert's; rules_test.yaml has it fire.
+// runbook_url names, and no other alert's. The first line below it is a command.
 func TestEachAlertSaysWhatToDo(t *testing.T) {
-	page, fires := read(t, "README.md"), read(t, "rules_test.yaml")
+	page := read(t, "README.md")
 	var names []string
 	for _, r := range rules(t) {
 		names = append(names, r.Alert)
@@ -79,17 +80,66 @@ func TestEachAlertSaysWhatToDo(t *testing.T) {
 		if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 		}
-		if !strings.Contains(fires, `ALERTS{alertname="`+r.Alert+`",alertstate="firing"`) {
-			t.Errorf("rules_test.yaml never has %s fire", r.Alert)
-		}
 	}
 	var headings []string
-	for _, m := range regexp.MustCompile(`(?m)^### (Nodefence\w+)\n\n\S`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (Nodefence\w+)\n\n(.*)$`).FindAllStringSubmatch(page, -1) {
 		headings = append(headings, m[1])
+		if !strings.HasPrefix(m[2], "    kubectl ") {
+			t.Errorf("README.md begins %s with %q, and not with a command", m[1], m[2])
+		}
 	}
 	if !slices.Equal(names, headings) {
 		t.Errorf("the alerts are %q, and README.md says what to do about %q", names, headings)
 	}
+}
+
+// firing is the query by which rules_test.yaml asks which alerts fire.
+const firing = `ALERTS{alertstate="firing"}`
+
+// incident is a test of rules_test.yaml.
+type incident struct {
+	Name  string
+	Tried []struct {
+		Expr    string
+		At      string                    `json:"eval_time"`
+		Samples []struct{ Labels string } `json:"exp_samples"`
+	} `json:"promql_expr_test"`
+}
+
+// TestEachAlertFiresAndStops: rules_test.yaml has an incident of the name of each alert, in which no alert fires
+// first or last, and that alert alone fires in between, with a label node or policy. TestRules has promtool compare.
+func TestEachAlertFiresAndStops(t *testing.T) {
+	var f struct{ Tests []incident }
+	must(t, yaml.Unmarshal([]byte(read(t, "rules_test.yaml")), &f))
+	for _, r := range rules(t) {
+		i := slices.IndexFunc(f.Tests, func(c incident) bool { return c.Name == r.Alert+" fires and stops" })
+		if i < 0 {
+			t.Errorf("rules_test.yaml has no test %q", r.Alert+" fires and stops")
+			continue
+		}
+		tried := f.Tests[i].Tried
+		if n := len(tried); n != 3 || len(tried[0].Samples) > 0 || len(tried[1].Samples) == 0 || len(tried[n-1].Samples) > 0 {
+			t.Errorf("%s: want three times: none fires, the alert fires, none fires", f.Tests[i].Name)
+			continue
+		}
+		for j, at := range tried {
+			if at.Expr != firing || j > 0 && minutes(t, at.At) <= minutes(t, tried[j-1].At) {
+				t.Errorf("%s: want %s at three times, one after another, not %s at %s", f.Tests[i].Name, firing, at.Expr, at.At)
+			}
+		}
+		for _, s := range tried[1].Samples {
+			if !strings.HasPrefix(s.Labels, `ALERTS{alertname="`+r.Alert+`",`) || !regexp.MustCompile(`[{,](node|policy)="[^"]+"`).MatchString(s.Labels) {
+				t.Errorf("%s: want %s with a label node or policy, not %s", f.Tests[i].Name, r.Alert, s.Labels)
+			}
+		}
+	}
+}
+
+func minutes(t *testing.T, of string) float64 {
+	t.Helper()
+	d, err := time.ParseDuration(of)
+	must(t, err)
+	return d.Minutes()
 }
 
 var named = regexp.MustCompile(`\bnodefence_\w+`)
