@@ -37,28 +37,44 @@ const restored = "Restored"
 
 // ReadAudit adds the successful writes of an audit log. The logs of one API server are read oldest first.
 func (h *History) ReadAudit(name string, from io.Reader) error {
-	epoch := 0
-	if n := len(h.Writes); n > 0 {
-		epoch = h.Writes[n-1].Epoch
-	}
 	return readLines(name, from, func(line Line, text []byte) error {
 		var e auditEvent
 		if err := json.Unmarshal(text, &e); err != nil {
 			return err
 		}
 		if e.Kind == restored {
-			epoch++
+			h.epoch++
 			return nil
 		}
 		if !e.wrote() {
 			return nil
 		}
-		if strings.HasPrefix(e.ObjectRef.Resource, "nodefences") || strings.HasPrefix(e.ObjectRef.Resource, "fenceledgers") {
-			e.RequestObject = nil // large, and the answer says the same
+		if e.Verb == "deletecollection" {
+			h.addCollection(&e, line)
+			return nil
 		}
-		h.Writes = append(h.Writes, e.write(line, epoch))
+		h.addWrite(e.write(line, h.epoch))
 		return nil
 	})
+}
+
+// addCollection adds the deletion of a collection as the deletion of each object in the answer.
+func (h *History) addCollection(e *auditEvent, line Line) {
+	var answer struct{ Items []json.RawMessage }
+	if json.Unmarshal(e.ResponseObject, &answer) != nil || len(answer.Items) == 0 {
+		h.Gaps = append(h.Gaps, fmt.Sprintf("a deletion of all %s by %s (%s): the log does not have the objects", e.ObjectRef.Resource, e.writer(), line))
+		return
+	}
+	for _, item := range answer.Items {
+		one, ref := *e, *e.ObjectRef
+		var object metav1.PartialObjectMetadata
+		if json.Unmarshal(item, &object) != nil {
+			continue
+		}
+		one.Verb, one.ObjectRef, one.ResponseObject = "delete", &ref, withKind(item, e.ObjectRef.Resource)
+		ref.Name, ref.Namespace = object.Name, object.Namespace
+		h.addWrite(one.write(line, h.epoch))
+	}
 }
 
 // wrote reports whether the request has changed an object, as far as the log tells.
@@ -71,10 +87,7 @@ func (e *auditEvent) write(line Line, epoch int) Write {
 	w := Write{
 		Line: line, Received: e.RequestReceivedTimestamp, Done: e.StageTimestamp, Epoch: epoch, Verb: e.Verb,
 		Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
-		User: e.User.Username, Agent: e.UserAgent, Request: e.RequestObject, Object: e.ResponseObject,
-	}
-	if e.ImpersonatedUser != nil {
-		w.User = e.ImpersonatedUser.Username
+		User: e.writer(), Agent: e.UserAgent, Request: e.RequestObject, Object: e.ResponseObject,
 	}
 	if e.ObjectRef.Subresource != "" {
 		w.Resource += "/" + e.ObjectRef.Subresource
@@ -90,6 +103,14 @@ func (e *auditEvent) write(line Line, epoch int) Write {
 		w.Version, _ = strconv.ParseUint(object.ResourceVersion, 10, 64)
 	}
 	return w
+}
+
+// writer is the authenticated user, or the impersonated one.
+func (e *auditEvent) writer() string {
+	if e.ImpersonatedUser != nil {
+		return e.ImpersonatedUser.Username
+	}
+	return e.User.Username
 }
 
 // removesObject reports whether an object is gone with a write. A deleted object stays until its finalizers are

@@ -54,7 +54,8 @@ func isAboutFence(a *api.AbortRequest, f *api.NodeFence) bool {
 	return f.Status.OpenedAt != nil && !a.At.Time.Before(f.Status.OpenedAt.Truncate(time.Second))
 }
 
-// judgePolicies looks for a pause, a window or a stricter mode in the policies of a fence.
+// judgePolicies looks for a pause or a window in each policy that limits a fence, and for a stricter mode in the deciding
+// policy. A limit that a person has lifted for this fence (skipFrom) brakes no more.
 func (t *timeline) judgePolicies(node string, k *claimed, since time.Time, against func(promise, what string, w *Write)) {
 	f := k.from.object
 	for _, lim := range f.Status.Decision.Limits {
@@ -68,6 +69,12 @@ func (t *timeline) judgePolicies(node string, k *claimed, since time.Time, again
 			}
 			continue
 		}
+		if lim.SkipFrom > 0 {
+			continue
+		}
+		if len(p.object.Spec.PauseRequests) > 0 {
+			against(stopsOffs, fmt.Sprintf("policy %s is paused by %v", lim.Policy, p.object.Spec.PauseRequests), p.Write)
+		}
 		for _, w := range p.object.Spec.PauseWindows {
 			if open, err := insideWindow(w, since); err != nil {
 				t.leaveOut("a pause window of policy %s: %v", lim.Policy, err)
@@ -77,9 +84,6 @@ func (t *timeline) judgePolicies(node string, k *claimed, since time.Time, again
 		}
 		if lim.Policy != f.Status.Decision.Policy.Name {
 			continue
-		}
-		if len(p.object.Spec.PauseRequests) > 0 {
-			against(stopsOffs, fmt.Sprintf("policy %s is paused by %v", lim.Policy, p.object.Spec.PauseRequests), p.Write)
 		}
 		approve := f.Spec.Requests.Approve
 		switch approved := approve != nil && approve.FenceNumber == f.Status.FenceNumber; {

@@ -9,7 +9,7 @@ import (
 func (t *timeline) judgeChecks() {
 	for i := range t.ledger {
 		l := &t.ledger[i]
-		if i == 0 || l.object == nil || t.ledger[i-1].object == nil || len(l.object.Status.Checking) == 0 {
+		if i == 0 || l.object == nil || t.ledger[i-1].object == nil || t.ledger[i-1].Epoch != l.Epoch || len(l.object.Status.Checking) == 0 {
 			continue
 		}
 		was, jobs, fresh := t.ledger[i-1].object, int32(0), int64(0)

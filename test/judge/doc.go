@@ -9,8 +9,10 @@
 //
 //	history.go             the three logs, as Go types
 //	audit.go journals.go   how the logs are read
+//	bodies.go              which parts of the bodies are kept, and how many
 //	timeline.go            the versions of each object, and the version at a time
 //	verdict.go             the result: breaches, and rules that could not be judged
+//	withoutrule.go         promises that no rule is about
 //	judge.go               the list of the rules
 //	off.go brakes.go       each Off lies within a claim and a reservation; no brake stood before
 //	limits.go checks.go rates.go

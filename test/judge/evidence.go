@@ -25,7 +25,7 @@ func (t *timeline) judgeEvidence() {
 			t.judgeReads(node, m, reads)
 			if word := m.object.Spec.Requests.ConfirmOff; m.Type == api.ProofConfirmed && word != nil {
 				key := word.By + " at " + word.At.UTC().String()
-				if before, is := words[key]; is && before.Proof.FenceNumber != m.Proof.FenceNumber {
+				if before, is := words[key]; is && before.Epoch == m.Epoch && before.Proof.FenceNumber != m.Proof.FenceNumber {
 					t.breachOf(m, wordOfOne, node, "the confirmation by "+key+" has proven fence "+fmt.Sprint(before.Proof.FenceNumber)+" too", before.cite("the other proof"))
 				}
 				words[key] = m
@@ -41,7 +41,7 @@ func (t *timeline) judgeReads(node string, m made, used map[string]made) {
 			continue
 		}
 		key := m.Device + r.At.UTC().String()
-		if before, is := used[key]; is && !before.Proof.At.Equal(&m.Proof.At) {
+		if before, is := used[key]; is && before.Epoch == m.Epoch && !before.Proof.At.Equal(&m.Proof.At) {
 			t.breachOf(m, usedOnce, node, "the read at "+r.At.UTC().Format("15:04:05.000000")+" is part of an earlier proof", before.cite("the other proof"))
 			return
 		}
@@ -62,7 +62,7 @@ func (t *timeline) judgeAskers(node string, all versions[api.NodeFence]) {
 		for _, a := range v.object.Status.Decision.AskedBy {
 			key := a.ID + " of " + a.Source
 			before := served[key]
-			if before != nil && before.object.UID == v.object.UID && before.object.Status.FenceNumber != v.object.Status.FenceNumber && !a.Served {
+			if before != nil && before.Epoch == v.Epoch && before.object.UID == v.object.UID && before.object.Status.FenceNumber != v.object.Status.FenceNumber && !a.Served {
 				t.addBreach(requestOfOnce, node, v.object.Status.FenceNumber, "event "+key+" asks for this fence, and has asked for fence "+fmt.Sprint(before.object.Status.FenceNumber), before.cite("the other fence"), v.cite("this fence"))
 				return
 			}

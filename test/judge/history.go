@@ -16,6 +16,15 @@ type History struct {
 	Spans []Span
 	// Declared are the lies and interventions planned by a test.
 	Declared []Declared
+	// Begins is the time from which Writes has every write that the rules need; zero without writes.
+	Begins time.Time
+	// KeepBytes bounds the bodies in Writes: the oldest are forgotten, and Begins moves. 0 is 256 MiB.
+	KeepBytes int
+	// Gaps are questions that a log leaves open, such as the objects of a deletion without names.
+	Gaps []string
+
+	// epoch counts the restores so far; bytes are the bodies kept, and forgetAt is when the next are forgotten.
+	epoch, bytes, forgetAt int
 }
 
 // Line is a line of a log.
@@ -46,7 +55,8 @@ type Write struct {
 	// User is the authenticated user, or the impersonated one.
 	User  string
 	Agent string
-	// Request and Object are the bodies of the request and of the answer; nil where the log has none.
+	// Request and Object are the bodies of the request and of the answer, without the parts that no rule reads
+	// (bodies.go); nil where the log has none.
 	Request, Object json.RawMessage
 }
 

@@ -35,7 +35,7 @@ func (t *timeline) judgeMarks() {
 		if end == nil || isOpen(all[len(all)-1].object) || len(t.nodes[node]) == 0 {
 			continue
 		}
-		if last := &t.nodes[node][len(t.nodes[node])-1]; last != seen {
+		if last := &t.nodes[node][len(t.nodes[node])-1]; last != seen && last.Epoch == all[len(all)-1].Epoch {
 			t.judgeMarksAt(node, end, last, number)
 		}
 	}

@@ -18,6 +18,9 @@ const (
 	machineIsOur = "S11: the device is the node's own"
 )
 
+// longestClaim is the longest time for which a claim stands.
+const longestClaim = 2 * time.Minute
+
 // claimed is a claim of a call, with the write that saved the claim and the write that ended the claim.
 type claimed struct {
 	*api.Claim
@@ -79,6 +82,10 @@ func (t *timeline) judgeOffs() {
 // judgeCall finds the claim under which a command came. used has the first command of each claim.
 func (t *timeline) judgeCall(node string, c *Command, all []claimed, used map[string]*Command) {
 	k := lastCovering(all, c)
+	if k == nil && t.precedesLog(node, c) {
+		t.leaveOut("commands to the BMC of %s from before the audit log begins, or soon after", node)
+		return
+	}
 	if k == nil {
 		if !t.declares(OthersSwitch, node) {
 			t.addBreach(intentSaved, node, 0, fmt.Sprintf("its BMC is told %s, and no fence of the node has a claim for that", c.Command), append(nearestClaim(all, c), c.cite())...)
@@ -121,17 +128,45 @@ func (k *claimed) cite() Cited {
 	return k.from.cite(fmt.Sprintf("claim of %s for %s by %s until %s", k.Call, k.Device, k.Holder, k.NotAfter.UTC().Format("15:04:05.000")))
 }
 
-// mayBeOn reports whether an On may be sent: an Off was sent to the machine before, a reboot of another program
-// is taken over, or the machine is on and lacks a supply.
+// precedesLog reports whether a command may rest on a claim that the audit log does not have: it came before the log
+// begins, or soon after, while the log has only later versions of a record that existed before.
+func (t *timeline) precedesLog(node string, c *Command) bool {
+	all := t.fences[node]
+	switch {
+	case t.Begins.IsZero() || c.Time.After(t.Begins.Add(longestClaim)):
+		return false
+	case c.Time.Before(t.Begins):
+		return true
+	}
+	return len(all) > 0 && all[0].Verb != "create" && all[0].Received.After(c.Time)
+}
+
+// mayBeOn reports whether an On may be sent: an Off was sent to the machine that no On has answered, a reboot of another
+// program is taken over, or the machine is on and lacks a supply.
 func (t *timeline) mayBeOn(node string, on *Command, k *claimed) bool {
+	owed, sent, seen := false, false, time.Time{}
 	for _, c := range t.told[node] {
-		if c.Command == "off" && c.Time.Before(on.Time) {
-			return true
+		switch {
+		case !c.Time.Before(on.Time):
+		case c.Command == "off":
+			owed, sent = true, false
+		case c.Controller != on.Controller:
+		case c.Command == "on" && c.Accepted:
+			sent = true
+		case c.Says == "on" && sent && owed:
+			owed, seen = false, c.Time
 		}
 	}
 	f := k.from.object
 	takenOver := slices.ContainsFunc(f.Status.Decision.Devices, func(b api.Binding) bool { return b.Adopted != nil && b.Adopted.RebootBegun })
-	return takenOver || f.Status.Power.SupplyTries > 0
+	return owed || takenOver || f.Status.Power.SupplyTries > 0 || !seen.IsZero() && t.bootsAnew(node, interval{seen, on.Time})
+}
+
+// bootsAnew reports whether a fence found, in a time, that the machine did not boot, and looks at its power again.
+func (t *timeline) bootsAnew(node string, within interval) bool {
+	return slices.ContainsFunc(t.fences[node], func(v version[api.NodeFence]) bool {
+		return v.object != nil && within.has(v.Received) && slices.Contains([]api.Reason{api.BootTimedOut, api.FlowRestarted}, v.object.Status.Reason)
+	})
 }
 
 // nearestClaim is the last claim before a command.

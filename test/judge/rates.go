@@ -12,8 +12,8 @@ import (
 func (t *timeline) judgeRates() {
 	for i := range t.ledger {
 		l := &t.ledger[i]
-		if i == 0 || l.object == nil || t.ledger[i-1].object == nil {
-			continue
+		if i == 0 || l.object == nil || t.ledger[i-1].object == nil || t.ledger[i-1].Epoch != l.Epoch {
+			continue // the ledger before is not known
 		}
 		for _, r := range l.object.Status.Admitted {
 			was := slices.ContainsFunc(t.ledger[i-1].object.Status.Admitted, func(o api.Reservation) bool {
@@ -29,6 +29,9 @@ func (t *timeline) judgeRates() {
 func (t *timeline) judgeRate(l *version[api.FenceLedger], r api.Reservation) {
 	for _, by := range r.CountedBy {
 		p := t.policies[by.Policy].stoodSince(l.Received.Add(-lookTakes), l.Write)
+		if by.TopologyKey == "" && len(t.policies[by.Policy]) == 0 {
+			t.leaveOut("maxRate of policy %s: the history has no version of the policy", by.Policy)
+		}
 		if by.TopologyKey != "" || p == nil || p.object == nil || p.object.Spec.Limits.MaxRate == nil {
 			continue
 		}

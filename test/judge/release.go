@@ -169,21 +169,23 @@ func (t *timeline) judgeTarget(r release, f *api.NodeFence, against func(promise
 		}
 	}
 	n := t.nodes[r.node].lastAt(r.Received)
-	if n != nil && n.object != nil && n.object.UID != f.Status.Decision.NodeUID {
+	if n != nil && n.Epoch == r.Epoch && n.object != nil && n.object.UID != f.Status.Decision.NodeUID {
 		against(whatWasFenced, "the Node has UID "+string(n.object.UID)+", and the fence is of Node "+string(f.Status.Decision.NodeUID), n.cite("the Node as it stands"))
 	}
 }
 
 // judgeLife: when the batch was saved, no sign of life could be seen: no moved Lease, no new boot, and no
-// read of on.
+// read of on. The record says which renewal of the Lease nodefence has seen. Other signs count if they came
+// lookTakes before.
 func (t *timeline) judgeLife(r release, v *version[api.NodeFence], against func(promise, what string, more ...Cited)) {
 	p := v.object.Status.Proof
 	if p.Type == api.ProofStorageCut {
 		return // the machine may live: it does not write
 	}
-	seen := interval{p.At.Time, v.Received.Add(-lookTakes)}
+	seen := interval{t.savedAt(r.node, v), v.Received.Add(-lookTakes)}
 	for _, w := range t.renewals[r.node] {
-		if seen.has(w.Done) && w.Received.After(p.At.Add(clockSlack)) {
+		known := w.Received.After(p.At.Add(clockSlack)) && w.renewTime() != "" && w.renewTime() == v.object.Status.Lease.Renewed
+		if seen.has(w.Received) && seen.has(w.Done) || known {
 			against(aboutThis, "the node's Lease moved after the proof", w.cite("the Lease is renewed"))
 			break
 		}
@@ -206,4 +208,29 @@ func (t *timeline) judgeLife(r release, v *version[api.NodeFence], against func(
 	if last != nil && last.Says == "on" {
 		against(neverOnWhileOn, "its device reads on", last.cite())
 	}
+}
+
+// savedAt is when the proof of a version was first saved.
+func (t *timeline) savedAt(node string, v *version[api.NodeFence]) time.Time {
+	first := v
+	for i := range slices.Backward(t.fences[node]) {
+		u := &t.fences[node][i]
+		switch {
+		case u.Epoch != v.Epoch || !u.precedes(v.Write):
+		case u.object == nil || u.object.Status.Proof == nil || !u.object.Status.Proof.At.Equal(&v.object.Status.Proof.At):
+			return first.Received
+		default:
+			first = u
+		}
+	}
+	return first.Received
+}
+
+// renewTime is the time in a renewal of a Lease, as NodeFence.status.lease has it.
+func (w *Write) renewTime() string {
+	var l struct{ Spec struct{ RenewTime string } }
+	if json.Unmarshal(w.Request, &l) != nil {
+		return ""
+	}
+	return l.Spec.RenewTime
 }

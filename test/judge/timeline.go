@@ -97,7 +97,7 @@ type boot struct {
 
 func newTimeline(h *History) *timeline {
 	t := &timeline{
-		History: h, Verdict: &Verdict{}, fences: map[string]versions[api.NodeFence]{}, nodes: map[string]versions[corev1.Node]{},
+		History: h, Verdict: &Verdict{NotJudged: slices.Clone(h.Gaps)}, fences: map[string]versions[api.NodeFence]{}, nodes: map[string]versions[corev1.Node]{},
 		policies: map[string]versions[api.FencePolicy]{}, renewals: map[string][]*Write{}, boots: map[string][]boot{}, told: map[string][]*Command{},
 	}
 	for i := range h.Writes {

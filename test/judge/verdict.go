@@ -52,6 +52,9 @@ func (v *Verdict) String() string {
 	for _, why := range v.NotJudged {
 		fmt.Fprintf(&b, "not judged: %s\n", why)
 	}
+	for _, what := range withoutRule {
+		fmt.Fprintf(&b, "no rule: %s\n", what)
+	}
 	var counts []string
 	for what, n := range v.Counts {
 		counts = append(counts, fmt.Sprintf("%d %s", n, what))
