@@ -60,8 +60,11 @@ func (h *History) ReadAudit(name string, from io.Reader) error {
 
 // addCollection adds the deletion of a collection as the deletion of each object in the answer.
 func (h *History) addCollection(e *auditEvent, line Line) {
-	var answer struct{ Items []json.RawMessage }
-	if json.Unmarshal(e.ResponseObject, &answer) != nil || len(answer.Items) == 0 {
+	var answer struct {
+		Kind  string
+		Items []json.RawMessage
+	}
+	if json.Unmarshal(e.ResponseObject, &answer) != nil || !strings.HasSuffix(answer.Kind, "List") {
 		h.Gaps = append(h.Gaps, fmt.Sprintf("a deletion of all %s by %s (%s): the log does not have the objects", e.ObjectRef.Resource, e.writer(), line))
 		return
 	}

@@ -1,11 +1,14 @@
 package judge_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/judge"
@@ -61,6 +64,57 @@ var plants = map[string]struct {
 		m.claim(api.CallOn)
 		m.told("on", "")
 	}, ""},
+	"a second On by one Off": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.on()
+		m.ask("on")
+		m.after(30).on()
+	}, "S12"},
+	"an On that is tried again": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.on()
+		m.ask("off")
+		m.after(5).on()
+	}, ""},
+	"an On for each Off": {func(m *made) {
+		m.isolate()
+		for range 2 {
+			m.off()
+			m.ask("off")
+			m.on()
+			m.after(5).ask("on")
+		}
+	}, ""},
+	"an On after a boot that took too long": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.on()
+		m.ask("on")
+		m.after(30)
+		m.fence.Status.Reason = api.BootTimedOut
+		m.save("recover")
+		m.on()
+	}, ""},
+	"an Off of before the log begins": {func(m *made) {
+		m.bmc = append(m.bmc, fmt.Sprintf(`{"controller":"n1","address":%q,"time":%q,"command":"off","accepted":true}`, bmcAddress, at(-5).Format(time.RFC3339Nano)))
+		m.isolate()
+	}, ""},
+	"an Off by a claim of before the log begins": {func(m *made) {
+		m.told("off", "")
+		m.endClaim()
+	}, ""},
+	"an Off long after the log begins, and before any version of the record": {func(m *made) {
+		m.after(180).told("off", "")
+		m.endClaim()
+	}, "S8"},
+	"an Off before the record is created": {func(m *made) {
+		m.told("off", "")
+		m.log("create", "gate", "nodefences", "", "n1", &m.fence, &m.fence)
+	}, "S8"},
 	"a power cycle":                {func(m *made) { m.isolate(); m.told("cycle", "") }, "S4"},
 	"a command of somebody else's": {func(m *made) { m.lies = declare(judge.OthersSwitch); m.told("off", "") }, ""},
 	"an Off of another device": {func(m *made) {
@@ -79,6 +133,16 @@ var plants = map[string]struct {
 		m.write("person", "fencepolicies", &m.policy)
 		m.after(10).off()
 	}, "S25"},
+	"an Off in a pause of a policy that only limits": {func(m *made) {
+		m.limit(0)
+		m.isolate()
+		m.after(10).off()
+	}, "S25"},
+	"an Off in a pause that a person has skipped": {func(m *made) {
+		m.limit(3)
+		m.isolate()
+		m.after(10).off()
+	}, ""},
 	"an Off right before a pause could be seen": {func(m *made) {
 		m.isolate()
 		m.policy.Spec.PauseRequests = []string{"upgrade"}
@@ -190,6 +254,21 @@ var plants = map[string]struct {
 			m.write("gate", "fenceledgers/status", &m.ledger)
 		}
 	}, "S14"},
+	"a fence too many in a time, as a restore has it": {func(m *made) {
+		m.policy.Spec.Limits.MaxRate = &api.Rate{Count: 1, Period: "1h"}
+		m.write("person", "fencepolicies", &m.policy)
+		m.after(10).lines = append(m.lines, `{"kind":"Restored"}`)
+		m.after(10).write("person", "fencepolicies", &m.policy)
+		for n := range int64(2) {
+			m.ledger.Status.Admitted = append(m.ledger.Status.Admitted, api.Reservation{NodeName: "n1", FenceUID: "uid", FenceNumber: n + 1, At: *stamp(m.now), CountedBy: []api.CountedBy{{Policy: "all"}}})
+		}
+		m.after(10).write("gate", "fenceledgers/status", &m.ledger)
+	}, ""},
+	"Jobs of checks as a restore has them": {func(m *made) {
+		m.lines = append(m.lines, `{"kind":"Restored"}`)
+		m.ledger.Status.Checking = []api.CheckingFence{{NodeName: "n1", FenceNumber: 1, Jobs: 26}}
+		m.write("gate", "fenceledgers/status", &m.ledger)
+	}, ""},
 	"a Job of a check too many": {func(m *made) {
 		m.ledger.Status.Checking = []api.CheckingFence{{NodeName: "n1", FenceNumber: 1, Jobs: 26}}
 		m.write("gate", "fenceledgers/status", &m.ledger)
@@ -288,6 +367,32 @@ var plants = map[string]struct {
 		m.after(7).batch()
 		m.deletePod()
 	}, "S3"},
+	"a release after a Lease moved, as the record says": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(1.5).renew()
+		m.fence.Status.Lease.Renewed = at(m.now - 0.01).Format(time.RFC3339Nano)
+		m.batch()
+		m.deletePod()
+	}, "S3"},
+	"a release after a Lease moved, in the last batch": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.batch()
+		m.after(1).renew()
+		m.after(6).batch()
+		m.deletePod()
+	}, "S3"},
+	"a release right before the Lease could be seen": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.after(1.5).renew()
+		m.after(1).batch()
+		m.deletePod()
+	}, ""},
 	"a release on an old proof": {func(m *made) {
 		m.isolate()
 		m.off()
@@ -337,6 +442,11 @@ var plants = map[string]struct {
 		m.deletePod()
 		m.recover()
 	}, ""},
+	"a release of all Pods at once": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.deletePods()
+	}, "S1"},
 	"a deletion without a UID": {func(m *made) {
 		m.isolate()
 		m.off()
@@ -425,6 +535,21 @@ var plants = map[string]struct {
 	}, ""},
 }
 
+// eight are the plants that the judge has to find before it is believed.
+var eight = []string{
+	"a second Off", "an Off in a pause", "a release on one read", "a release after a Lease moved", "a slot too many", "evidence that is used twice",
+	"a taint that is left", "two writers",
+}
+
+// TestTheEightAreAmongThePlants, each as a breach. TestPlantedBreachesAreFound plants them.
+func TestTheEightAreAmongThePlants(t *testing.T) {
+	for _, name := range eight {
+		if plants[name].promise == "" {
+			t.Errorf("no plant %q is a breach", name)
+		}
+	}
+}
+
 func declare(kind judge.Kind) []judge.Declared { return []judge.Declared{{Kind: kind, Node: "n1"}} }
 
 // confirm isolates the node, and writes a person's confirmation.
@@ -432,6 +557,21 @@ func (m *made) confirm(by string) {
 	m.isolate()
 	m.fence.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: by, At: metav1.NewTime(at(m.now))}}
 	m.write(by, "nodefences", &m.fence)
+}
+
+// limit adds to the fence's policies a paused one, of which a person may have lifted the limit for this fence.
+func (m *made) limit(skipFrom int32) {
+	m.fence.Status.Decision.Limits = append(m.fence.Status.Decision.Limits, api.ScopedLimits{Policy: "zone", MaxUnhealthy: intstr.FromInt32(1), MaxConcurrent: 1, SkipFrom: skipFrom})
+	zone := api.FencePolicy{TypeMeta: m.policy.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: "zone"}}
+	zone.Spec = api.FencePolicySpec{Selector: &api.LabelSelector{}, Mode: api.ModeEnforce, PauseRequests: []string{"upgrade"}}
+	m.write("person", "fencepolicies", &zone)
+}
+
+// on claims an On, sends it, and saves that it has ended.
+func (m *made) on() {
+	m.claim(api.CallOn)
+	m.told("on", "")
+	m.endClaim()
 }
 
 // ask reads the BMC under a claim.

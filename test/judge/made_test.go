@@ -115,7 +115,7 @@ func (m *made) told(command, says string) {
 
 // renew renews the node's Lease.
 func (m *made) renew() {
-	m.log("update", "kubelet", "leases", corev1.NamespaceNodeLease, "n1", map[string]string{"kind": "Lease"}, nil)
+	m.log("update", "kubelet", "leases", corev1.NamespaceNodeLease, "n1", map[string]any{"kind": "Lease", "spec": map[string]any{"renewTime": at(m.now).Format("2006-01-02T15:04:05.000000Z07:00")}}, nil)
 }
 
 // writer starts or stops a writer of volume v.
@@ -216,6 +216,13 @@ func (m *made) deleteBy(preconditions *metav1.Preconditions) {
 	m.log("delete", "cleanup", "pods", "default", "db-0", metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: preconditions}, pod)
 }
 
+// deletePods force-deletes the pods of a namespace in one request, of which one is on the node.
+func (m *made) deletePods() {
+	zero := int64(0)
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-0", Namespace: "default", UID: "pod-uid"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	m.log("deletecollection", "cleanup", "pods", "default", "", metav1.DeleteOptions{GracePeriodSeconds: &zero}, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList"}, Items: []corev1.Pod{pod}})
+}
+
 // placeOutOfService places Kubernetes' out-of-service taint.
 func (m *made) placeOutOfService() {
 	m.node.Spec.Taints = append(m.node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute})
@@ -237,17 +244,23 @@ func (m *made) end() {
 	m.write("gate", "fenceledgers/status", &m.ledger)
 }
 
-// judge returns the verdict, and whether the logs could be read.
+// judge returns the verdict.
 func (m *made) judge() *judge.Verdict {
 	m.t.Helper()
 	h := &judge.History{Declared: m.lies}
+	m.readInto(h)
+	return judge.Judge(h)
+}
+
+// readInto reads the logs.
+func (m *made) readInto(h *judge.History) {
+	m.t.Helper()
 	text := func(lines []string) *strings.Reader { return strings.NewReader(strings.Join(lines, "\n") + "\n") }
 	for _, err := range []error{h.ReadAudit("audit", text(m.lines)), h.ReadBMCs("bmc", text(m.bmc)), h.ReadWriters("writers", text(m.writers))} {
 		if err != nil && !strings.Contains(err.Error(), ":1: unexpected end of JSON input") {
 			m.t.Fatal(err)
 		}
 	}
-	return judge.Judge(h)
 }
 
 // whole is a fence from its slot to its end, which keeps every promise.

@@ -3,6 +3,10 @@ package judge_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/test/judge"
@@ -68,6 +72,69 @@ func TestWhatIsNotJudgedIsSaid(t *testing.T) {
 	m.after(1).proveOff()
 	m.bmc = nil
 	if v := m.judge(); v.Err() != nil || !strings.Contains(v.String(), "not judged: the reads of n1 by driver ipmi: the device has no journal") {
+		t.Error(v)
+	}
+}
+
+// TestACollectionWithoutObjectsIsSaid: the log of a deletion may lack the objects.
+func TestACollectionWithoutObjectsIsSaid(t *testing.T) {
+	m := newMade(t)
+	m.log("deletecollection", "person", "fencepolicies", "", "", nil, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status"}})
+	m.log("deletecollection", "person", "nodefences", "", "", nil, api.NodeFenceList{TypeMeta: metav1.TypeMeta{Kind: "NodeFenceList"}})
+	v := m.judge()
+	if want := "not judged: a deletion of all fencepolicies by person (audit:4): the log does not have the objects"; !strings.Contains(v.String(), want) || strings.Contains(v.String(), "nodefences by") {
+		t.Errorf("want %q alone in\n%s", want, v)
+	}
+}
+
+// TestALongHistoryIsBounded: the oldest bodies are forgotten, but for the last version of each object. What came before
+// is not judged, and what comes after is.
+func TestALongHistoryIsBounded(t *testing.T) {
+	m := newMade(t)
+	m.isolate()
+	for range 500 {
+		m.after(1).claim(api.CallOff)
+		m.told("off", "")
+		m.endClaim()
+	}
+	m.after(10).told("off", "")
+	h := &judge.History{KeepBytes: 100 << 10}
+	m.readInto(h)
+	size := 0
+	for _, w := range h.Writes {
+		size += len(w.Request) + len(w.Object)
+	}
+	v := judge.Judge(h)
+	if whole := len(strings.Join(m.lines, "")); size > 200<<10 || whole < 600<<10 || !h.Begins.After(start.Add(time.Minute)) {
+		t.Errorf("%d of %d bytes are kept, from %s", size, whole, h.Begins)
+	}
+	if len(v.Breaches) != 1 || v.Breaches[0].Against[len(v.Breaches[0].Against)-1].At != at(m.now-0.01) || !strings.Contains(v.String(), "not judged: commands to the BMC of n1 from before the audit log begins") {
+		t.Error(v)
+	}
+}
+
+// TestOnlyWhatTheRulesReadIsKept of the bodies of writes.
+func TestOnlyWhatTheRulesReadIsKept(t *testing.T) {
+	m := newMade(t)
+	m.fence.Status.History = []api.HistoryEntry{{Message: "left out"}}
+	m.ledger.Status.Census = &api.Census{}
+	m.node.Status.Images = []corev1.ContainerImage{{Names: []string{"left out"}}}
+	m.save("gate")
+	m.write("gate", "fenceledgers/status", &m.ledger)
+	m.write("person", "nodes", &m.node)
+	m.log("create", "person", "configmaps", "default", "a", nil, map[string]string{"kind": "ConfigMap"})
+	h := &judge.History{}
+	m.readInto(h)
+	for _, w := range h.Writes {
+		if text := string(w.Object) + string(w.Request); strings.Contains(text, "left out") || strings.Contains(text, "census") || w.Resource == "configmaps" {
+			t.Errorf("%s is kept with %s", w.Resource, text)
+		}
+	}
+}
+
+// TestWhatHasNoRuleIsSaid with each verdict.
+func TestWhatHasNoRuleIsSaid(t *testing.T) {
+	if v := newMade(t).judge(); strings.Count(v.String(), "no rule: ") < 5 {
 		t.Error(v)
 	}
 }

@@ -67,7 +67,7 @@ func (t *timeline) asRelease(w *Write) (r release, is bool) {
 			return r, false
 		}
 		return release{w, pod.Spec.NodeName, "pod " + w.Namespace + "/" + w.Name + " is set to Failed", false}, true
-	case w.Resource == "volumeattachments":
+	case w.Resource == "volumeattachments" && w.Verb == "delete":
 		var a struct{ Spec struct{ NodeName string } }
 		if json.Unmarshal(w.Object, &a) != nil || a.Spec.NodeName == "" {
 			t.leaveOut("the deletion of VolumeAttachment %s: the log does not say of which node it is", w.Name)

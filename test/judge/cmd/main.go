@@ -19,12 +19,14 @@ const (
 	exitFailed = 2
 )
 
-const usage = `usage: judge --audit FILE [--bmc FILE] [--writers FILE]
+const usage = `usage: judge --audit FILE... [--bmc FILE] [--writers FILE] [--others-switch NODE]
+             [--false-word NODE] [--others-write NODE]
 
 Says whether a cluster's history keeps nodefence's promises (shared/PROMISES.md).
 Exit code 0: no promise was broken; 1: the breaches are printed, each with the
 lines of the logs that contradict the promise; 2: the logs could not be read.
-What the logs do not hold enough for is printed as "not judged".
+What the logs do not hold enough for is printed as "not judged", and a promise
+that the judge has no rule for as "no rule".
 
 "nodefence-lab records" prints the paths of a lab's logs.
 
@@ -44,29 +46,36 @@ func (p *paths) Set(path string) error {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	var audit, bmcs, writers, declared paths
+	var audit, bmcs, writers, switched, lied, written paths
 	flags := flag.NewFlagSet("judge", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
+	flags.SetOutput(io.Discard) // each fault is told once, below
 	flags.Var(&audit, "audit", "an audit `FILE` of the API server; several are given oldest first")
 	flags.Var(&bmcs, "bmc", "a `FILE` with the journal of BMCs")
 	flags.Var(&writers, "writers", "a `FILE` with the journal of the writers of volumes")
-	flags.Var(&declared, "others-switch", "a `NODE` whose machine others switch too")
+	flags.Var(&switched, "others-switch", "a `NODE` whose machine others switch too")
+	flags.Var(&lied, "false-word", "a `NODE` of which a person or a device says falsely that the machine is off")
+	flags.Var(&written, "others-write", "a `NODE` whose NodeFence or marks others write")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
 		return exitKept
 	case err != nil:
+		fmt.Fprintf(stderr, "judge: %v; see --help\n", err)
 		return exitFailed
-	case len(audit) == 0 || flags.NArg() > 0:
-		fmt.Fprintln(stderr, "judge: name at least one audit log with --audit, and nothing besides flags; see --help")
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "judge: %q is no flag: write a flag before each file; see --help\n", flags.Arg(0))
+		return exitFailed
+	case len(audit) == 0:
+		fmt.Fprintln(stderr, "judge: name at least one audit log with --audit; see --help")
 		return exitFailed
 	}
 	h := &judge.History{}
-	for _, node := range declared {
-		h.Declared = append(h.Declared, judge.Declared{Kind: judge.OthersSwitch, Node: node})
+	for kind, nodes := range map[judge.Kind]paths{judge.OthersSwitch: switched, judge.FalseWord: lied, judge.OthersWrite: written} {
+		for _, node := range nodes {
+			h.Declared = append(h.Declared, judge.Declared{Kind: kind, Node: node})
+		}
 	}
 	if err := h.ReadFiles(judge.Files{Audit: audit, BMCs: bmcs, Writers: writers}); err != nil {
 		fmt.Fprintf(stderr, "judge: %v\n", err)
