@@ -71,8 +71,7 @@ func Identity(name string) string {
 
 // Registry returns a registry with the metrics that every process has.
 func Registry() *prometheus.Registry {
-	reg := prometheus.NewRegistry()
-	metrics.Register(reg)
+	reg := metrics.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return reg
 }

@@ -51,8 +51,7 @@ func newLambda(ctx context.Context, s settings) (*lambda.Function, error) {
 	}
 	s.Self = cmp.Or(s.Self, functions.NoNode) // Lambda runs on no node
 	log := newLog()
-	reg := prometheus.NewRegistry()
-	metrics.Register(reg)
+	reg := metrics.NewRegistry()
 	parts, err := connect(ctx, connectTimeout, s, cfg, log, reg)
 	if err != nil {
 		return nil, err

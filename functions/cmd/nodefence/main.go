@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nodefence/nodefence/functions"
@@ -179,8 +178,7 @@ func other(arg string, out, problems io.Writer) int {
 func serveHTTP(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log, reg := newLog(), prometheus.NewRegistry()
-	metrics.Register(reg)
+	log, reg := newLog(), metrics.NewRegistry()
 	cfg, err := s.EKS.Or(ctx, s.Kubeconfig)
 	if err != nil {
 		return kube.NoCluster("KUBECONFIG", err)

@@ -11,6 +11,13 @@ import (
 	"github.com/nodefence/nodefence/shared/buildinfo"
 )
 
+// NewRegistry returns a registry with nodefence_build_info.
+func NewRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	Register(reg)
+	return reg
+}
+
 // Register registers the metric nodefence_build_info.
 func Register(reg prometheus.Registerer) {
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{

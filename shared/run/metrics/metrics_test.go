@@ -1,15 +1,10 @@
 package metrics
 
-import (
-	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "testing"
 
 // TestRegister: nodefence_build_info has one series, of value 1, with both labels.
 func TestRegister(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	Register(reg)
+	reg := NewRegistry()
 	all, err := reg.Gather()
 	if err != nil || len(all) != 1 || all[0].GetName() != "nodefence_build_info" || len(all[0].GetMetric()) != 1 {
 		t.Fatalf("%v, %v", all, err)
