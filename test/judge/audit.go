@@ -74,7 +74,7 @@ func (h *History) addCollection(e *auditEvent, line Line) {
 		if json.Unmarshal(item, &object) != nil {
 			continue
 		}
-		one.Verb, one.ObjectRef, one.ResponseObject = "delete", &ref, withKind(item, e.ObjectRef.Resource)
+		one.Verb, one.ObjectRef, one.ResponseObject = "delete", &ref, item
 		ref.Name, ref.Namespace = object.Name, object.Namespace
 		h.addWrite(one.write(line, h.epoch))
 	}

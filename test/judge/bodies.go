@@ -165,22 +165,3 @@ func trimPod(w *Write) {
 		w.Request = nil
 	}
 }
-
-// kinds are the kinds of the resources of which a collection may be deleted. The items of a list name none.
-var kinds = map[string]string{
-	"nodefences": "NodeFence", "fenceledgers": "FenceLedger", "fencepolicies": "FencePolicy", "nodes": "Node", "pods": "Pod", "volumeattachments": "VolumeAttachment",
-}
-
-// withKind gives an item of a list its kind.
-func withKind(item json.RawMessage, resource string) json.RawMessage {
-	var o map[string]any
-	if json.Unmarshal(item, &o) != nil || o["kind"] != nil {
-		return item
-	}
-	o["kind"] = kinds[resource]
-	text, err := json.Marshal(o)
-	if err != nil {
-		return item
-	}
-	return text
-}

@@ -103,6 +103,9 @@ var plants = map[string]struct {
 		m.bmc = append(m.bmc, fmt.Sprintf(`{"controller":"n1","address":%q,"time":%q,"command":"off","accepted":true}`, bmcAddress, at(-5).Format(time.RFC3339Nano)))
 		m.isolate()
 	}, ""},
+	"an Off of before the log begins, and no record": {func(m *made) {
+		m.bmc = append(m.bmc, fmt.Sprintf(`{"controller":"n1","address":%q,"time":%q,"command":"off","accepted":true}`, bmcAddress, at(-5).Format(time.RFC3339Nano)))
+	}, ""},
 	"an Off by a claim of before the log begins": {func(m *made) {
 		m.told("off", "")
 		m.endClaim()
@@ -385,6 +388,25 @@ var plants = map[string]struct {
 		m.after(6).batch()
 		m.deletePod()
 	}, "S3"},
+	"a release after a Lease that moved before the cut": {func(m *made) {
+		m.fence.Status.Lease.Renewed = at(m.now).Format(time.RFC3339Nano)
+		m.renew()
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.batch()
+		m.deletePod()
+	}, ""},
+	"a release of a Node that a restore has brought back": {func(m *made) {
+		m.isolate()
+		m.off()
+		m.after(1).proveOff()
+		m.node.UID = "other"
+		m.write("person", "nodes", &m.node)
+		m.lines = append(m.lines, `{"kind":"Restored"}`)
+		m.batch()
+		m.deletePod()
+	}, ""},
 	"a release right before the Lease could be seen": {func(m *made) {
 		m.isolate()
 		m.off()
@@ -465,6 +487,17 @@ var plants = map[string]struct {
 		m.after(5)
 		m.prove(second, m.read())
 	}, "S3"},
+	"evidence that is used again after a restore": {func(m *made) {
+		m.isolate()
+		m.off()
+		first := m.read()
+		m.after(5)
+		second := m.read()
+		m.prove(first, second)
+		m.lines = append(m.lines, `{"kind":"Restored"}`)
+		m.after(5)
+		m.prove(second, m.read())
+	}, ""},
 	"a request that is served twice": {func(m *made) {
 		m.fence.Status.Decision.AskedBy = []api.AskedBy{{ID: "e1", Source: "/west"}}
 		whole(m)
@@ -489,6 +522,12 @@ var plants = map[string]struct {
 		m.node.Spec.Taints = []corev1.Taint{{Key: api.IsolationTaint, Value: "fence-n1"}}
 		m.after(5).write("isolate", "nodes", &m.node)
 	}, "S22"},
+	"a taint that a restore brings back": {func(m *made) {
+		whole(m)
+		m.lines = append(m.lines, `{"kind":"Restored"}`)
+		m.node.Spec.Taints = []corev1.Taint{{Key: api.IsolationTaint, Value: "fence-n1"}}
+		m.after(5).write("isolate", "nodes", &m.node)
+	}, ""},
 	"a cordon that is left": {func(m *made) {
 		m.isolate()
 		m.node.Spec.Unschedulable = true
