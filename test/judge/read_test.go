@@ -108,6 +108,9 @@ func TestALongHistoryIsBounded(t *testing.T) {
 	if whole := len(strings.Join(m.lines, "")); size > 200<<10 || whole < 600<<10 || !h.Begins.After(start.Add(time.Minute)) {
 		t.Errorf("%d of %d bytes are kept, from %s", size, whole, h.Begins)
 	}
+	if strings.Contains(v.String(), "had a slot") {
+		t.Errorf("the last version of the FenceLedger is forgotten:\n%s", v)
+	}
 	if len(v.Breaches) != 1 || v.Breaches[0].Against[len(v.Breaches[0].Against)-1].At != at(m.now-0.01) || !strings.Contains(v.String(), "not judged: commands to the BMC of n1 from before the audit log begins") {
 		t.Error(v)
 	}
