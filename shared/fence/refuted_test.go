@@ -20,13 +20,13 @@ func back(phase api.Phase, change func(*api.NodeFence, *observed.Look)) (*api.No
 	return under(fencetest.Start, func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = phase, &then, true
 		f.Status.Lease = api.LeaseRecord{Renewed: "r0", StillSince: &then}
-		f.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, Device: "mem n", Level: 1, BootID: "a", Heartbeat: "h0", ProvenAt: then}
-		s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "True", "h1", "r1"
+		f.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, Device: "mem n", Level: 1, BootID: "a", Heartbeat: "h0", HeartbeatSince: "h1", ProvenAt: then}
+		s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "True", "h2", "r1"
 		change(f, s)
 	})
 }
 
-// TestTheBootIDRefutesACut: by a status that the kubelet has written since the cut was proven, and by nothing else.
+// TestTheBootIDRefutesACut: by a second status that the kubelet has written since the cut was proven, and by nothing else.
 func TestTheBootIDRefutesACut(t *testing.T) {
 	for name, c := range map[string]struct {
 		change                func(*api.NodeFence, *observed.Look)
@@ -36,20 +36,23 @@ func TestTheBootIDRefutesACut(t *testing.T) {
 		"the kubelet is not well": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Node.Conditions[0].Status = "False"
 		}, true, false},
-		"another boot ID":         {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, false, false},
-		"nodes that share it":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootIDShared = true }, false, false},
-		"a status of before":      {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, false, true},
-		"a controller's status":   {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, false, true},
-		"no heartbeat":            {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, false, true},
-		"a Node of the same name": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, false, true},
-		"no cut was proven":       {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut = nil }, false, false},
+		"another boot ID":        {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, false, false},
+		"nodes that share it":    {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootIDShared = true }, false, false},
+		"the first status since": {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut.HeartbeatSince = "" }, false, true},
+		"the first status again": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h1" }, false, true},
+		"a status of before":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, false, true},
+		"a controller's status":  {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, false, true},
+		"no heartbeat":           {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, false, true},
+		"a Node registered anew": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, true, false},
+		"another machine's Node": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID, s.Node.BootID = "uid-2", "b" }, false, true},
+		"no cut was proven":      {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut = nil }, false, false},
 	} {
 		for _, phase := range api.Phases {
 			if phase == api.Finished {
 				continue
 			}
 			f, seen := back(phase, c.change)
-			if doubts, want := fence.Doubts(f, seen.Node), facts.JudgesCut(phase) && (c.wantRefuted || name == "nodes that share it"); doubts != want {
+			if doubts, want := fence.Doubts(f, seen.Node), facts.JudgesCut(phase) && (c.wantRefuted || name == "nodes that share it" || name == "the first status since"); doubts != want {
 				t.Errorf("%s, in %s: a look lists the Nodes: %v", name, phase, doubts)
 			}
 			st, _ := fence.Decide(f, seen, fencetest.Start)
@@ -61,6 +64,9 @@ func TestTheBootIDRefutesACut(t *testing.T) {
 			}
 			if (st.Refuted != nil) != c.wantRefuted || (st.ProvenCut != nil) != c.wantKept {
 				t.Errorf("%s, in %s: refuted %+v, kept %+v", name, phase, st.Refuted, st.ProvenCut)
+			}
+			if armed := st.ProvenCut; name == "the first status since" && armed.HeartbeatSince != "h2" {
+				t.Errorf("%s, in %s: kept %+v", name, phase, armed)
 			}
 			if r := st.Refuted; r != nil && (r.FenceNumber != 1 || r.Device != "mem n" || r.Level != 1 || r.BootID != "a") {
 				t.Errorf("%s, in %s: %+v", name, phase, r)

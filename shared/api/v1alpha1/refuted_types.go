@@ -34,6 +34,12 @@ type ProvenCut struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Heartbeat string `json:"heartbeat,omitempty"`
+	// heartbeatSince is the first heartbeat of the Node that was seen after the cut beside bootID: at most 64 letters.
+	// The kubelet may have sent this heartbeat before the cut, in a request that the network delayed. A second, other
+	// heartbeat beside bootID refutes the cut.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	HeartbeatSince string `json:"heartbeatSince,omitempty"`
 	// provenAt is when the second read was made, by the API server's clock.
 	// +required
 	ProvenAt Time `json:"provenAt"`

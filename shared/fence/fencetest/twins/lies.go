@@ -25,6 +25,18 @@ var brokenLies = map[string]walk.Decider{
 			f.Status.ProvenCut = &q
 		}
 	}),
+	"refutes a cut by one status": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if c := f.Status.ProvenCut; c != nil && c.HeartbeatSince == "" {
+			q := *c
+			q.HeartbeatSince = "never"
+			f.Status.ProvenCut = &q
+		}
+	}),
+	"overlooks the boot ID of a Node that was registered anew": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		if c := f.Status.ProvenCut; c != nil && s.Node.UID != c.NodeUID {
+			s.Node.Heartbeat = c.Heartbeat
+		}
+	}),
 	"takes a Ready that a controller wrote for the kubelet's": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if c := f.Status.ProvenCut; c != nil && s.Node.Heartbeat != c.Heartbeat && !s.Node.KubeletSays() {
 			s.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "False"}}
