@@ -87,9 +87,11 @@ func (d *decision) bootFailed() outcome {
 	return d.enter(api.Pending, api.FlowRestarted, msg)
 }
 
-// undo takes away what we placed, has the report written, and then lets the record be closed (S22, S28, S27).
+// undo takes away what we placed, has the report written, and then lets the record be closed (S22, S28, S27). A power
+// cut that is not judged keeps the record open for a bounded time, and keeps nothing on the node.
 func (d *decision) undo() outcome {
-	if d.Record.Outcome != api.SentBack {
+	waits := d.Record.Report == nil && d.AwaitsJudgment()
+	if d.Record.Outcome != api.SentBack && !waits {
 		d.noteReport() // with the save of Undo: the report costs no further one
 	}
 	if d.MarksStay() {
@@ -101,6 +103,9 @@ func (d *decision) undo() outcome {
 			d.Record.Drain = nil // without our marks the node fills again
 		}
 		return d.enter(api.Pending, d.Record.Reason, d.Record.Message)
+	}
+	if waits {
+		return d.stay(api.NodeHealthy, "nothing of ours is left on the node, but its boot ID is the one from before its power was cut: the next status of its kubelet shows whether the machine was off", facts.Resync)
 	}
 	if o := d.report(); o.decided {
 		return o

@@ -78,6 +78,60 @@ func TestTheBootIDRefutesACut(t *testing.T) {
 	}
 }
 
+// TestAFenceWaitsForTheJudgmentOfItsCut: a node that is back under the boot ID from before the cut is free of our marks,
+// and its record stays open until the kubelet's next status, for 8 minutes at most. No failure and no person waits.
+func TestAFenceWaitsForTheJudgmentOfItsCut(t *testing.T) {
+	ago := func(d time.Duration) *api.Time { return new(observed.StampOf(fencetest.Start.Add(-d))) }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+		act    fence.Action
+	}{
+		"a status from before the cut": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, api.Recovering, fence.None},
+		"the first status since":       {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut.HeartbeatSince = "" }, api.Recovering, fence.None},
+		"the second status since":      {func(*api.NodeFence, *observed.Look) {}, api.Finished, fence.None},
+		"our taint is on the node":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Node.Taint = "h1", true }, api.Recovering, fence.Undo},
+		"another boot ID":              {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, api.Finished, fence.None},
+		"no heartbeat at all":          {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, api.Finished, fence.None},
+		"just before 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute-time.Second), "h1"
+		}, api.Recovering, fence.None},
+		"after 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute+time.Second), "h1"
+		}, api.Finished, fence.None},
+		"the clock was set back": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(-time.Hour), "h1"
+		}, api.Finished, fence.None},
+		"the node fails again": {func(_ *api.NodeFence, s *observed.Look) {
+			s.Node.Heartbeat, s.Node.Conditions[0].Status = "h1", "False"
+		}, api.Finished, fence.None},
+		"its Lease stands still": {func(f *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Lease.Renewed = "h1", "r0" }, api.Finished, fence.None},
+		"a person ends the fence": {func(f *api.NodeFence, s *observed.Look) {
+			f.Spec.Requests.Abort, s.Node.Heartbeat = &api.AbortRequest{By: "ann"}, "h1"
+		}, api.Finished, fence.None},
+		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting, s.Node.Heartbeat = true, "h1" }, api.Finished, fence.None},
+		"a Node registered anew": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Outcome, s.Node.UID, s.Node.Heartbeat = api.NodeReplaced, "uid-2", "h1"
+		}, api.Recovering, fence.None},
+		"the fence was called off": {func(f *api.NodeFence, s *observed.Look) { f.Status.Outcome, s.Node.Heartbeat = api.Aborted, "h1" }, api.Finished, fence.None},
+	} {
+		f, seen := back(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Outcome, f.Status.ReadySince, s.Node.Taint, s.Finalizer = api.Recovered, ago(30*time.Second), false, false
+			c.change(f, s)
+		})
+		st, act := fence.Decide(f, seen, fencetest.Start)
+		if st.Phase != c.want || act != c.act {
+			t.Errorf("%s: %s %s %q: %s", name, st.Phase, st.Outcome, act, st.Message)
+		}
+		if want := map[bool]api.Reason{true: api.CutRefuted, false: f.Status.Outcome}[name == "the second status since"]; st.Outcome != want {
+			t.Errorf("%s: ends as %s", name, st.Outcome)
+		}
+		if waits := st.Phase == api.Recovering && act == fence.None; waits && (st.NextLook == nil || st.ProvenCut == nil || !strings.Contains(st.Message, "the next status of its kubelet shows")) {
+			t.Errorf("%s: %s, next look %v", name, st.Message, st.NextLook)
+		}
+	}
+}
+
 // TestWhatACutRestsOnIsKeptWithItsProof: the device, the boot ID and the heartbeat, and only of a machine that nodefence has
 // switched off: a machine that was found off may have hibernated.
 func TestWhatACutRestsOnIsKeptWithItsProof(t *testing.T) {

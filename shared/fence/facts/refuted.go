@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"cmp"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -22,6 +24,20 @@ func ToldSinceCut(c *api.ProvenCut, n observed.Node) bool {
 // SameBoot: a status from after the cut has the boot ID from before the cut, in a heartbeat that was not counted yet.
 func SameBoot(c *api.ProvenCut, n observed.Node) bool {
 	return ToldSinceCut(c, n) && n.BootID == c.BootID && n.Heartbeat != c.HeartbeatSince
+}
+
+// AwaitsJudgment: the node is back and says the boot ID from before the proven power cut, in no status or in one status
+// since the cut. The next status of its kubelet judges the cut. A node that fails again, or a person who ends the fence,
+// is not kept waiting.
+func (d *Facts) AwaitsJudgment() bool {
+	c, n, back := d.Record.ProvenCut, d.Seen.Node, cmp.Or(d.Record.ReadySince, d.Record.PhaseSince)
+	switch {
+	case c == nil || d.Ending() || d.Record.Outcome != api.Recovered && d.Record.Outcome != api.NodeReplaced:
+		return false
+	case !n.Ready() || !d.LeaseFresh() || d.Unhealthy() || n.Heartbeat == "" || n.BootID != c.BootID:
+		return false
+	}
+	return d.Within(back, CutJudged)
 }
 
 // JudgesCut: in this phase a function looks at the fence that may list Nodes, to see whether others have the boot ID.

@@ -55,6 +55,9 @@ const (
 	MostPast = 110
 	// SlowestRenewal is the longest time between two renewals of a Lease that is believed.
 	SlowestRenewal = 25 * time.Second
+	// CutJudged is how long after its return a node is waited for to say its boot ID once more. A kubelet writes its
+	// unchanged status every 5 minutes (nodeStatusReportFrequency), and 2.5 minutes later at most after a change.
+	CutJudged = 8 * time.Minute
 	// CutsCount is how long a power cut counts against the node's limit.
 	CutsCount = 24 * time.Hour
 	// ReportWithin is how long the report of a fence is tried to be written while its node is healthy. ReportSoon is how

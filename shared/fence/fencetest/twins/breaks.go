@@ -11,6 +11,8 @@ var breaks = map[string]string{
 	"lets a fence begin after a cut that was none":                     "S1: no fence leaves the gate once the boot ID has refuted a cut, but for a person's word",
 	"forgets a cut that was none when the next fence opens":            "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device",
 	"judges a cut by a status from before it":                          "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device",
+	"ends a fence before its cut is judged":                            "S28: a fence waits until the status of its node judges its cut",
+	"waits for ever for the judgment of a cut":                         "S27: the judgment of a cut is waited for in bounded time",
 	"refutes a cut by one status":                                      "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device",
 	"overlooks the boot ID of a Node that was registered anew":         "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device",
 	"takes a Ready that a controller wrote for the kubelet's":          "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device",

@@ -48,6 +48,16 @@ var brokenLies = map[string]walk.Decider{
 			s.Node.BootID = c.BootID
 		}
 	}),
+	"ends a fence before its cut is judged": Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Recovering && f.Status.Outcome == api.Recovered {
+			f.Status.ReadySince = stampOf(now.Add(-time.Hour))
+		}
+	}),
+	"waits for ever for the judgment of a cut": Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Recovering && f.Status.Outcome == api.Recovered {
+			f.Status.ReadySince = stampOf(now)
+		}
+	}),
 	"ends a fence whose cut was none as recovered": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		if r := f.Status.Refuted; r != nil && f.Status.Phase == api.Recovering {
 			q := *r
@@ -65,3 +75,5 @@ func believing(p api.Phase) walk.Decider {
 		}
 	})
 }
+
+func stampOf(t time.Time) *api.Time { return new(observed.StampOf(t)) }

@@ -31,6 +31,8 @@ type lies struct {
 	// has trusted the device since. refutedIn is the fence that cut the power.
 	refuted   bool
 	refutedIn int64
+	// back is since when the fence recovers; zero in any other phase.
+	back time.Time
 }
 
 // mayLie: the device of this fence may say off of a machine that is on.
@@ -69,7 +71,16 @@ func (s *State) lieKey() []any {
 		return nil
 	}
 	r, l := s.st.Refuted, s.sh.lies
-	return []any{"lies", l.doubted, l.refuted, l.boot, l.heartbeat, l.heard, l.cutIn == s.st.FenceNumber, s.st.ProvenCut != nil, r != nil, r != nil && r.FenceNumber == s.st.FenceNumber, s.st.FenceNumber}
+	late := !l.back.IsZero() && s.now.Sub(l.back) > promisedJudged
+	return []any{"lies", late, s.st.ReadySince != nil && s.now.Sub(s.st.ReadySince.Time) > promisedJudged, l.doubted, l.refuted, l.boot, l.heartbeat, l.heard, l.cutIn == s.st.FenceNumber, s.st.ProvenCut != nil, r != nil, r != nil && r.FenceNumber == s.st.FenceNumber, s.st.FenceNumber}
+}
+
+// lieWaits are past the time for which the judgment of a cut is waited for.
+func lieWaits(s *State) []time.Duration {
+	if !s.mayLie() || s.st.Phase != api.Recovering || !s.sh.lies.doubted || s.st.Outcome == "" {
+		return nil
+	}
+	return []time.Duration{promisedJudged + time.Second}
 }
 
 // lieLooks vary what the kubelet has said since the cut: nothing, the boot of before in a heartbeat that is new or is the
@@ -120,6 +131,12 @@ func (sh *shadow) hearsBoot(s *State, l *look, now time.Time) {
 	if l.trust {
 		sh.lies.refuted = false
 	}
+	switch {
+	case s.st.Phase != api.Recovering:
+		sh.lies.back = time.Time{}
+	case sh.lies.back.IsZero():
+		sh.lies.back = now
+	}
 	n, ready := seen.Node, ""
 	for _, c := range n.Conditions {
 		ready = c.Status
@@ -153,6 +170,7 @@ func checkLies(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	}
 	is, b := sh.lies.refuted, &s.st
 	say((a.Refuted != nil) == is, "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device")
+	checkJudgment(sh, f, seen, b, a, act, now, say)
 	if !is {
 		return
 	}
@@ -163,6 +181,16 @@ func checkLies(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	waits := a.Phase == api.Pending || !a.Phase.LeadsToRelease() || a.Phase == api.Failed
 	say(b.Phase != api.Pending || waits || word || !mine, "S1: no fence leaves the gate once the boot ID has refuted a cut, but for a person's word")
 	say(a.Outcome != api.Recovered || a.FenceNumber != sh.lies.refutedIn, "S28: a fence whose cut the boot ID refutes does not end as one whose node was off")
+}
+
+// checkJudgment holds that a fence waits for the judgment of its cut, and not for ever.
+func checkJudgment(sh *shadow, f *api.NodeFence, seen *observed.Look, b, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+	n := seen.Node
+	lives := n.Exists && n.Ready() && n.UID == "uid-1" && n.BootID == sh.lies.boot && seen.Lease.Exists && now.Sub(sh.moved) < 2*fencetest.Renewal
+	waits := sh.lies.doubted && (n.Heartbeat == sh.lies.heard || n.Heartbeat == sh.lies.heartbeat) && lives && b.ReadySince != nil && now.Sub(sh.lies.back) < promisedJudged
+	say(!waits || b.Outcome != api.Recovered || a.Phase != api.Finished || f.Spec.Requests.Abort != nil || seen.Deleting, "S28: a fence waits until the status of its node judges its cut")
+	late := b.ReadySince != nil && now.Sub(b.ReadySince.Time) > promisedJudged && b.Outcome == api.Recovered
+	say(!late || b.Phase != api.Recovering || a.Phase != api.Recovering || act != fence.None, "S27: the judgment of a cut is waited for in bounded time")
 }
 
 // opensAfterALie: the next fence of the node opens at once.

@@ -53,6 +53,7 @@ func waits(s *State) []time.Duration {
 	all = append(all, lateReads(s)...)
 	all = append(all, longWaits(s)...)
 	all = append(all, drainWaits(s)...)
+	all = append(all, lieWaits(s)...)
 	if s.spec.Decision.Asker() != nil && !s.st.CutOrReleased && (s.st.Phase == api.Pending || s.atDevice()) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
