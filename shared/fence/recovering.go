@@ -46,12 +46,15 @@ func (d *decision) awaitHealth() outcome {
 	}
 	d.Record.ReadySince = nil
 	d.illAgain()
+	if o := d.returnRefuted(); o.decided {
+		return o
+	}
 	left := d.Decision.Settings.Recovery.BootTimeout.Duration - d.Since(d.Record.PhaseSince)
 	if left > 0 {
 		d.lookAfter(min(left, d.LifeShows()))
 		return settled
 	}
-	return d.bootFailed()
+	return d.bootFailed("the node was not healthy within " + d.Decision.Settings.Recovery.BootTimeout.Duration.String())
 }
 
 // healthySinceOff: healthy, by a Lease that was seen to move after the machine was proven off,
@@ -64,8 +67,8 @@ func (d *decision) healthySinceOff() bool {
 	return p != nil && offBy[p.Type] && d.HealthySince(&p.At)
 }
 
-func (d *decision) bootFailed() outcome {
-	msg := "the node was not healthy within " + d.Decision.Settings.Recovery.BootTimeout.Duration.String()
+// bootFailed ends the wait for a node's health, for the reason that msg tells.
+func (d *decision) bootFailed(msg string) outcome {
 	if d.Seen.Deleting || d.Requests.Abort != nil {
 		d.Record.Outcome = api.Aborted
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")

@@ -132,6 +132,51 @@ func TestAFenceWaitsForTheJudgmentOfItsCut(t *testing.T) {
 	}
 }
 
+// TestARefutedFenceReturnsToTheGate: a fence with a refutation waits for a boot only while the node shows life. At the
+// gate a person's word that the machine is off is heard.
+func TestARefutedFenceReturnsToTheGate(t *testing.T) {
+	at := observed.StampOf(fencetest.Start.Add(-time.Minute))
+	soon := observed.StampOf(fencetest.Start.Add(time.Minute))
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+	}{
+		"no life":                  {func(*api.NodeFence, *observed.Look) {}, api.Pending},
+		"its Lease moves":          {func(_ *api.NodeFence, s *observed.Look) { s.Lease.Renewed = "r1" }, api.Recovering},
+		"no condition holds":       {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "True" }, api.Recovering},
+		"an Off may come late":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.EffectUntil = &soon }, api.Recovering},
+		"a late Off may have come": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.OffAt = &at }, api.PoweringOn},
+		"a word has released": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: at}
+		}, api.Recovering},
+		"nothing is refuted":    {func(f *api.NodeFence, _ *observed.Look) { f.Status.Refuted = nil }, api.Recovering},
+		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, api.Recovering},
+		"the work was released once": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Release = api.ReleaseRecord{StartedAt: &at, DoneAt: &at}
+		}, api.Pending},
+	} {
+		f, seen := back(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ProvenCut, f.Status.Refuted = nil, &api.Refutation{At: at, FenceNumber: 1, Device: "mem n", Level: 1, BootID: "a", ProvenAt: at}
+			s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "Unknown", "h0", "r0"
+			c.change(f, s)
+		})
+		st, _ := fence.Decide(f, seen, fencetest.Start)
+		if st.Phase != c.want {
+			t.Errorf("%s: %s %s: %s", name, st.Phase, st.Reason, st.Message)
+		}
+		if c.want != api.Pending {
+			continue
+		}
+		f.Status = st
+		confirmedBy("ann")(f)
+		f.Spec.Requests.ConfirmOff.FenceNumber = 1
+		st, _ = fence.Decide(f, seen, fencetest.Start)
+		if a := st.Answer(api.AskedConfirmOff); a == nil || a.Result != api.Accepted || st.Reason == api.CutRefuted {
+			t.Errorf("%s: the word is answered with %+v, and the fence is %s %s", name, a, st.Phase, st.Reason)
+		}
+	}
+}
+
 // TestWhatACutRestsOnIsKeptWithItsProof: the device, the boot ID and the heartbeat, and only of a machine that nodefence has
 // switched off: a machine that was found off may have hibernated.
 func TestWhatACutRestsOnIsKeptWithItsProof(t *testing.T) {
