@@ -23,8 +23,9 @@ const (
 )
 
 // AdmitChecks asks all that Admit asks, and whether the Jobs of one more round of checks may run. It reserves
-// no slot. What it writes is the turn of the round. fences are all that there are: a census does not show what
-// they wait for.
+// no slot. What AdmitChecks writes is the turn of the round. The turn replaces a turn of f that began no round: a gate
+// that dies between the writes of ledger and record leaves such a turn. fences are all fences: a census does not show
+// what they wait for.
 func AdmitChecks(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	rebuildChecking(l, c, now)
 	if v := refused(f, c, l, now, limitsOf(ForChecks, fences)...); v != nil {
@@ -32,6 +33,7 @@ func AdmitChecks(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.Fen
 	}
 	s := &f.Status.Decision.Settings
 	if jobs := CheckJobs(s); jobs > 0 {
+		l.Status.Checking = slices.DeleteFunc(l.Status.Checking, func(t api.CheckingFence) bool { return beganNoRound(&t, f, c) })
 		l.Status.Checking = append(l.Status.Checking, api.CheckingFence{
 			NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, Jobs: jobs,
 			At: observed.StampOf(now), Until: observed.StampOf(now.Add(facts.ChecksBegin + checkTime(s) + facts.CheckGrace)),
@@ -96,7 +98,7 @@ func StillNodes(l *api.FenceLedger) (nodes []string) {
 
 // roomForJobs holds a round whose Jobs do not fit beside those that may run, and beside those of older fences
 // that wait.
-func roomForJobs(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, now time.Time) *observed.Verdict {
+func roomForJobs(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	jobs, most := CheckJobs(&f.Status.Decision.Settings), l.Spec.CheckLimit()
 	switch {
 	case jobs == 0:
@@ -106,7 +108,9 @@ func roomForJobs(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, n
 	}
 	used, ahead := int32(0), jobsAhead(f, fences, l, now)
 	for _, t := range l.Status.Checking {
-		used += t.Jobs
+		if !beganNoRound(&t, f, c) {
+			used += t.Jobs
+		}
 	}
 	if used+ahead+jobs <= most {
 		return nil
@@ -146,6 +150,20 @@ func rebuildChecking(l *api.FenceLedger, c Picture, now time.Time) {
 		}
 	}
 	l.Status.Checking = kept
+}
+
+// beganNoRound tells whether a turn is one of f's for which f's record has no round. The record is a quorum read, and is
+// saved by compare-and-swap: a gate that still holds this turn can't begin a round any more once f has another turn and
+// a newer record. A record that has forgotten when its last round began leaves the turn counted.
+func beganNoRound(t *api.CheckingFence, f *api.NodeFence, c Picture) bool {
+	if !isTurnOf(t, f) {
+		return false
+	}
+	before := func(r *api.CheckRound) bool {
+		return r.Number == 0 || r.StartedAt != nil && r.StartedAt.Add(c.Apart).Before(t.At.Time)
+	}
+	a, s := f.Status.ActivityChecks, f.Status.StorageCheck
+	return (a == nil || before(&a.CheckRound)) && (s == nil || before(s))
 }
 
 func isTurnOf(t *api.CheckingFence, f *api.NodeFence) bool {

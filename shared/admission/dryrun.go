@@ -59,8 +59,8 @@ func limitsOf(q Question, fences []api.NodeFence) []limit {
 	case ForDrain:
 		all = append(all, roomToDrain)
 	case ForChecks:
-		all = append(all, func(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-			return roomForJobs(f, fences, l, now)
+		all = append(all, func(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+			return roomForJobs(f, fences, c, l, now)
 		})
 	}
 	return all
