@@ -62,7 +62,7 @@ func heldNow(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *ob
 	placeUnderWay(l, c)
 	forAll := heldForAll(l, now)
 	storm := calm(f, c, l, forAll == nil, now)
-	if vouchedFor(f, l, now) != nil {
+	if releaseVouched(f, l, now) != nil {
 		storm = nil
 	}
 	return firstVerdict(forAll, uncountedUnder(f, c), storm)
