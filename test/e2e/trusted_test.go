@@ -387,7 +387,7 @@ func (w *world) trustedObjects() {
 // trustedFences makes a record in each phase, and those that say more.
 func (w *world) trustedFences() {
 	w.t.Helper()
-	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing, "in-refuted": api.Recovering}
+	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing, "in-refuted": api.Recovering, "in-refuted-over": api.Finished}
 	for _, p := range []api.Phase{api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed, api.Finished} {
 		phases["in-"+strings.ToLower(string(p))] = p
 	}
@@ -403,7 +403,7 @@ func (w *world) trustedFences() {
 		if name == "in-cut" {
 			made.Status.Power.CutAt = new(observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 		}
-		if name == "in-refuted" {
+		if strings.HasPrefix(name, "in-refuted") {
 			then := observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 			made.Status.Refuted = &api.Refutation{At: then, FenceNumber: 1, Device: "x", Level: 1, BootID: "x", ProvenAt: then}
 			made.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: "1", Device: "x", Level: 1, BootID: "x", ProvenAt: then}
