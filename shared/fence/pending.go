@@ -20,16 +20,16 @@ func (d *decision) pending() outcome {
 
 // begins asks, in their order, the checks, a person, the devices and the gate. A dry run asks the same rules.
 func (d *decision) begins() outcome {
-	return first(d.checkActivity, d.unapproved, d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
+	return first(d.checkActivity, d.holdUnapproved, d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() outcome {
-	d.dropYesOfBefore()
+	d.dropOldReservation()
 	if r := d.slot(); r != nil {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()
-		waived := d.waived()
+		waivers := d.tellWaivers()
 		if facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads() {
 			d.Record.Power.NotBefore = nil
 		}
@@ -37,7 +37,7 @@ func (d *decision) reserve() outcome {
 			return d.toProbe()
 		}
 		d.cutAnew()
-		d.enter(api.Isolating, api.Admitted, "within all limits"+d.Though()+waived)
+		d.enter(api.Isolating, api.Admitted, "within all limits"+d.Though()+waivers)
 		if d.Seen.HandsOver && !d.Missing() && !d.Seen.Node.Taint {
 			return d.mark()
 		}
@@ -49,9 +49,9 @@ func (d *decision) reserve() outcome {
 	return d.askGate(Reserve)
 }
 
-// waived says who has ended the cool-down that the fence waited for, and who has said that its node is lost; empty if
-// nobody has.
-func (d *decision) waived() (words string) {
+// tellWaivers names the person who has ended the cool-down that the fence waited for, and the person who has said that the
+// node is lost; empty without both.
+func (d *decision) tellWaivers() (words string) {
 	if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
 		words = "; " + e
 	}
@@ -121,7 +121,7 @@ func (d *decision) held(by hold.Group) outcome {
 // holdInput returns the question about the fence to the table of holds.
 func (d *decision) holdInput() hold.Input {
 	in := hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record), Refuted: d.Record.Refuted,
-		Asked: d.UserAsks(), Now: d.Now}
+		Asked: d.PersonAsks(), OnlyAsked: d.AskedFor() && !d.Unhealthy(), Now: d.Now}
 	if at := d.Record.OpenedAt; at != nil {
 		in.OpenedAt = at.Time
 	}
@@ -202,9 +202,9 @@ func (d *decision) checkActivity() outcome {
 	return goOn
 }
 
-// unapproved holds what a person must approve, after the checks, whose answers the person sees. The time for the
+// holdUnapproved holds what a person must approve, after the checks, whose answers the person sees. The time for the
 // approval runs from here.
-func (d *decision) unapproved() outcome {
+func (d *decision) holdUnapproved() outcome {
 	if hold.First(d.holdInput(), hold.ByMode) == nil {
 		return goOn
 	}
