@@ -9,8 +9,8 @@ import (
 // LostFor is how long a statement that nodes are lost may last.
 const LostFor = 24 * time.Hour
 
-// currentLost returns the statement that counts now, and the marks at which the Leases of its nodes stand; nil if
-// there is none.
+// currentLost returns the statement that counts now, and the marks at which the Leases of its nodes stand; nil without a
+// statement.
 func currentLost(l *api.FenceLedger, now time.Time) (s *api.LostNodes, marks map[string]string) {
 	s = l.Spec.Lost
 	if s == nil || s.By == "" || !now.Before(s.Until.Time) || s.Until.Sub(now) > LostFor {

@@ -15,7 +15,7 @@ const (
 	// than any machine takes from its last message to a kubelet that starts pods.
 	DumpValidity = 5 * time.Second
 	// DecisionValidity: a yes older than this is asked for again (S17), where calls take no
-	// longer than usual (YesValidity).
+	// longer than usual (AdmissionValidity).
 	DecisionValidity = 60 * time.Second
 	// ReservationKept is how long a reservation that nothing came of counts against
 	// others: longer than a gate goes on with it, by what two clocks may lie apart.

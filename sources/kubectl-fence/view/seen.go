@@ -126,7 +126,7 @@ func (s *Seen) held(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api
 	if h := s.listed(node); h != nil && !hold.Intended(h.Reason) {
 		return h
 	}
-	return s.exempt(node, p, r)
+	return s.findExemption(node, p, r)
 }
 
 // listed is what a policy's status says of a node that is not fenced. A status is written now and then:

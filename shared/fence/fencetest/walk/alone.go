@@ -38,7 +38,7 @@ func (s *State) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 		return nil
 	}
 	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
-	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)), age(s.st.DecidedAt, facts.YesValidity(&s.spec.Decision))}
+	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.AdmissionValidity(&s.spec.Decision)), age(s.st.DecidedAt, facts.AdmissionValidity(&s.spec.Decision))}
 	if m := s.st.Machine; m != nil {
 		k = append(k, m.Tries, age(&m.AskedAt, promisedShow-1))
 	}

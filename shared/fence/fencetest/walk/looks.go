@@ -155,7 +155,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
-		old := now.Add(-2 * facts.YesValidity(&s.spec.Decision))
+		old := now.Add(-2 * facts.AdmissionValidity(&s.spec.Decision))
 		with(func(y *observed.Look) { y.HandsOver = true })
 		with(func(y *observed.Look) { y.Reserved = nil })
 		with(func(y *observed.Look) { y.Reserved, y.Resolved = nil, false })
