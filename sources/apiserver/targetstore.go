@@ -125,9 +125,9 @@ func (t *targetStore) saw(name string, now *targetView) {
 	t.countLocked(now, 1)
 }
 
-// judged notes whether the policies would have a node fenced that could not be, and updates
+// noteVerdict notes whether the policies would have a node fenced that could not be, and updates
 // the metric.
-func (t *targetStore) judged(name string, toBeFenced bool) {
+func (t *targetStore) noteVerdict(name string, toBeFenced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v := t.byNode[name]; v != nil && v.unfit != "" {
