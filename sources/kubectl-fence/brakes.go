@@ -70,7 +70,7 @@ func (p *program) stopCommand() *cobra.Command {
 		Use:   "stop",
 		Short: "Let no fence begin in the whole cluster, and send no further power-off",
 		Long: `Set the stop switch of the FenceLedger: in the whole cluster no fence begins, and no further
-power-off is sent. What was begun runs to its end.`,
+power-off is sent. What was begun runs to its end. You need ClusterRole nodefence-administer.`,
 		Example: `  kubectl fence stop --reason "the core switch is being replaced"`,
 	}
 	a := p.actingFlags(cmd, false).reasonFlag(cmd)
