@@ -84,7 +84,8 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 		}
 	}
 	for _, n := range now {
-		if !slices.Contains(w.notes, n) {
+		same := func(was string) bool { return view.WithoutAges(was) == view.WithoutAges(n) }
+		if !slices.ContainsFunc(w.notes, same) {
 			notes = append(notes, n)
 		}
 	}

@@ -37,7 +37,9 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 	}
 	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
 	s.Acts = c.brakeActs(ctx)
-	s.Ledger, err = c.LedgerIfAny(ctx)
+	if s.Ledger, err = c.LedgerIfAny(ctx); err == nil {
+		c.LookForSource(ctx, &s)
+	}
 	return s, err
 }
 
@@ -49,6 +51,21 @@ func (c *Client) brakeActs(ctx context.Context) []api.FenceAct {
 		return nil
 	}
 	return out.Items
+}
+
+// LookForSource reads the Lease of the source that leads, if the ledger does not show that a source looks. A user
+// without the right to read it learns the rest.
+func (c *Client) LookForSource(ctx context.Context, s *view.Seen) {
+	if s.Namespace = c.Namespace; !s.Blind() {
+		return
+	}
+	l, err := c.Kube.CoordinationV1().Leases(c.Namespace).Get(ctx, view.SourceLease, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		s.Source, s.SourceRead = l, true
+	case Absent(err):
+		s.SourceRead = true
+	}
 }
 
 // NodeEvents are the Events about a Node that say that its record can't be written.

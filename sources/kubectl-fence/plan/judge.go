@@ -15,10 +15,10 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // invalid are what somebody has to correct besides the permanent holds of the table.
@@ -58,13 +58,18 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 	default:
 		r.Now = "would be held: " + words
 	}
-	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > facts.Resync) {
-		r.Now = asleep(p) + "; while it runs: " + r.Now
-		if reason == api.LeasePictureOld {
-			r.Now = asleep(p)
+	if asleep := view.WithoutAges(w.seen().SourceAbsent()); r.Refused == "" && asleep != "" {
+		asleep += " (" + string(api.LeasePictureOld) + ")"
+		if r.Now = asleep + "; while it runs: " + r.Now; reason == api.LeasePictureOld {
+			r.Now = asleep
 		}
 	}
 	return nil
+}
+
+// seen is what was read, for the words of package view.
+func (w *world) seen() *view.Seen {
+	return &view.Seen{Policies: w.lists.Policies, Fences: w.lists.Fences, Ledger: w.ledger, Source: w.source, SourceRead: w.sourceRead, Namespace: w.Settings.Namespace, Now: w.Client.Clock().Now()}
 }
 
 // noteReboot notes a planned reboot. It holds a fence for some time after the failure, and the plan is about a later
@@ -102,15 +107,6 @@ func (w *world) deletion(ctx context.Context, r *Report, f *api.NodeFence, seen 
 		return err
 	}
 	return nil
-}
-
-// asleep says why nodefence would not notice a failure.
-func asleep(last *api.Time) string {
-	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.LeasePictureOld) + "). Nobody "
-	if last == nil {
-		return words + "has watched the Leases yet"
-	}
-	return words + "has watched the Leases since " + last.UTC().Format(time.RFC3339)
 }
 
 // decided is the reason for which the fence would be held; empty if it would begin. One that a person

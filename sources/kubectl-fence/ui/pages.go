@@ -18,7 +18,9 @@ var static embed.FS
 
 // look is what there is to be seen now.
 func (s *Server) look() *page.Look {
-	l := &page.Look{Seen: s.mirror.Seen(s.Client.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
+	seen := s.mirror.Seen(s.Client.Now())
+	s.lookForSource(&seen)
+	l := &page.Look{Seen: seen, Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
 	for _, g := range s.mirror.Gaps() {
 		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread, Since: served(l.Now, g.Since)})
 	}

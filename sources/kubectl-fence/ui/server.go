@@ -40,6 +40,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	notices []string
+	source  sourceLease
 }
 
 // host is the only address that is listened on.

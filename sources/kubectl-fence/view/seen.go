@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,11 @@ type Seen struct {
 	Events []corev1.Event
 	// Acts are those of people on brakes, where they were read.
 	Acts []api.FenceAct
+	// Source is the Lease of the source that leads; nil if there is none. SourceRead tells whether it was read.
+	Source     *coordinationv1.Lease
+	SourceRead bool
+	// Namespace is nodefence's; OwnNamespace where it is empty.
+	Namespace string
 	// Now is when it was read.
 	Now time.Time
 
@@ -167,12 +173,20 @@ func readyWord(n *corev1.Node) string {
 	if n == nil {
 		return "NoNode"
 	}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return string(c.Status)
-		}
+	if c := readyCondition(n); c != nil {
+		return string(c.Status)
 	}
 	return "Unknown"
+}
+
+// readyCondition is a node's Ready condition; nil if it has none.
+func readyCondition(n *corev1.Node) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return nil
 }
 
 // NoSuchNode names the nodes that exist, those with a similar name first.

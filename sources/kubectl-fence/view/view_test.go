@@ -30,7 +30,7 @@ func policyOf(name, pool string) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2}}
 	p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": pool}}
 	p.Spec.Mode, p.Spec.Action = api.ModeEnforce, api.ActionReboot
-	p.Status.ObservedAt, p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = at(0), 4, 2, 1
+	p.Status.ObservedAt = at(0)
 	return p
 }
 
@@ -48,7 +48,8 @@ func fenceOf(name string, phase api.Phase, reason api.Reason, message string) ap
 // seen is a cluster in which every kind of row occurs.
 func seen() Seen {
 	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
-	s.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	s.Ledger.Name = api.LedgerName
+	s.Ledger.Status.Leases = api.LeasePicture{Since: at(-time.Hour), ObservedAt: at(-time.Second), Renewal: metav1.Duration{Duration: 10 * time.Second}, Total: 9}
 	for _, n := range []string{"a1", "a2", "a3", "b1"} {
 		s.Nodes = append(s.Nodes, node(n, corev1.ConditionTrue))
 	}
@@ -129,7 +130,7 @@ func TestAnyPhaseIsAState(t *testing.T) {
 
 // TestWhy is three sentences and what to do.
 func TestWhy(t *testing.T) {
-	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 2 of its 4 nodes are unhealthy, 1 fence is open, and 0 more may begin now; workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
+	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 4 of its 7 nodes are unhealthy, 1 of 1 at once runs, and 0 more may begin now (TooManyUnhealthy: 4 of 7 nodes are unhealthy, maxUnhealthy is 40% (2)); workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
 	calm := "Nodefence looks at the node at each change of it, and at the latest 30s after that.\n\n"
 	s := seen()
 	for name, want := range map[string]string{
@@ -285,8 +286,8 @@ func TestNotes(t *testing.T) {
 		t.Error(d)
 	}
 	s.Ledger.Status.Storms = nil
-	s.Ledger.Status.Conditions = []metav1.Condition{{Type: "AcceptingFences", Status: metav1.ConditionFalse, Reason: string(api.LeasePictureOld), Message: "nobody watches"}}
-	if d := cmp.Diff([]string{"no fence begins: LeasePictureOld: nobody watches"}, s.Notes()); d != "" {
+	s.Ledger.Status.Leases.Since = at(-time.Second)
+	if d := cmp.Diff([]string{"no fence begins: LeasePictureOld: the Leases have been watched for less than one renewal"}, s.Notes()); d != "" {
 		t.Error(d)
 	}
 	s.Ledger.Spec.Stop, s.Ledger.Spec.StopReason = true, "switches"
@@ -324,8 +325,8 @@ func TestADeadNodefence(t *testing.T) {
 		note, next string
 	}{
 		"runs":  {at(-30 * time.Second), "", "Nodefence looks at it at 2026-01-01T12:00:12Z (in 12s), or earlier if something changes."},
-		"dead":  {at(-31 * time.Second), "nodefence has not looked at the Leases since 2026-01-01T11:59:29Z, and no fence begins while that is longer ago than 30s. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases since 2026-01-01T11:59:29Z, so its source may not run."},
-		"never": {nil, "nodefence has not looked at the Leases yet, and no fence begins before it has. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases yet, so its source may not run."},
+		"dead":  {at(-31 * time.Second), "nodefence has not looked at the Leases since 2026-01-01T11:59:29Z (31s ago): no fence begins. See: kubectl get pods -n nodefence-system", "Nodefence may not look at the node: it has not looked at the Leases since 2026-01-01T11:59:29Z, so its source may not run."},
+		"never": {nil, "nodefence has not looked at the Leases yet: no fence begins. See: kubectl get pods -n nodefence-system", "Nodefence may not look at the node: it has not looked at the Leases yet, so its source may not run."},
 	} {
 		s := seen()
 		s.Ledger.Status.Leases.ObservedAt = tc.at
@@ -347,7 +348,7 @@ func TestADeadNodefence(t *testing.T) {
 	}
 	s := seen()
 	s.Ledger = nil
-	if a, err := s.Why("a4"); err != nil || !strings.HasPrefix(a.Next, "nodefence looks at it at") || s.Blindness() != "" {
+	if a, err := s.Why("a4"); err != nil || !strings.HasPrefix(a.Next, "nodefence looks at it at") || s.Absent() != "" {
 		t.Errorf("nothing is known of the ledger: %v: %s", err, a.Next)
 	}
 }

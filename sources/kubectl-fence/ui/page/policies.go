@@ -47,15 +47,15 @@ func NewPolicies(l *Look) *Policies {
 	for _, r := range l.Rows() {
 		by[r.Policy] = append(by[r.Policy], r.Node)
 	}
-	for i := range l.Policies {
-		out.All = append(out.All, l.policy(&l.Policies[i], by[l.Policies[i].Name]))
+	for i, x := range l.policyLines() {
+		out.All = append(out.All, l.policy(&l.Policies[i], x, by[x.Name]))
 	}
 	return out
 }
 
-func (l *Look) policy(p *api.FencePolicy, nodes []string) PolicyPage {
+func (l *Look) policy(p *api.FencePolicy, line PolicyLine, nodes []string) PolicyPage {
 	out := PolicyPage{
-		PolicyLine: policyLine(p), Precedence: policy.Precedence(p), Selects: selectorWords(p.Spec.Selector), When: when(p),
+		PolicyLine: line, Precedence: policy.Precedence(p), Selects: selectorWords(p.Spec.Selector), When: when(p),
 		Effective: p.Status.Effective, HeldNodes: p.Status.Held, Last: p.Status.LastDecisions, ObservedAt: p.Status.ObservedAt, Decides: nodes,
 	}
 	if more := int(p.Status.HeldCount) - len(p.Status.Held); more > 0 {
