@@ -56,7 +56,11 @@ func (s *Server) at(path string, seen bool) (page.Shown, *page.Look, string, err
 	case u.Path == "/history":
 		return page.NewHistory(l, q.Get("node")), l, "History", nil
 	case strings.HasPrefix(u.Path, "/node/"):
-		p, err := page.NewNode(l, strings.TrimPrefix(u.Path, "/node/"))
+		name := strings.TrimPrefix(u.Path, "/node/")
+		if l.Node(name) != nil || l.Fence(name) != nil {
+			s.lookForEvents(&l.Seen, name)
+		}
+		p, err := page.NewNode(l, name)
 		switch {
 		case err != nil:
 		case seen:

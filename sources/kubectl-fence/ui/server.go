@@ -40,7 +40,11 @@ type Server struct {
 
 	mu      sync.Mutex
 	notices []string
+
+	// reading guards what is read for pages besides what the mirror follows.
+	reading sync.Mutex
 	source  sourceLease
+	events  map[string]nodeEvents
 }
 
 // host is the only address that is listened on.
