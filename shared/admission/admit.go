@@ -14,7 +14,7 @@ import (
 // that the three are one atomic step (S14). A nil verdict means reserved. now is from
 // before the picture was taken.
 func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-	if v := refused(f, c, l, now, limitsOf(ForSlot, nil)...); v != nil {
+	if v := refused(f, c, l, now, toBegin...); v != nil {
 		return v
 	}
 	reserve(f, c, l, now)
@@ -25,7 +25,7 @@ func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obse
 // it writes is that the node drains, so that another who asks counts it. That is as exact as the
 // slots are: the two are one atomic step.
 func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-	if v := refused(f, c, l, now, limitsOf(ForDrain, nil)...); v != nil {
+	if v := refused(f, c, l, now, append(slices.Clone(toBegin), roomToDrain)...); v != nil {
 		return v
 	}
 	r := reservation(f, c, now)
@@ -37,6 +37,9 @@ func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) 
 }
 
 type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
+
+// toBegin are the limits of each fence that begins, in the order in which they are asked.
+var toBegin = []limit{lookBack, room, rate, budgets, quorum}
 
 // refused returns the reason why a fence may not begin now; nil if the fence may begin.
 func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {

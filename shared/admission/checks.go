@@ -28,7 +28,7 @@ const (
 // what they wait for.
 func AdmitChecks(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	rebuildChecking(l, c, now)
-	if v := refused(f, c, l, now, limitsOf(ForChecks, fences)...); v != nil {
+	if v := refused(f, c, l, now, append(slices.Clone(toBegin), roomForJobsBeside(fences))...); v != nil {
 		return v
 	}
 	s := &f.Status.Decision.Settings
@@ -94,6 +94,13 @@ func StillNodes(l *api.FenceLedger) (nodes []string) {
 		nodes = append(nodes, s.NodeName)
 	}
 	return nodes
+}
+
+// roomForJobsBeside returns the limit of Jobs, where these are all fences.
+func roomForJobsBeside(fences []api.NodeFence) limit {
+	return func(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+		return roomForJobs(f, fences, c, l, now)
+	}
 }
 
 // roomForJobs holds a round whose Jobs do not fit beside those that may run, and beside those of older fences

@@ -343,9 +343,9 @@ func TestADryRunTakesItsPlaceAnew(t *testing.T) {
 		record *api.Time
 		want   api.Time
 	}{
-		"nobody wrote the yes, and it is too old": {at(70 * time.Second), nil, at(0)},
+		"nobody wrote the yes, and it is too old": {at(63 * time.Second), nil, at(0)},
 		"the clock was set back":                  {at(-time.Hour), nil, at(0)},
-		"the record has an older one":             {at(70 * time.Second), &old, old},
+		"the record has an older one":             {at(63 * time.Second), &old, old},
 		"both have the same":                      {old, &old, old},
 	} {
 		b := newLab(deadOf(api.Limits{MaxUnhealthy: fencetest.Number(9)}, 0), api.ModeDryRun, dryAsk)

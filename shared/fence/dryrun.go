@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"time"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
@@ -54,7 +56,7 @@ func (d *decision) dryRun() *observed.DryRun {
 func (d *decision) rehearse(mode string) outcome {
 	r, as := d.dryRun(), d.underEnforce()
 	if r != nil && !r.Drain {
-		return d.wouldDo("would begin", mode, r, d.At(facts.Resync))
+		return d.wouldDo("would begin", mode, r, facts.Resync)
 	}
 	switch o := first(as.askPerson, as.begins); {
 	case dryQuestion[o.act] != "":
@@ -62,25 +64,27 @@ func (d *decision) rehearse(mode string) outcome {
 	case o.act == Resolve:
 		return d.carryOut(Resolve)
 	case o.act == Check:
-		return d.wouldDo("would be checked first", mode, nil, d.At(facts.Resync))
+		return d.wouldDo("would be checked first", mode, nil, facts.Resync)
 	}
 	switch now := as.Record; now.Phase {
 	case api.Draining:
-		return d.wouldDo("would be drained first", mode, r, d.At(facts.Resync))
+		return d.wouldDo("would be drained first", mode, r, facts.Resync)
 	case api.Recovering, api.Failed, api.Finished:
-		return d.wouldDo("would end by "+string(now.Reason)+": "+now.Message, mode, nil, d.At(facts.Resync))
+		return d.wouldDo("would end by "+string(now.Reason)+": "+now.Message, mode, nil, facts.Resync)
 	default:
-		return d.wouldDo("would be held by "+string(now.Reason)+": "+now.Message, mode, nil, now.NextLook)
+		again := facts.Resync
+		if now.NextLook != nil {
+			again = now.NextLook.Sub(d.Now)
+		}
+		return d.wouldDo("would be held by "+string(now.Reason)+": "+now.Message, mode, nil, again)
 	}
 }
 
 // wouldDo says what Enforce would do, and keeps since when the ledger has that reserved.
-func (d *decision) wouldDo(what, mode string, r *observed.DryRun, next *api.Time) outcome {
+func (d *decision) wouldDo(what, mode string, r *observed.DryRun, again time.Duration) outcome {
 	d.rehearsed = true
 	d.noteDryRun(r)
-	d.stay(api.DryRun, what+"; "+mode, facts.Resync)
-	d.Record.NextLook = next
-	return settled
+	return d.stay(api.DryRun, what+"; "+mode, again)
 }
 
 // noteDryRun writes the dry reservation into the record. One that the fence has no more is given back: the ledger
