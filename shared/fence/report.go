@@ -40,8 +40,10 @@ func (d *decision) report() outcome {
 		return goOn
 	case seen != nil:
 		return d.withoutReport(fmt.Sprintf("FenceReport %s is there already with another content, and stays as it is", r.Name))
-	case d.ReportOver():
+	case d.ReportOver() && r.LastTryAt != nil:
 		return d.withoutReport(fmt.Sprintf("FenceReport %s could not be written", r.Name))
+	case d.ReportOver():
+		r.LastTryAt = d.At(0) // the marks may have taken that long, so that it was never tried
 	}
 	d.noteContent()
 	return d.carryOut(WriteReport)

@@ -47,6 +47,12 @@ func TestAFenceIsClosedAfterItsReport(t *testing.T) {
 			f.Status.Report = &r
 		}
 	}
+	last := func(after time.Duration) func(*api.NodeFence, *observed.Look) {
+		return func(f *api.NodeFence, s *observed.Look) {
+			later(after)(f, s)
+			f.Status.Report.LastTryAt = &f.Status.Report.At
+		}
+	}
 	for name, c := range map[string]struct {
 		change  func(*api.NodeFence, *observed.Look)
 		seen    *observed.Report
@@ -58,9 +64,10 @@ func TestAFenceIsClosedAfterItsReport(t *testing.T) {
 		"written by who died since":    {later(time.Hour), written, fence.DropFinalizer, ""},
 		"another one is there":         {later(time.Second), &observed.Report{Digest: "another"}, fence.DropFinalizer, "is there already with another content"},
 		"somebody was before it":       {none, &observed.Report{Digest: "another"}, fence.DropFinalizer, "is there already with another content"},
-		"it can't be written":          {later(facts.ReportWithin + time.Second), nil, fence.DropFinalizer, "could not be written"},
+		"its time is over":             {later(facts.ReportWithin + time.Second), nil, fence.WriteReport, ""},
+		"it can't be written":          {last(facts.ReportWithin + time.Second), nil, fence.DropFinalizer, "could not be written"},
 		"somebody waits, not for long": {func(f *api.NodeFence, s *observed.Look) { later(facts.ReportSoon-time.Second)(f, s); s.Deleting = true }, nil, fence.WriteReport, ""},
-		"somebody waits":               {func(f *api.NodeFence, s *observed.Look) { later(facts.ReportSoon+time.Second)(f, s); s.Deleting = true }, nil, fence.DropFinalizer, "could not be written"},
+		"somebody waits":               {func(f *api.NodeFence, s *observed.Look) { last(facts.ReportSoon+time.Second)(f, s); s.Deleting = true }, nil, fence.DropFinalizer, "could not be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, s := closing(now, c.change)

@@ -317,6 +317,9 @@ type ReportRecord struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// lastTryAt is when the report was tried to be written for the last time, because the time for it was over.
+	// +optional
+	LastTryAt *Time `json:"lastTryAt,omitempty"`
 	// missing says why the fence was closed without its report: at most 256 letters.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional

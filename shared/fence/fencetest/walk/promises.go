@@ -50,7 +50,7 @@ func (w *walker) check(s *State, sh *shadow, f *api.NodeFence, seen *observed.Lo
 	checkLive(s, sh, f, seen, a, act, say)
 	checkLies(s, sh, f, seen, a, act, now, say)
 	checkDry(s, seen, a, act, say)
-	checkReport(s, sh, seen, a, act, now, say)
+	checkReport(s, sh, seen, a, act, say)
 	if !mine {
 		say(act == fence.None || act.Device() || act == fence.WriteReport || act == fence.DropFinalizer || act == fence.Resolve || act == fence.Reserve || act == fence.DeleteMachine && s.isBare(), "S6: nothing is done in the name of another node")
 	}

@@ -12,9 +12,6 @@ import (
 // The report of a fence that ends. The shadow knows since when it is tried to be written: a look may show it from then
 // on, because the process may have died after the write.
 
-// promisedReport is how long the report of a fence is tried to be written at least.
-const promisedReport = time.Minute
-
 // reports keeps since when the report is tried to be written.
 func (sh *shadow) reports(after *api.NodeFenceStatus, act fence.Action, now time.Time) {
 	if act == fence.WriteReport && sh.reported.IsZero() {
@@ -30,7 +27,7 @@ func (s *State) reportKey(age func(*api.Time, ...time.Duration) string) []any {
 	d := facts.Facts{Decision: &s.spec.Decision, Record: &s.st}
 	k := []any{d.ReportDue()}
 	if r := s.st.Report; r != nil {
-		k = append(k, r.Missing != "", age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
+		k = append(k, r.Missing != "", r.LastTryAt != nil, age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
 	}
 	return k
 }
@@ -61,12 +58,13 @@ func (s *State) writtenReport() *observed.Report {
 }
 
 // checkReport: a record is given to the next fence only after its report is written, and each report is written once.
-func checkReport(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+func checkReport(s *State, sh *shadow, seen *observed.Look, a *api.NodeFenceStatus, act fence.Action, say func(bool, string)) {
 	b := &s.st
-	tried := !s.sh.reported.IsZero() && now.Sub(s.sh.reported) >= promisedReport
+	tried := !s.sh.reported.IsZero()
 	if closed := a.Phase == api.Finished && b.Phase != api.Finished; (closed || act == fence.DropFinalizer) && (sh.cut || sh.served) {
 		say(seen.Report != nil || tried, "S28: a fence that cut or released is closed only once its report is written, or was tried to be")
 	}
 	say(act != fence.WriteReport || seen.Report == nil, "S28: the report of a fence is written once")
-	say(act != fence.WriteReport || !s.st.Placed.Taint || !seen.Node.Taint, "S22: our marks are gone before the report is written")
+	mine := seen.Node.Exists && seen.Node.UID == s.spec.Decision.NodeUID
+	say(act != fence.WriteReport || !mine || !marksStay(b, seen), "S22: our marks are gone before the report is written")
 }
