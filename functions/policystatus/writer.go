@@ -35,10 +35,10 @@ type Objects interface {
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 }
 
-// Reports is the part of the API server's client that deletes FenceReports.
-type Reports interface {
-	FenceReportsAges(ctx context.Context, atMost int) ([]metav1.ObjectMeta, error)
-	DeleteFenceReport(ctx context.Context, r *metav1.ObjectMeta) error
+// Trail is the part of the API server's client that deletes FenceReports and FenceActs.
+type Trail interface {
+	TrailAges(ctx context.Context, resource string, atMost int) ([]metav1.ObjectMeta, error)
+	DeleteOfTrail(ctx context.Context, resource string, o *metav1.ObjectMeta) error
 }
 
 // Writer is the function. It keeps nothing between two ticks.
@@ -46,8 +46,8 @@ type Writer struct {
 	Objects Objects
 	// KeepHealthChecks answers MachineHealthChecks; nil if they are not adopted.
 	KeepHealthChecks func(ctx context.Context) error
-	// Reports deletes reports of fences; nil if they are not this function's.
-	Reports Reports
+	// Trail deletes old reports of fences and acts of people; nil if they are not this function's.
+	Trail Trail
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger

@@ -89,31 +89,31 @@ func TestAFenceWaitsForTheJudgmentOfItsCut(t *testing.T) {
 	}{
 		"a status from before the cut": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, api.Recovering, fence.None},
 		"the first status since":       {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut.HeartbeatSince = "" }, api.Recovering, fence.None},
-		"the second status since":      {func(*api.NodeFence, *observed.Look) {}, api.Finished, fence.None},
+		"the second status since":      {func(*api.NodeFence, *observed.Look) {}, api.Recovering, fence.WriteReport},
 		"our taint is on the node":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Node.Taint = "h1", true }, api.Recovering, fence.Undo},
-		"another boot ID":              {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, api.Finished, fence.None},
-		"no heartbeat at all":          {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, api.Finished, fence.None},
+		"another boot ID":              {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, api.Recovering, fence.WriteReport},
+		"no heartbeat at all":          {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, api.Recovering, fence.WriteReport},
 		"just before 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute-time.Second), "h1"
 		}, api.Recovering, fence.None},
 		"after 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute+time.Second), "h1"
-		}, api.Finished, fence.None},
+		}, api.Recovering, fence.WriteReport},
 		"the clock was set back": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.ReadySince, s.Node.Heartbeat = ago(-time.Hour), "h1"
-		}, api.Finished, fence.None},
+		}, api.Recovering, fence.WriteReport},
 		"the node fails again": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Node.Heartbeat, s.Node.Conditions[0].Status = "h1", "False"
-		}, api.Finished, fence.None},
-		"its Lease stands still": {func(f *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Lease.Renewed = "h1", "r0" }, api.Finished, fence.None},
+		}, api.Recovering, fence.WriteReport},
+		"its Lease stands still": {func(f *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Lease.Renewed = "h1", "r0" }, api.Recovering, fence.WriteReport},
 		"a person ends the fence": {func(f *api.NodeFence, s *observed.Look) {
 			f.Spec.Requests.Abort, s.Node.Heartbeat = &api.AbortRequest{By: "ann"}, "h1"
-		}, api.Finished, fence.None},
-		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting, s.Node.Heartbeat = true, "h1" }, api.Finished, fence.None},
+		}, api.Recovering, fence.WriteReport},
+		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting, s.Node.Heartbeat = true, "h1" }, api.Recovering, fence.WriteReport},
 		"a Node registered anew": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Outcome, s.Node.UID, s.Node.Heartbeat = api.NodeReplaced, "uid-2", "h1"
 		}, api.Recovering, fence.None},
-		"the fence was called off": {func(f *api.NodeFence, s *observed.Look) { f.Status.Outcome, s.Node.Heartbeat = api.Aborted, "h1" }, api.Finished, fence.None},
+		"the fence was called off": {func(f *api.NodeFence, s *observed.Look) { f.Status.Outcome, s.Node.Heartbeat = api.Aborted, "h1" }, api.Recovering, fence.WriteReport},
 	} {
 		f, seen := back(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Outcome, f.Status.ReadySince, s.Node.Taint, s.Finalizer = api.Recovered, ago(30*time.Second), false, false

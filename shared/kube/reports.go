@@ -10,7 +10,13 @@ import (
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
-const reportsPath = group + "/fencereports"
+// The kinds of the trail, as the API server names them.
+const (
+	FenceReports = "fencereports"
+	FenceActs    = "fenceacts"
+)
+
+const reportsPath = group + "/" + FenceReports
 
 // FenceReport reads a FenceReport; nil when there is none, or no such kind.
 func (c *Client) FenceReport(ctx context.Context, name string) (*api.FenceReport, error) {
@@ -24,23 +30,23 @@ func (c *Client) CreateFenceReport(ctx context.Context, r *api.FenceReport) erro
 	return err
 }
 
-// reportsPage is how many FenceReports are read with one request.
-const reportsPage = 500
+// trailPage is how many objects of the trail are read with one request.
+const trailPage = 500
 
-// FenceReportsAges reads the metadata of FenceReports, a page at a time, up to so many and a page. A cluster without
-// this kind has none.
-func (c *Client) FenceReportsAges(ctx context.Context, atMost int) (all []metav1.ObjectMeta, err error) {
+// TrailAges reads the metadata of FenceReports or FenceActs, a page at a time, up to so many and a page. A cluster
+// without this kind has none.
+func (c *Client) TrailAges(ctx context.Context, resource string, atMost int) (all []metav1.ObjectMeta, err error) {
 	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	query := []string{"limit", strconv.Itoa(reportsPage)}
+	query := []string{"limit", strconv.Itoa(trailPage)}
 	for len(all) < atMost {
-		r, err := listRaw(ctx, c, metadata, reportsPath, query...)
+		r, err := listRaw(ctx, c, metadata, group+"/"+resource, query...)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
-		l, err := decode[metav1.PartialObjectMetadataList](r, reportsPath)
+		l, err := decode[metav1.PartialObjectMetadataList](r, group+"/"+resource)
 		if err != nil {
 			return nil, err
 		}
@@ -50,12 +56,12 @@ func (c *Client) FenceReportsAges(ctx context.Context, atMost int) (all []metav1
 		if l.Continue == "" {
 			break
 		}
-		query = []string{"limit", strconv.Itoa(reportsPage), "continue", l.Continue}
+		query = []string{"limit", strconv.Itoa(trailPage), "continue", l.Continue}
 	}
 	return all, nil
 }
 
-// DeleteFenceReport deletes the FenceReport with this UID. One that is gone is no error.
-func (c *Client) DeleteFenceReport(ctx context.Context, r *metav1.ObjectMeta) error {
-	return c.deleteObject(ctx, reportsPath+"/"+r.Name, deletionOf(r.UID))
+// DeleteOfTrail deletes the FenceReport or FenceAct with this UID. One that is gone is no error.
+func (c *Client) DeleteOfTrail(ctx context.Context, resource string, o *metav1.ObjectMeta) error {
+	return c.deleteObject(ctx, group+"/"+resource+"/"+o.Name, deletionOf(o.UID))
 }

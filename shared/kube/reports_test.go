@@ -32,11 +32,11 @@ func TestAgesOfReportsAreReadByPages(t *testing.T) {
 		pages++
 		fmt.Fprintf(w, `{"metadata":{"continue":"%d"},"items":[{"metadata":{"name":"a%d"}},{"metadata":{"name":"b%d"}}]}`, pages, pages, pages)
 	}
-	if all, err := f.FenceReportsAges(t.Context(), 5); err != nil || len(all) != 6 || all[5].Name != "b3" {
+	if all, err := f.TrailAges(t.Context(), FenceReports, 5); err != nil || len(all) != 6 || all[5].Name != "b3" {
 		t.Errorf("%v, %v", all, err)
 	}
 	f.answer[reportsPath] = func(w http.ResponseWriter, _ request) { refuse(w, http.StatusNotFound, "NotFound") }
-	if all, err := f.FenceReportsAges(t.Context(), 5); err != nil || len(all) > 0 {
+	if all, err := f.TrailAges(t.Context(), FenceReports, 5); err != nil || len(all) > 0 {
 		t.Errorf("without the kind: %v, %v", all, err)
 	}
 }

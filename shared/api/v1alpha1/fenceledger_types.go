@@ -70,7 +70,8 @@ type FenceLedgerSpec struct {
 	// checks bound the Jobs of activity checks and storage checks over the whole cluster.
 	// +optional
 	Checks *ChecksSpec `json:"checks,omitempty"`
-	// reports bound the FenceReports by age and count. Unless set, each is kept for 90 days, and at most 5000 are.
+	// reports bound the FenceReports, and the FenceActs likewise, by age and count. Unless set, each is kept
+	// for 90 days, and at most 5000 of each kind are. The newest act of an object and a field has no age limit.
 	// +optional
 	Reports *ReportsSpec `json:"reports,omitempty"`
 }
