@@ -89,24 +89,6 @@ func (d *decision) leaveRefuted() outcome {
 	return d.leave(api.Recovering, api.CutRefuted, d.Record.Refuted.Words())
 }
 
-// returnRefuted sends a fence that waits for health back to the gate, once the node shows no life and a refutation
-// stands. No boot is waited for: nobody knows whether the machine was off. At the gate a person's word that the machine is
-// off releases the work. A fence that a person's word has released already waits for the boot. If the process dies on the
-// next line, the next look decides the same.
-func (d *decision) returnRefuted() outcome {
-	p, r := d.Record.Proof, d.Record.Refuted
-	word := p != nil && p.Type == api.ProofConfirmed
-	if r == nil || word || d.Ending() || !d.Unhealthy() || d.LeaseFresh() || d.LeaseGone() || d.MayBeLate() {
-		return goOn
-	}
-	if d.Record.Power.OffAt != nil {
-		return d.bootFailed("the node shows no life") // whose look at the power finds what a late Off has done (S8)
-	}
-	d.Record.Release = api.ReleaseRecord{}
-	d.restart()
-	return d.enter(api.Pending, api.CutRefuted, r.Words())
-}
-
 // runsAfterAll ends the power-on of a machine that never was off: its kubelet has said so.
 func (d *decision) runsAfterAll() outcome {
 	if !d.RefutedHere() {

@@ -135,7 +135,7 @@ func TestTheGatesPicture(t *testing.T) {
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),
 			Report{Now: "nodefence has not looked at the Leases since 2026-01-02T03:04:05Z: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)"}},
 		"it is not running, and would hold": {running(own(bmc)).changed(`"Enforce"`, `"DryRun"`).with(ledger, `{"metadata": {"name": "cluster"}}`),
-			Report{Now: "nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld); while it runs: DryRun: would begin; policy workers (generation 2) is in DryRun"}},
+			Report{Now: "nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)"}},
 		"a dry run": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`), Report{Now: "DryRun: would begin; policy workers (generation 2) is in DryRun"}},
 		"a dry run that limits hold": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`).changed(`"40%"`, `"0%"`), Report{
 			Now:   "DryRun: would be held by TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0); policy workers (generation 2) is in DryRun",
