@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodefence/nodefence/test/lab/labdir"
+	"github.com/nodefence/nodefence/test/lab/real"
 )
 
 const (
@@ -37,8 +38,8 @@ func Down(ctx context.Context, name string) error {
 	return end(ctx, dir, record)
 }
 
-// end stops the processes, the last one first. It keeps the folder if one does not end: without
-// the record nobody would know of that process.
+// end stops the processes, the last one first, and removes what real machines have left. It keeps the
+// folder if one does not end: without the record nobody would know of that process.
 func end(ctx context.Context, dir labdir.Dir, record labdir.Record) error {
 	var errs []error
 	for _, p := range slices.Backward(record.Processes) {
@@ -48,6 +49,9 @@ func end(ctx context.Context, dir labdir.Dir, record labdir.Record) error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if err := real.Clean(ctx, layout(dir)); err != nil {
+		return fmt.Errorf("clean up after the machines of lab %q: %w", record.Name, err)
 	}
 	return dir.Remove()
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/nodefence/nodefence/test/lab/labdir"
+	"github.com/nodefence/nodefence/test/lab/pki"
+	"github.com/nodefence/nodefence/test/lab/real"
 )
 
 // controlPlaneConfig is what "kube all" reads (module test/lab/controlplane
@@ -38,7 +40,9 @@ func controlPlaneFile(dir labdir.Dir) string { return dir.File("controlplane.jso
 // etcdFolder is where etcd keeps its data.
 func etcdFolder(dir labdir.Dir) string { return dir.File("etcd") }
 
-func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) error {
+// writeControlPlaneConfig writes the configuration of a control plane that listens at an address and a port, which it
+// inherits unless the machines are real.
+func writeControlPlaneConfig(dir labdir.Dir, options Options, address string, port int) error {
 	keys := keyFolder(dir)
 	config := controlPlaneConfig{
 		Etcd: etcdConfig{
@@ -47,25 +51,41 @@ func writeControlPlaneConfig(dir labdir.Dir, options Options, port int) error {
 			PeerSocket:   dir.File("peer.sock"),
 			Fsync:        options.Fsync,
 		},
-		ListenerFD:        inheritedFD,
 		Kubeconfig:        adminKubeconfig(dir),
-		APIServer:         apiServerFlags(dir, keys, options, port),
+		APIServer:         append(apiServerFlags(dir, keys, options, address, port), reachFlags(keys, options)...),
 		ControllerManager: controllerManagerFlags(dir, keys, options),
 		Scheduler:         schedulerFlags(keys),
+	}
+	if !options.Real {
+		config.ListenerFD = inheritedFD
 	}
 	return errors.Join(writeAuditPolicy(dir), writeJSON(controlPlaneFile(dir), config))
 }
 
-func apiServerFlags(dir labdir.Dir, keys keys, options Options, port int) []string {
+// reachFlags say how the API server reaches kubelets and pods, and they the API server.
+func reachFlags(keys keys, options Options) []string {
+	if !options.Real {
+		// Endpoints may not hold a loopback address.
+		return []string{"--endpoint-reconciler-type=none"}
+	}
+	return []string{
+		"--kubelet-client-certificate=" + keys.file(pki.KubeletClient+".crt"),
+		"--kubelet-client-key=" + keys.file(pki.KubeletClient+".key"),
+		"--kubelet-certificate-authority=" + keys.file("ca.crt"),
+		"--kubelet-preferred-address-types=InternalIP",
+		// No kube-proxy runs beside the API server: it calls webhooks at their pods' addresses.
+		"--enable-aggregator-routing=true",
+	}
+}
+
+func apiServerFlags(dir labdir.Dir, keys keys, options Options, address string, port int) []string {
 	eviction := strconv.Itoa(int(options.Eviction.Seconds()))
 	return []string{
 		"--etcd-servers=unix://" + dir.File("etcd.sock"),
-		"--bind-address=127.0.0.1",
+		"--bind-address=" + address,
 		"--secure-port=" + strconv.Itoa(port),
-		// Without a default route it finds no address to advertise, and
-		// Endpoints may not hold the one that it has.
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none",
+		// Without a default route it finds no address to advertise.
+		"--advertise-address=" + address,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		// A kubelet writes its own Node alone, as in every cluster that kubeadm makes.
 		"--authorization-mode=Node,RBAC",
@@ -142,16 +162,11 @@ type MachinesConfig struct {
 
 // MachinesFile is the path of what the machines of a lab write.
 func MachinesFile(dir labdir.Dir, name string) string {
-	return filepath.Join(dir.File("machines"), name)
+	return filepath.Join(machinesFolder(dir), name)
 }
 
 func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {
-	stateDir := dir.File("machines")
-	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return "", fmt.Errorf("make folder for machines: %w", err)
-	}
-	path := dir.File("machines.json")
-	return path, writeJSON(path, MachinesConfig{
+	return writeMachinesFile(dir, MachinesConfig{
 		Kubeconfig:   keyFolder(dir).kubeconfig(machines),
 		Nodes:        options.Nodes,
 		Zones:        options.Zones,
@@ -160,9 +175,40 @@ func writeMachinesConfig(dir labdir.Dir, options Options) (string, error) {
 		Outlets:      options.Outlets,
 		SystemUUIDs:  options.SystemUUIDs,
 		BMCUUIDs:     options.BMCUUIDs,
-		StateDir:     stateDir,
+		StateDir:     machinesFolder(dir),
 		Socket:       dir.Socket(),
 	})
+}
+
+// leaseFactor is the kubelet's: it renews a Lease four times while the Lease lasts.
+const leaseFactor = 4
+
+func writeRealConfig(dir labdir.Dir, options Options, programs programs) (string, error) {
+	return writeMachinesFile(dir, real.Config{
+		Folder:       dir.Path,
+		Keys:         keyFolder(dir).dir,
+		Nodes:        options.Nodes,
+		Zones:        options.Zones,
+		LeaseSeconds: max(1, int((leaseFactor * options.Lease).Seconds())),
+		StatusPeriod: options.Status.String(),
+		Programs:     programs.node,
+		Agent:        programs.agent,
+		SystemUUIDs:  options.SystemUUIDs,
+		BMCUUIDs:     options.BMCUUIDs,
+		StateDir:     machinesFolder(dir),
+		Socket:       dir.Socket(),
+	})
+}
+
+// machinesFolder is where the machines of a lab write.
+func machinesFolder(dir labdir.Dir) string { return dir.File("machines") }
+
+func writeMachinesFile(dir labdir.Dir, config any) (string, error) {
+	if err := os.MkdirAll(machinesFolder(dir), 0o700); err != nil {
+		return "", fmt.Errorf("make folder for machines: %w", err)
+	}
+	path := dir.File("machines.json")
+	return path, writeJSON(path, config)
 }
 
 func writeJSON(path string, value any) error {

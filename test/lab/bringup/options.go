@@ -3,6 +3,8 @@ package bringup
 import (
 	"fmt"
 	"time"
+
+	"github.com/nodefence/nodefence/test/lab/real"
 )
 
 // Options say what kind of lab to start.
@@ -27,6 +29,8 @@ type Options struct {
 	SystemUUIDs map[string]string
 	// BMCUUIDs are what the BMCs of these nodes say in place of the machine's UUID.
 	BMCUUIDs map[string]string
+	// Real makes the machines real nodes, of containerd and kubelets; that needs root.
+	Real bool
 	// Fsync makes etcd keep its data through a power loss of this machine.
 	Fsync bool
 }
@@ -58,6 +62,8 @@ func (o Options) check() error {
 		return fmt.Errorf("bad status period %s: use 100ms or more", o.Status)
 	case o.Grace < 2*o.Lease:
 		return fmt.Errorf("bad grace %s with a lease period of %s: use at least two periods, or healthy nodes become NotReady", o.Grace, o.Lease)
+	case o.Real && (o.Nodes < 1 || o.Nodes > real.MaxNodes):
+		return fmt.Errorf("bad number of real machines %d: use 1 to %d", o.Nodes, real.MaxNodes)
 	case o.Eviction < 0:
 		return fmt.Errorf("bad eviction time %s: use 0s or more", o.Eviction)
 	}

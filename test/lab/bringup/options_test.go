@@ -10,15 +10,18 @@ func TestOptions(t *testing.T) {
 		change  func(*Options)
 		wantErr bool
 	}{
-		"the defaults":                     {change: func(*Options) {}},
-		"no nodes":                         {change: func(o *Options) { o.Nodes = 0 }},
-		"upstream's own times":             {change: func(o *Options) { o.Lease, o.Grace = 10*time.Second, 50*time.Second }},
-		"fewer nodes than none":            {change: func(o *Options) { o.Nodes = -1 }, wantErr: true},
-		"no zone":                          {change: func(o *Options) { o.Zones = 0 }, wantErr: true},
-		"a lease that is renewed all time": {change: func(o *Options) { o.Lease = 0 }, wantErr: true},
-		"a status all the time":            {change: func(o *Options) { o.Status = 0 }, wantErr: true},
-		"less grace than two leases":       {change: func(o *Options) { o.Grace = 2*o.Lease - 1 }, wantErr: true},
-		"eviction before the failure":      {change: func(o *Options) { o.Eviction = -1 }, wantErr: true},
+		"the defaults":                      {change: func(*Options) {}},
+		"no nodes":                          {change: func(o *Options) { o.Nodes = 0 }},
+		"upstream's own times":              {change: func(o *Options) { o.Lease, o.Grace = 10*time.Second, 50*time.Second }},
+		"fewer nodes than none":             {change: func(o *Options) { o.Nodes = -1 }, wantErr: true},
+		"no zone":                           {change: func(o *Options) { o.Zones = 0 }, wantErr: true},
+		"a lease that is renewed all time":  {change: func(o *Options) { o.Lease = 0 }, wantErr: true},
+		"a status all the time":             {change: func(o *Options) { o.Status = 0 }, wantErr: true},
+		"less grace than two leases":        {change: func(o *Options) { o.Grace = 2*o.Lease - 1 }, wantErr: true},
+		"real machines":                     {change: func(o *Options) { o.Real = true }},
+		"no real machine":                   {change: func(o *Options) { o.Real, o.Nodes = true, 0 }, wantErr: true},
+		"more real machines than addresses": {change: func(o *Options) { o.Real, o.Nodes = true, 51 }, wantErr: true},
+		"eviction before the failure":       {change: func(o *Options) { o.Eviction = -1 }, wantErr: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Defaults()

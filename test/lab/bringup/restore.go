@@ -54,11 +54,15 @@ func Restore(ctx context.Context, name, file string, progress io.Writer) error {
 	return s.restore(ctx, kube, next)
 }
 
-// whole returns a lab that is completely up.
+// whole returns a lab that is completely up, and whose cluster can be taken back: the kubelets of real machines
+// would not read it anew.
 func whole(name string) (labdir.Dir, labdir.Record, error) {
 	dir, record, err := labdir.Open(name)
 	if err == nil && summary(record).State != StateUp {
 		err = fmt.Errorf("lab %q is not up; see \"status --name %s\"", name, name)
+	}
+	if err == nil && record.Real {
+		err = fmt.Errorf("lab %q has real machines, which nothing takes back: end it and start another", name)
 	}
 	return dir, record, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/labdir"
 	"github.com/nodefence/nodefence/test/lab/pki"
 	"github.com/nodefence/nodefence/test/lab/process"
+	"github.com/nodefence/nodefence/test/lab/real"
 )
 
 // ControlPlane and Machines are the processes of a lab.
@@ -29,7 +30,23 @@ type starting struct {
 	dir      labdir.Dir
 	record   labdir.Record
 	// ended gets the first process that ends, which none should.
-	ended chan error
+	ended    chan error
+	programs programs
+}
+
+// programs are the executables of a lab; those of real machines are empty without such.
+type programs struct{ kube, node, agent string }
+
+// build returns the programs that a lab needs, and builds them first if the cache does not have them.
+func build(ctx context.Context, options Options, progress io.Writer) (p programs, err error) {
+	if p.kube, err = kubebuild.Ensure(ctx, progress); err != nil || !options.Real {
+		return p, err
+	}
+	if p.node, err = kubebuild.EnsureNode(ctx, progress); err != nil {
+		return p, err
+	}
+	p.agent, err = kubebuild.EnsureAgent(ctx, progress)
+	return p, err
 }
 
 // Up starts a lab and returns when it can be used. If that fails, or if ctx ends first, it ends
@@ -41,24 +58,33 @@ func Up(ctx context.Context, options Options, progress io.Writer) (labdir.Record
 	if err := labdir.CheckFree(options.Name); err != nil {
 		return labdir.Record{}, err
 	}
+	if options.Real {
+		if err := real.Check(); err != nil {
+			return labdir.Record{}, err
+		}
+	}
 	// This comes before the name is claimed: it may take minutes, and leaves nothing to clean up.
-	kube, err := kubebuild.Ensure(ctx, progress)
+	programs, err := build(ctx, options, progress)
 	if err != nil {
 		return labdir.Record{}, err
 	}
-	dir, record, err := labdir.Claim(ctx, options.Name)
+	dir, record, err := labdir.Claim(ctx, options.Name, func(dir labdir.Dir) error { return real.Clean(ctx, layout(dir)) })
 	if err != nil {
 		return labdir.Record{}, err
 	}
-	s := &starting{options: options, progress: progress, dir: dir, record: record, ended: make(chan error, 2)}
-	if err := s.up(ctx, kube); err != nil {
+	s := &starting{options: options, progress: progress, dir: dir, record: record, ended: make(chan error, 2), programs: programs}
+	if err := s.up(ctx); err != nil {
 		return labdir.Record{}, errors.Join(err, end(context.WithoutCancel(ctx), dir, s.record))
 	}
 	return s.record, nil
 }
 
-func (s *starting) up(ctx context.Context, kube string) error {
-	if err := s.startControlPlane(kube); err != nil {
+func (s *starting) up(ctx context.Context) error {
+	start := s.startControlPlane
+	if s.options.Real {
+		start = s.startRealControlPlane
+	}
+	if err := start(ctx); err != nil {
 		return err
 	}
 	client, err := s.answers(ctx)
@@ -70,16 +96,8 @@ func (s *starting) up(ctx context.Context, kube string) error {
 
 // addNodes starts the machines and returns when their nodes and pods can be used.
 func (s *starting) addNodes(ctx context.Context, client kubernetes.Interface) error {
-	if s.options.Nodes > 0 {
-		if err := allowMachines(ctx, client); err != nil {
-			return err
-		}
-		if err := s.wait(ctx, "machines' rights", apiLimit, machinesAllowed(client)); err != nil {
-			return err
-		}
-		if err := s.startMachines(); err != nil {
-			return err
-		}
+	if err := s.addMachines(ctx, client); err != nil {
+		return err
 	}
 	if err := s.wait(ctx, "default service account", apiLimit, serviceAccountExists(client)); err != nil {
 		return err
@@ -91,23 +109,62 @@ func (s *starting) addNodes(ctx context.Context, client kubernetes.Interface) er
 	return s.dir.Save(s.record)
 }
 
-func (s *starting) startControlPlane(kube string) error {
+// addMachines starts the machines. Simulated ones need rights that a role binding gives; real ones have those of kubelets.
+func (s *starting) addMachines(ctx context.Context, client kubernetes.Interface) error {
+	switch {
+	case s.options.Real:
+		return s.startRealMachines()
+	case s.options.Nodes == 0:
+		return nil
+	}
+	if err := allowMachines(ctx, client); err != nil {
+		return err
+	}
+	if err := s.wait(ctx, "machines' rights", apiLimit, machinesAllowed(client)); err != nil {
+		return err
+	}
+	return s.startMachines()
+}
+
+func (s *starting) startControlPlane(context.Context) error {
 	socket, port, err := listen("127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("find free port: %w", err)
 	}
 	defer socket.Close()
 
-	s.record.Server = fmt.Sprintf("https://127.0.0.1:%d", port)
+	if err := s.configure("127.0.0.1", port); err != nil {
+		return err
+	}
+	return s.runControlPlane(s.programs.kube, socket)
+}
+
+// realPort is the API server's in the network of real machines, where nobody else takes it.
+const realPort = 6443
+
+// startRealControlPlane makes the network of real machines, and starts the control plane in it.
+func (s *starting) startRealControlPlane(ctx context.Context) error {
+	l := layout(s.dir)
+	if err := real.MakeSwitch(ctx, l, s.options.Nodes); err != nil {
+		return err
+	}
+	s.record.Real = true
+	if err := s.configure(l.ControlPlane().String(), realPort); err != nil {
+		return err
+	}
+	path, args := l.InSwitch(s.programs.kube, "all", controlPlaneFile(s.dir))
+	return s.start(ControlPlane, process.Spec{Path: path, Args: args, Env: collectLess(s.options.Nodes)})
+}
+
+// configure writes keys and the configuration of the control plane.
+func (s *starting) configure(address string, port int) error {
+	s.record.Server = fmt.Sprintf("https://%s:%d", address, port)
 	s.record.Kubeconfig = adminKubeconfig(s.dir)
 	s.record.Nodes = s.options.Nodes
-	if err := pki.Write(keyFolder(s.dir).dir, s.record.Server, users(s.dir)); err != nil {
+	if err := pki.Write(keyFolder(s.dir).dir, plan(s.dir, s.options, s.record.Server)); err != nil {
 		return err
 	}
-	if err := writeControlPlaneConfig(s.dir, s.options, port); err != nil {
-		return err
-	}
-	return s.runControlPlane(kube, socket)
+	return writeControlPlaneConfig(s.dir, s.options, address, port)
 }
 
 // listen takes a port for the control plane, which inherits the open socket: so the
@@ -143,15 +200,28 @@ func (s *starting) runControlPlane(kube string, socket *os.File) error {
 }
 
 func (s *starting) startMachines() error {
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find own executable: %w", err)
-	}
 	config, err := writeMachinesConfig(s.dir, s.options)
 	if err != nil {
 		return err
 	}
-	return s.start(Machines, process.Spec{Path: exe, Args: []string{"machines", config}})
+	return s.runMachines("machines", config)
+}
+
+func (s *starting) startRealMachines() error {
+	config, err := writeRealConfig(s.dir, s.options, s.programs)
+	if err != nil {
+		return err
+	}
+	return s.runMachines("real", "machines", config)
+}
+
+// runMachines runs one of this program's own commands.
+func (s *starting) runMachines(command ...string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own executable: %w", err)
+	}
+	return s.start(Machines, process.Spec{Path: exe, Args: command})
 }
 
 // start records the process before anything else is done.

@@ -49,7 +49,7 @@ func privateRoot(t *testing.T) string {
 func serveMachines(t *testing.T, answers map[string]string) *questions {
 	t.Helper()
 	privateRoot(t)
-	dir, _, err := labdir.Claim(t.Context(), "default")
+	dir, _, err := labdir.Claim(t.Context(), "default", func(labdir.Dir) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,10 @@ func newNode() *cobra.Command {
   heal          the network returns
   lease-stop    the kubelet renews its Lease no more, all else works
   lease-resume  the kubelet renews its Lease again
-  flap          the network comes and goes`,
+  flap          the network comes and goes
+
+A real machine hangs in a crash: its processes are stopped where they are. It has
+none of the last three.`,
 		Args: cobra.ExactArgs(2),
 	}
 	name := nameFlag(cmd)

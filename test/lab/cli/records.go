@@ -9,6 +9,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/bringup"
 	"github.com/nodefence/nodefence/test/lab/labdir"
 	"github.com/nodefence/nodefence/test/lab/machine"
+	"github.com/nodefence/nodefence/test/lab/simclient"
 )
 
 // records are the paths of what a lab has written about itself.
@@ -28,9 +29,14 @@ func newRecords() *cobra.Command {
 	}
 	name := nameFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dir, _, err := labdir.Open(*name)
+		dir, record, err := labdir.Open(*name)
 		if err != nil {
 			return fmt.Errorf("find records: %w", err)
+		}
+		if record.Real { // they write the journal of the writers when somebody asks for it
+			if _, err := simclient.New(dir.Socket()).Writers(cmd.Context()); err != nil {
+				return fmt.Errorf("find records: %w", err)
+			}
 		}
 		audit, err := bringup.AuditFiles(dir)
 		if err != nil {

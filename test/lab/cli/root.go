@@ -54,7 +54,8 @@ func newRoot() *cobra.Command {
 		Short: "Kubernetes clusters with simulated machines, on this machine",
 		Long: `Runs Kubernetes clusters with a real control plane and simulated machines, each
 with a BMC that can be reached over IPMI. Needs no containers and no root, and
-listens on 127.0.0.1 only. Several labs can run side by side.
+listens on 127.0.0.1 only. Several labs can run side by side. "up --real" starts
+real nodes instead, which need root.
 
   export KUBECONFIG=$(nodefence-lab up --name demo --nodes 3)
   nodefence-lab node node-1 power-loss --name demo
@@ -67,7 +68,7 @@ whole; writers: a volume had two); 2 the command failed.`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newRecords(), newBuild(), newKubectl(), newMachines())
+	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newRecords(), newBuild(), newKubectl(), newMachines(), newReal())
 	return root
 }
 

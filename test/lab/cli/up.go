@@ -26,7 +26,13 @@ func newUp() *cobra.Command {
 		Long: `Starts a control plane and simulated machines in the background, waits until
 the API server, a default service account and all nodes are ready, and prints
 the path of an administrator's kubeconfig. The first time it builds the control
-plane, which takes minutes (see "build").`,
+plane, which takes minutes (see "build").
+
+With --real the machines are real nodes: each runs containerd, a kubelet and
+kube-proxy in namespaces and cgroups of its own, and OpenIPMI's ipmi_sim is its
+BMC. That needs root, cgroup v1 and Debian packages, which the error names if they
+are missing. The API server and the BMCs are then in a network of the lab's, in
+which this machine has an address.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return up(cmd, o, attach)
@@ -36,6 +42,7 @@ plane, which takes minutes (see "build").`,
 	f := cmd.Flags()
 	f.DurationVar(&o.Grace, "grace", o.Grace, "silence after which a node is NotReady (upstream: 50s)")
 	f.DurationVar(&o.Eviction, "eviction", o.Eviction, "how long pods stay on a node that is NotReady (upstream: 300s)")
+	f.BoolVar(&o.Real, "real", o.Real, "real nodes in place of simulated machines")
 	f.BoolVar(&o.Fsync, "fsync", o.Fsync, "have etcd write through to the disk")
 	f.BoolVar(&attach, "attach", false, "stay, and end the lab on Ctrl-C")
 	return cmd

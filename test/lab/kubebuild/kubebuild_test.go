@@ -141,7 +141,7 @@ func TestAnInterruptedBuildEndsItsCompilersToo(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	await.That(t, "the compiler's end", func() bool { return !compiler.Alive() })
-	dir, err := cacheDir(t.Context(), source)
+	dir, err := controlPlane(source).cacheDir(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,12 +174,12 @@ func TestWhatGoesIntoTheBuildGoesIntoTheKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, _ := prepare(t)
-			before, err := key(t.Context(), source)
+			before, err := controlPlane(source).key(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			tc.change(t, source)
-			after, err := key(t.Context(), source)
+			after, err := controlPlane(source).key(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

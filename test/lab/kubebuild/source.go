@@ -65,29 +65,32 @@ func isModule(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// key names the build of a source folder by everything that goes into it.
-func key(ctx context.Context, source string) (string, error) {
-	platform, err := gobuild.Platform(ctx, source)
+// key names the build of a program by everything that goes into it.
+func (p program) key(ctx context.Context) (string, error) {
+	platform, err := gobuild.Platform(ctx, p.module)
 	if err != nil {
 		return "", err
 	}
-	files, err := sourceFiles(source)
+	files, err := p.sourceFiles()
 	if err != nil {
 		return "", err
 	}
-	v, err := version(source)
+	v, err := version(p.module)
 	if err != nil {
 		return "", err
 	}
-	return gobuild.Key(platform, buildArgs("out", v), files...)
+	return gobuild.Key(platform, p.buildArgs("out", v), files...)
 }
 
-func sourceFiles(source string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(source, "*.go"))
+func (p program) sourceFiles() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(p.module, p.folder, "*.go"))
 	if err != nil {
 		return nil, fmt.Errorf("list source: %w", err)
 	}
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+	if len(files) == 0 {
+		return nil, fmt.Errorf("list source: %s has none", filepath.Join(p.module, p.folder))
+	}
 	slices.Sort(files)
-	return append(files, filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")), nil
+	return append(files, filepath.Join(p.module, "go.mod"), filepath.Join(p.module, "go.sum")), nil
 }

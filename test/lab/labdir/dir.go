@@ -32,6 +32,8 @@ type Record struct {
 	Server     string     `json:"server,omitempty"`
 	Kubeconfig string     `json:"kubeconfig,omitempty"`
 	Nodes      int        `json:"nodes"`
+	// Real means that the machines are real nodes.
+	Real bool `json:"real,omitempty"`
 	// Processes are in the order in which they were started.
 	Processes []Process `json:"processes,omitempty"`
 }
@@ -72,8 +74,8 @@ func (d Dir) File(name string) string { return filepath.Join(d.Path, name) }
 func (d Dir) Socket() string { return d.File("machines.sock") }
 
 // Claim makes the folder of a new lab and records the caller as its starter. It removes what a
-// dead lab of that name has left.
-func Claim(ctx context.Context, name string) (Dir, Record, error) {
+// dead lab of that name has left, after clean has removed what is outside of the folder.
+func Claim(ctx context.Context, name string, clean func(Dir) error) (Dir, Record, error) {
 	dir, err := open(name)
 	if err != nil {
 		return Dir{}, Record{}, err
@@ -90,6 +92,9 @@ func Claim(ctx context.Context, name string) (Dir, Record, error) {
 		return Dir{}, Record{}, err
 	case old.InUse():
 		return Dir{}, Record{}, running(name)
+	}
+	if err := clean(dir); err != nil {
+		return Dir{}, Record{}, fmt.Errorf("clean up after a dead lab: %w", err)
 	}
 	if err := dir.Remove(); err != nil {
 		return Dir{}, Record{}, err

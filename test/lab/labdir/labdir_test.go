@@ -55,7 +55,7 @@ func TestClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 			leave(t, tc.before)
-			dir, _, err := Claim(t.Context(), "lab")
+			dir, _, err := Claim(t.Context(), "lab", func(Dir) error { return nil })
 			if !errors.Is(err, tc.want) {
 				t.Fatalf("error %v, want %v", err, tc.want)
 			}
@@ -123,7 +123,7 @@ func TestPathsTooLongForSocketsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", long)
-	if _, _, err := Claim(t.Context(), "lab"); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, _, err := Claim(t.Context(), "lab", func(Dir) error { return nil }); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("error: %v", err)
 	}
 }

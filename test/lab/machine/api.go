@@ -6,62 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
 	"strings"
-	"time"
 
+	"github.com/nodefence/nodefence/test/lab/control"
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 	"github.com/nodefence/nodefence/test/lab/machine/writers"
 	"github.com/nodefence/nodefence/test/lab/simclient"
 )
 
-// serve answers on the socket until ctx ends. Its permissions keep others out:
-// the passwords are in the answers.
+// serve answers on the socket until ctx ends.
 func (l *lab) serve(ctx context.Context) error {
-	if err := os.Remove(l.config.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove old socket: %w", err)
-	}
-	listener, err := net.Listen("unix", l.config.Socket)
+	listener, err := control.Listen(l.config.Socket)
 	if err != nil {
-		return fmt.Errorf("open control socket: %w", err)
+		return err
 	}
-	if err := os.Chmod(l.config.Socket, 0o600); err != nil {
-		listener.Close()
-		return fmt.Errorf("protect control socket: %w", err)
-	}
-	server := &http.Server{Handler: l.handler(), ReadHeaderTimeout: 5 * time.Second}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
 	slog.Info("machines run", "nodes", len(l.names), "socket", l.config.Socket)
-	if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve control socket: %w", err)
-	}
-	return nil
+	return control.Serve(ctx, listener, l.handler())
 }
 
 func (l *lab) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, simclient.Status{Nodes: l.status()})
+		control.Answer(w, http.StatusOK, simclient.Status{Nodes: l.status()})
 	})
 	mux.HandleFunc("POST /v1/nodes/{node}/{verb}", l.withNode(func(n *node, r *http.Request) (any, error) {
 		return struct{}{}, n.do(r.PathValue("verb"))
 	}))
 	mux.HandleFunc("POST /v1/relist", func(w http.ResponseWriter, _ *http.Request) {
 		if err := l.relist(); err != nil {
-			refuse(w, http.StatusInternalServerError, err)
+			control.Refuse(w, http.StatusInternalServerError, err)
 			return
 		}
-		answer(w, http.StatusOK, struct{}{})
+		control.Answer(w, http.StatusOK, struct{}{})
 	})
 	mux.HandleFunc("POST /v1/bmc/{node}/fault", l.withNode(setFault))
 	mux.HandleFunc("GET /v1/bmc/{node}/log", l.withNode(func(n *node, r *http.Request) (any, error) {
 		return n.controller(r.PathValue("node")).Log(), nil
 	}))
 	mux.HandleFunc("GET /v1/writers", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, struct {
+		control.Answer(w, http.StatusOK, struct {
 			Records  []writers.Record  `json:"records"`
 			Overlaps []writers.Overlap `json:"overlaps"`
 		}{l.ledger.Records(), l.ledger.Overlaps()})
@@ -132,29 +116,17 @@ func (l *lab) withNode(do func(*node, *http.Request) (any, error)) http.HandlerF
 	return func(w http.ResponseWriter, r *http.Request) {
 		n := l.find(r.PathValue("node"))
 		if n == nil {
-			refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
+			control.Refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
 			return
 		}
 		result, err := do(n, r)
 		switch {
 		case err == nil:
-			answer(w, http.StatusOK, result)
+			control.Answer(w, http.StatusOK, result)
 		case errors.Is(err, errState):
-			refuse(w, http.StatusConflict, err)
+			control.Refuse(w, http.StatusConflict, err)
 		default:
-			refuse(w, http.StatusBadRequest, err)
+			control.Refuse(w, http.StatusBadRequest, err)
 		}
-	}
-}
-
-func refuse(w http.ResponseWriter, code int, err error) {
-	answer(w, code, map[string]string{"error": err.Error()})
-}
-
-func answer(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	if err := json.NewEncoder(w).Encode(body); err != nil {
-		slog.Warn("answer not sent", "error", err)
 	}
 }

@@ -49,13 +49,12 @@ func NewAuthority(name string) (Authority, error) {
 	return Authority{Pair: pair, cert: cert, key: key}, nil
 }
 
-// Server signs a certificate for a server on loopback.
-func (a Authority) Server(names ...string) (Pair, error) {
+// Server signs a certificate for a server with these addresses and names.
+func (a Authority) Server(addresses []net.IP, names ...string) (Pair, error) {
 	template := newTemplate(pkix.Name{CommonName: names[0]})
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	template.DNSNames = names
-	// The second is what the service "kubernetes" gets: the first of its range.
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)}
+	template.IPAddresses = addresses
 	return a.issue(template)
 }
 

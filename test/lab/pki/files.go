@@ -3,6 +3,7 @@ package pki
 import (
 	"crypto/x509"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -17,8 +18,22 @@ type User struct {
 	Groups     []string
 }
 
-// Write makes everything that a control plane and the users need, in dir.
-func Write(dir, server string, users []User) error {
+// Plan says which keys and kubeconfigs a lab needs.
+type Plan struct {
+	// Server is the API server's URL, which all kubeconfigs have.
+	Server string
+	// Address is the API server's beside loopback; none if nil.
+	Address net.IP
+	Users   []User
+	// Kubelets maps nodes to the addresses at which their kubelets serve.
+	Kubelets map[string]net.IP
+}
+
+// KubeletClient is the name of the pair by which the API server speaks with kubelets.
+const KubeletClient = "apiserver-kubelet-client"
+
+// Write makes everything that a control plane, its users and its kubelets need, in dir.
+func Write(dir string, plan Plan) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder for keys: %w", err)
 	}
@@ -26,7 +41,7 @@ func Write(dir, server string, users []User) error {
 	if err != nil {
 		return err
 	}
-	if err := writeServing(dir, ca); err != nil {
+	if err := writeServing(dir, ca, plan.Address); err != nil {
 		return err
 	}
 	if err := writeFrontProxy(dir); err != nil {
@@ -35,16 +50,21 @@ func Write(dir, server string, users []User) error {
 	if err := writeServiceAccountKeys(dir); err != nil {
 		return err
 	}
-	for _, user := range users {
-		if err := writeKubeconfig(server, ca, user); err != nil {
+	for _, user := range plan.Users {
+		if err := writeKubeconfig(plan.Server, ca, user); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeKubelets(dir, ca, plan.Kubelets)
 }
 
-func writeServing(dir string, ca Authority) error {
-	serving, err := ca.Server("kubernetes.default.svc", "kubernetes", "kubernetes.default", "localhost")
+func writeServing(dir string, ca Authority, address net.IP) error {
+	// The second is what the service "kubernetes" gets: the first of its range.
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)}
+	if address != nil {
+		addresses = append(addresses, address)
+	}
+	serving, err := ca.Server(addresses, "kubernetes.default.svc", "kubernetes", "kubernetes.default", "localhost")
 	if err != nil {
 		return err
 	}
@@ -52,6 +72,30 @@ func writeServing(dir string, ca Authority) error {
 		return err
 	}
 	return writePair(dir, "apiserver", serving)
+}
+
+// writeKubelets writes a serving pair for each kubelet, and the API server's for speaking with them.
+func writeKubelets(dir string, ca Authority, kubelets map[string]net.IP) error {
+	if len(kubelets) == 0 {
+		return nil
+	}
+	client, err := ca.Client("kube-apiserver-kubelet-client", "system:masters")
+	if err != nil {
+		return err
+	}
+	if err := writePair(dir, KubeletClient, client); err != nil {
+		return err
+	}
+	for node, address := range kubelets {
+		serving, err := ca.Server([]net.IP{address}, node)
+		if err != nil {
+			return err
+		}
+		if err := writePair(dir, node, serving); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFrontProxy uses another authority: with the same one, every client of

@@ -57,6 +57,15 @@ func (c *Client) Log(ctx context.Context, node string) ([]Command, error) {
 	return log, c.do(ctx, http.MethodGet, "/v1/bmc/"+url.PathEscape(node)+"/log", nil, &log)
 }
 
+// Chassis passes on what the program of a real machine's BMC asks or orders, and returns what to tell the program.
+func (c *Client) Chassis(ctx context.Context, node string, args []string) (string, error) {
+	var answer struct {
+		Says string `json:"says"`
+	}
+	err := c.do(ctx, http.MethodPost, "/v1/chassis/"+url.PathEscape(node), map[string][]string{"args": args}, &answer)
+	return answer.Says, err
+}
+
 // Writers returns who wrote to which volume and when.
 func (c *Client) Writers(ctx context.Context) (Writers, error) {
 	var writers Writers

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	ipmi "github.com/bougou/go-ipmi/pkg/bmc"
 	"github.com/bougou/go-ipmi/pkg/handlers"
@@ -57,7 +56,7 @@ func Listen(config Config) (*BMC, error) {
 		chassis: &chassis{machine: config.Machine, fault: faults[None]},
 		log:     &log{name: config.Name, address: socket.LocalAddr().String(), journal: config.Journal},
 	}
-	b.state = ipmi.New(device(), wire(config.UUID), hardware{b.chassis}, ipmi.WithV15Disabled())
+	b.state = ipmi.New(device(), Wire(config.UUID), hardware{b.chassis}, ipmi.WithV15Disabled())
 	if err := b.addUser(); err != nil {
 		socket.Close()
 		return nil, err
@@ -108,15 +107,8 @@ func (b *BMC) SetFault(text string) error {
 	b.silent.Store(f.kind == Hang)
 	b.socket.setSilent(f.kind == Hang || b.dark.Load())
 	b.chassis.set(f)
-	b.noteFault(f.kind)
+	b.log.addFault(f.kind)
 	return nil
-}
-
-// noteFault adds a fault to the journal.
-func (b *BMC) noteFault(kind string) {
-	b.log.mu.Lock()
-	defer b.log.mu.Unlock()
-	b.log.write(journalLine{Command: Command{Time: time.Now()}, Fault: kind})
 }
 
 // Dark removes the BMC's own power supply, or restores it.
@@ -142,7 +134,7 @@ func (b *BMC) commands() *handlers.Registry {
 	commands.Use(b.dropSession)
 	commands.Use(b.log.record)
 	handlers.RegisterAllHandlers(commands)
-	guid := wire(b.config.UUID)
+	guid := Wire(b.config.UUID)
 	commands.RegisterFunc(types.CommandGetSystemGUID, func(context.Context, *handlers.HandlerContext, []byte) ([]byte, types.CompletionCode, error) {
 		return guid[:], types.CodeOK, nil
 	})
@@ -169,7 +161,7 @@ func device() ipmi.DeviceInfo {
 	return ipmi.DeviceInfo{DeviceID: 0x20, DeviceRevision: 1, FirmwareMajor: 1, IPMIVersion: 0x02, AdditionalDeviceSupport: 0x80}
 }
 
-// wire is the SMBIOS order, see the package's comment.
-func wire(u uuid.UUID) [16]byte {
+// Wire returns a UUID in the order in which a BMC sends it, see the package's comment.
+func Wire(u uuid.UUID) [16]byte {
 	return [16]byte{u[3], u[2], u[1], u[0], u[5], u[4], u[7], u[6], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]}
 }

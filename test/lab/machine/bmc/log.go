@@ -61,6 +61,13 @@ func (l *log) add(c Command) {
 	}
 }
 
+// addFault adds a fault to the journal.
+func (l *log) addFault(kind string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write(journalLine{Command: Command{Time: time.Now()}, Fault: kind})
+}
+
 // write adds a line to the journal. A line that is lost makes the test fail that reads the journal.
 func (l *log) write(line journalLine) {
 	if l.journal == nil {

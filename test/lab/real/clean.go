@@ -1,0 +1,25 @@
+package real
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// Clean ends all machines and BMCs of a lab, and removes all that they have left outside of its folder. It finds
+// these by their names, so that it also finds what nobody has recorded. End the control plane first.
+func Clean(ctx context.Context, l Layout) error {
+	if os.Getuid() != 0 {
+		return nil // nobody but root can have made any of these
+	}
+	g, err := newGroup(l.ID)
+	if err != nil {
+		return err
+	}
+	if g.exists() {
+		if err := g.kill(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(removeNetworks(ctx, l), g.remove(ctx))
+}

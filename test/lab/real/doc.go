@@ -1,0 +1,10 @@
+// Package real runs the machines of a lab as real Kubernetes nodes: each has namespaces and cgroups of its
+// own, in which containerd, a kubelet and kube-proxy run, and OpenIPMI's ipmi_sim as its BMC.
+//
+// The freezer of cgroup v1 is the power. A machine that hangs is frozen. A machine that loses its power is
+// frozen, and each of its processes is killed before the freezer thaws: none of them executes one more
+// instruction.
+//
+// What a reader must not get wrong: all that a lab makes on this machine has a name that follows from the
+// lab's folder (Layout), so that Clean finds the remains of a lab whose processes were killed.
+package real
