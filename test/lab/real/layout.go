@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net"
+	"path/filepath"
 )
 
 // MaxNodes is how many machines the addresses of a Layout are for.
@@ -65,8 +66,10 @@ func NodeName(index int) string { return fmt.Sprintf("node-%d", index) }
 // machineNetns is the network namespace of a machine.
 func (l Layout) machineNetns(node string) string { return l.ID + "-" + node }
 
-// netnsFile is where iproute2 keeps a network namespace.
-func netnsFile(name string) string { return "/run/netns/" + name }
+// netnsFolder is where iproute2 keeps network namespaces.
+const netnsFolder = "/run/netns"
+
+func netnsFile(name string) string { return filepath.Join(netnsFolder, name) }
 
 // InSwitch is a command line by which a program runs in the network namespace of the switch, without any other
 // process in between.

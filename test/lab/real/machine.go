@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -32,15 +33,17 @@ type machine struct {
 	nodes  int
 	group  group
 	// self is this program.
-	self string
-	ctx  context.Context
-	bmc  *controller
+	self   string
+	ctx    context.Context
+	bmc    *controller
+	orders chan order
+	// lit is power, for who must not wait for a change that is on its way.
+	lit atomic.Bool
 
-	mu             sync.Mutex
-	power, cut     bool
-	crashed        bool
-	system         *system
-	username, pass string
+	mu         sync.Mutex
+	power, cut bool
+	crashed    bool
+	system     *system
 }
 
 // system is one run of a machine, from its power-on.
@@ -51,49 +54,56 @@ type system struct {
 
 var _ bmc.Machine = (*machine)(nil)
 
-// Power is whether the power is on.
-func (m *machine) Power() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.power
+// Power is whether the power is on: whether anything of the machine may run.
+func (m *machine) Power() bool { return m.lit.Load() }
+
+// The orders of a BMC are carried out one after another, and answered before: a BMC whose answer is late is told the
+// same again.
+
+// PowerOff orders to cut the power.
+func (m *machine) PowerOff() { m.orders <- order{"power off", (*machine).switchOff} }
+
+// PowerOn orders to boot a machine that is off.
+func (m *machine) PowerOn() { m.orders <- order{"power on", (*machine).switchOn} }
+
+// Reset orders to restart a machine that is on.
+func (m *machine) Reset() { m.orders <- order{"reset", (*machine).restart} }
+
+// ShutDown orders to switch a machine off, unless it hangs: it has no ACPI that would tell its processes.
+func (m *machine) ShutDown() { m.orders <- order{"shut down", (*machine).shutDown} }
+
+// order is what a BMC wants of a machine.
+type order struct {
+	what string
+	do   func(*machine) error
 }
 
-// PowerOff cuts it; when it returns, nothing of the machine runs.
-func (m *machine) PowerOff() { m.locked("power off", m.switchOff) }
-
-// PowerOn boots a machine that is off.
-func (m *machine) PowerOn() { m.locked("power on", m.switchOn) }
-
-// Reset restarts a machine that is on.
-func (m *machine) Reset() {
-	m.locked("reset", func() error {
-		if !m.power {
-			return nil
+// obey carries out the orders of the BMC, which has nobody to tell an error.
+func (m *machine) obey() {
+	for o := range m.orders {
+		m.mu.Lock()
+		if err := o.do(m); err != nil {
+			slog.Error("machine failed", "node", m.boot.Node, "what", o.what, "error", err)
 		}
-		if err := m.switchOff(); err != nil {
-			return err
-		}
-		return m.switchOn()
-	})
-}
-
-// ShutDown switches a machine off that is not frozen: it has no ACPI that would tell its processes.
-func (m *machine) ShutDown() {
-	m.locked("shut down", func() error {
-		if m.crashed {
-			return nil
-		}
-		return m.switchOff()
-	})
-}
-
-// locked is for a BMC, which has nobody to tell an error.
-func (m *machine) locked(what string, do func() error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := do(); err != nil {
-		slog.Error("machine failed", "node", m.boot.Node, "what", what, "error", err)
+		m.mu.Unlock()
 	}
+}
+
+func (m *machine) restart() error {
+	if !m.power {
+		return nil
+	}
+	if err := m.switchOff(); err != nil {
+		return err
+	}
+	return m.switchOn()
+}
+
+func (m *machine) shutDown() error {
+	if m.crashed {
+		return nil
+	}
+	return m.switchOff()
 }
 
 // switchOff is called under the lock, as is all that follows.
@@ -105,6 +115,7 @@ func (m *machine) switchOff() error {
 		return err
 	}
 	m.power, m.crashed, m.system = false, false, nil
+	m.lit.Store(false)
 	return errors.Join(plugOut(m.ctx, m.layout, m.boot.Node), m.group.remove(m.ctx))
 }
 
@@ -138,6 +149,7 @@ func (m *machine) switchOn() error {
 		return err
 	}
 	m.power, m.system = true, s
+	m.lit.Store(true)
 	go m.watch(s)
 	return nil
 }

@@ -26,7 +26,9 @@ func mountAll(b Boot) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("part from this machine's mounts: %w", err)
 	}
-	groups, err := hierarchies() // before /sys is another
+	// A copy of these mounts would keep the network of a machine that is switched off.
+	_ = syscall.Unmount(netnsFolder, syscall.MNT_DETACH) // or there is none
+	groups, err := hierarchies()                         // before /sys is another
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // MakeSwitch makes the network of a lab: a network namespace with a bridge, in which the control plane and the BMCs
@@ -20,7 +21,9 @@ func MakeSwitch(ctx context.Context, l Layout, nodes int) error {
 		return err
 	}
 	inside := []string{
-		"link set lo up", "link add br0 type bridge", "link set br0 up",
+		// With an address of its own: else a bridge takes that of a port, and is lost to its neighbours when a machine is
+		// switched off.
+		"link set lo up", "link add br0 address 02:6e:66:00:00:01 type bridge", "link set br0 up",
 		fmt.Sprintf("addr add %s/24 dev br0", l.ControlPlane()),
 	}
 	for i := range nodes {
@@ -113,7 +116,23 @@ func removeNetworks(ctx context.Context, l Layout) error {
 		}
 	}
 	if _, err := net.InterfaceByName(l.uplinkName()); err == nil {
-		return call(ctx, "", "ip", "link", "del", l.uplinkName())
+		if err := call(ctx, "", "ip", "link", "del", l.uplinkName()); err != nil {
+			return err
+		}
+	}
+	return unmountNetns()
+}
+
+// unmountNetns removes the mount that iproute2 makes for its first network namespace, if no namespace is left. The
+// kernel refuses if somebody makes a namespace in the meantime.
+func unmountNetns() error {
+	left, err := os.ReadDir(netnsFolder)
+	if err != nil || len(left) > 0 {
+		return ignore(err, os.ErrNotExist)
+	}
+	err = syscall.Unmount(netnsFolder, 0)
+	if err = ignore(ignore(err, syscall.EINVAL), syscall.EBUSY); err != nil {
+		return fmt.Errorf("unmount %s: %w", netnsFolder, err)
 	}
 	return nil
 }

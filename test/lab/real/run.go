@@ -43,6 +43,9 @@ type Config struct {
 func (c Config) volumes() string { return filepath.Join(c.StateDir, "volumes") }
 func (c Config) images() string  { return filepath.Join(c.StateDir, "images") }
 
+// maxOrders is how many orders of a BMC may wait for those before.
+const maxOrders = 64
+
 // lab is all machines of a lab.
 type lab struct {
 	config   Config
@@ -112,7 +115,8 @@ func (l *lab) build(ctx context.Context, index int, journal io.Writer) (*machine
 		return nil, err
 	}
 	folder := filepath.Join(l.config.StateDir, node)
-	m := &machine{boot: l.bootOf(node, index, folder, firmware), folder: folder, layout: l.layout, nodes: l.config.Nodes, group: g, self: l.self, ctx: ctx}
+	m := &machine{boot: l.bootOf(node, index, folder, firmware), folder: folder, layout: l.layout, nodes: l.config.Nodes, group: g, self: l.self, ctx: ctx, orders: make(chan order, maxOrders)}
+	go m.obey()
 	controllers, err := newGroup(l.layout.ID, "bmc")
 	if err != nil {
 		return nil, err
