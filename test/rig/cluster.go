@@ -33,6 +33,8 @@ type Cluster struct {
 	Kube   kubernetes.Interface
 	// Fences reads nodefence's own objects.
 	Fences *kube.Client
+	// NodeNetworks has the addresses of the nodes, for processes that StartProcess starts; Loopback if empty.
+	NodeNetworks string
 	// installed means that Install has nothing to do.
 	installed bool
 }

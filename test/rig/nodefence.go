@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -127,7 +128,7 @@ func (c *Cluster) startProcess(ctx context.Context, by []string, ready int, dir 
 	line := slices.Concat(by, []string{bin}, args)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stderr, cmd.Stdout = log, log
-	cmd.Env = append(os.Environ(), "KUBECONFIG=", "NODEFENCE_NODE_NETWORKS="+Loopback, "NODEFENCE_DEVICE_CALL_TIMEOUT=5s")
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "NODEFENCE_NODE_NETWORKS="+cmp.Or(c.NodeNetworks, Loopback), "NODEFENCE_DEVICE_CALL_TIMEOUT=5s")
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -54,7 +55,7 @@ type lab struct {
 	machines []*machine
 }
 
-// Run runs the machines until ctx ends. Clean ends them.
+// Run runs the machines until ctx ends. Clean removes what they leave.
 func Run(ctx context.Context, config Config) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -83,8 +84,24 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	err = control.Serve(ctx, listener, l.handler())
+	l.stopAll()
 	_, unread := l.readVolumes()
 	return errors.Join(err, unread)
+}
+
+// stopAll ends what this process has started, so that it reaps these. What fails is left to Clean.
+func (l *lab) stopAll() {
+	var wg sync.WaitGroup
+	for _, m := range l.machines {
+		wg.Go(func() {
+			m.bmc.Close()
+			m.bmc.stop()
+			if err := m.do("power-loss"); err != nil {
+				slog.Warn("machine does not end", "node", m.boot.Node, "error", err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // startAll switches all machines on, at once, and starts their BMCs.
