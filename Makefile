@@ -77,6 +77,10 @@ e2e-lambda: build lab-build ## Functions as Lambda runs them, with EventBridge's
 e2e-knative: build lab-build ## Whole fences over the real Knative Eventing (root; builds it once, about five minutes)
 	@cd test/e2e/knative && go test ./... -count=1 -v -timeout 60m
 
+.PHONY: e2e-real
+e2e-real: build lab-build ## Whole fences on real nodes: containerd, kubelets, pods, ipmi_sim (root; installs Debian packages, test/README.md)
+	@test/e2e/real/run
+
 # The oldest Kubernetes that nodefence supports, and the tests that say so: fences, their rights, and
 # what the API server alone holds.
 OLDEST := v1.31.0
