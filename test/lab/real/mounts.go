@@ -114,7 +114,7 @@ func mountEtc(b Boot) error {
 	return writeFiles(map[string]string{
 		"/etc/hosts":       fmt.Sprintf("127.0.0.1 localhost\n%s %s\n", b.Address, b.Node),
 		"/etc/resolv.conf": "nameserver " + clusterDNS + "\n",
-		"/etc/machine-id":  strings.ReplaceAll(b.UUID, "-", "") + "\n",
+		"/etc/machine-id":  digest([]byte("machine-id of " + b.UUID))[:32] + "\n",
 	})
 }
 
