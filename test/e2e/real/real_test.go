@@ -106,7 +106,6 @@ func TestANodeThatIsCutOffIsFencedBeforeItsPodMoves(t *testing.T) { // S1
 	victim := w.running("")
 	must(t, w.Lab.Node(victim, "partition"))
 	other := w.running(victim)
-	w.checkCommands(victim, "off")
 	must(t, w.Lab.Node(victim, "heal"))
 	_, err := w.Phase(w.ctx, victim, api.Finished)
 	must(t, err)
