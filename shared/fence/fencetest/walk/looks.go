@@ -73,7 +73,7 @@ func waits(s *State) []time.Duration {
 		}
 		return append(all, 31*time.Second, 51*time.Second)
 	case api.Recovering:
-		if all = append(all, 71*time.Second); s.st.Report != nil {
+		if all = append(all, 71*time.Second); s.st.Report != nil && s.mayMissReport() {
 			all = append(all, facts.ReportWithin+time.Second)
 		}
 		return all
@@ -132,6 +132,7 @@ func usual(s *State, now time.Time, ready string, moved bool, boot string) obser
 		seen.Node.Heartbeat = heartbeatBefore
 	}
 	seen.ReservedCall = s.spec.Decision.DeviceCallTimeout.Duration
+	seen.Report = s.usualReport()
 	return seen
 }
 

@@ -26,16 +26,31 @@ func (sh *shadow) reports(after *api.NodeFenceStatus, act fence.Action, now time
 func (s *State) reportKey(age func(*api.Time, ...time.Duration) string) []any {
 	d := facts.Facts{Decision: &s.spec.Decision, Record: &s.st}
 	k := []any{d.ReportDue()}
-	if r := s.st.Report; r != nil {
+	switch r := s.st.Report; {
+	case r != nil && s.mayMissReport():
 		k = append(k, r.Missing != "", r.LastTryAt != nil, age(&r.At, facts.ReportSoon, facts.ReportWithin), s.sh.reported.IsZero())
+	case r != nil:
+		k = append(k, r.LastTryAt != nil, s.sh.reported.IsZero())
 	}
 	return k
+}
+
+// mayMissReport: the report of this fence may fail to be written, or be somebody else's. A walk of each fence in which
+// it may would have several times the states, and the same rules decide in all of them.
+func (s *State) mayMissReport() bool { return s.isBare() || s.isManual() || s.isBegun() }
+
+// usualReport is the report that a look shows where each write of it succeeds.
+func (s *State) usualReport() *observed.Report {
+	if s.mayMissReport() {
+		return nil
+	}
+	return s.writtenReport()
 }
 
 // reportLooks show the report that was written, and one that somebody else has written.
 func reportLooks(s *State, with func(func(*observed.Look))) {
 	written := s.writtenReport()
-	if written == nil {
+	if written == nil || !s.mayMissReport() {
 		return
 	}
 	unmarked := func(r *observed.Report, finalizer bool) {
