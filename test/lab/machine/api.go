@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -113,20 +112,5 @@ func (l *lab) find(name string) *node {
 
 // withNode finds the machine; if do refuses, that is the caller's mistake.
 func (l *lab) withNode(do func(*node, *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		n := l.find(r.PathValue("node"))
-		if n == nil {
-			control.Refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
-			return
-		}
-		result, err := do(n, r)
-		switch {
-		case err == nil:
-			control.Answer(w, http.StatusOK, result)
-		case errors.Is(err, errState):
-			control.Refuse(w, http.StatusConflict, err)
-		default:
-			control.Refuse(w, http.StatusBadRequest, err)
-		}
-	}
+	return control.HandleMachine(l.find, errState, do)
 }

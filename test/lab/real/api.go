@@ -2,7 +2,6 @@ package real
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -84,22 +83,7 @@ func askChassis(m *machine, r *http.Request) (any, error) {
 
 // withMachine finds the machine; if do refuses, that is the caller's mistake.
 func (l *lab) withMachine(do func(*machine, *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		m := l.find(r.PathValue("node"))
-		if m == nil {
-			control.Refuse(w, http.StatusNotFound, fmt.Errorf("no machine %q", r.PathValue("node")))
-			return
-		}
-		result, err := do(m, r)
-		switch {
-		case err == nil:
-			control.Answer(w, http.StatusOK, result)
-		case errors.Is(err, errState):
-			control.Refuse(w, http.StatusConflict, err)
-		default:
-			control.Refuse(w, http.StatusBadRequest, err)
-		}
-	}
+	return control.HandleMachine(l.find, errState, do)
 }
 
 func (l *lab) find(name string) *machine {
