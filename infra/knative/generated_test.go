@@ -53,8 +53,8 @@ spec:
       required: true
     - name: subject
       required: true
-      value: "{node}"
-`, typ)
+      value: "{%[2]s}"
+`, typ, map[bool]string{true: "object", false: "node"}[typ == events.PersonActed])
 	}
 	golden.File(t, "base/eventtypes.yaml", b.String())
 }

@@ -28,21 +28,14 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 	st := *p.Status.DeepCopy()
 	lim := policy.LimitsOf(p)
 	st.FailedMachines, st.FailedMachinesCount = listed(failedNow(p, c, now))
-	bad := ailing(c, l)
-	st.ObservedGeneration, st.SelectedNodes, st.UnhealthyNodes, st.OpenFences = p.Generation, 0, 0, 0
+	st.ObservedGeneration = p.Generation
+	countSelected(lim, &st, c, l)
 	st.Held, st.HeldCount = nil, 0
 	st.LastDecisions = lastDecisions(p, c)
 	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
 	for _, n := range c.Nodes {
 		if !isCounted(scopes(lim)[0], "", n) {
 			continue
-		}
-		st.SelectedNodes++
-		if n.Unhealthy || bad[n.Name] {
-			st.UnhealthyNodes++
-		}
-		if f := c.fence(n.Name); f != nil && f.Open() {
-			st.OpenFences++
 		}
 		if h := held(p, n, all, c, l); h != nil && n.Under == nil {
 			if st.HeldCount++; len(st.Held) < maxHeld {
@@ -51,7 +44,6 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 			}
 		}
 	}
-	st.HealthyNodes = st.SelectedNodes - st.UnhealthyNodes
 	rooms := roomNow(lim, &st, c, l, now)
 	st.FencesAllowed = rooms.fences
 	st.Missing, st.MissingCount = listed(missingNow(p, c, now))

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/tracing"
+	"github.com/nodefence/nodefence/sources/apiserver/acts"
 	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
@@ -65,6 +66,7 @@ type Source struct {
 	left     *leftovers
 	counting *census.Store
 	configs  *configStore
+	acts     *acts.Store
 	gauges   *gauges.Gauges
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.

@@ -43,6 +43,7 @@ func main() {
 		"chains":   func() error { return measureChains(ctx) },
 		"speed":    func() error { return measureSpeed(ctx) },
 		"idle":     func() error { return measureIdle(ctx) },
+		"checks":   func() error { return measureChecks(ctx) },
 	}
 	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
@@ -51,7 +52,7 @@ func main() {
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed and idle", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed, idle and checks", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Report is everything that is known about one node's fencing.
@@ -57,6 +59,8 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Sources are the ConfigMaps that were read, in the versions that were read.
 	Sources []api.ConfigSource `json:"sources,omitempty"`
+	// Ready: the node is Ready, and planned for as if it had failed.
+	Ready bool `json:"-"`
 }
 
 // Device is what switches the machine.
@@ -89,6 +93,9 @@ type world struct {
 	planner *binding.Planner
 	ledger  *api.FenceLedger
 	lists   look.Lists
+	// source is the Lease of the source that leads, and sourceRead tells whether it was read.
+	source     *coordinationv1.Lease
+	sourceRead bool
 	// planePods are the pods of the control plane; planePodsUnread says why they could not be read.
 	planePods       []corev1.Pod
 	planePodsUnread string
@@ -109,10 +116,25 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.lists, err = look.ReadLists(ctx, p.Client.NewReader(p.Client.Clock().Elapsed())); err != nil {
 		return nil, err
 	}
+	w.readSource(ctx)
 	if err = w.readPlanePods(ctx); err != nil {
 		return nil, err
 	}
 	return w, w.readProblems(ctx)
+}
+
+// readSource reads the Lease of the source that leads, if the ledger does not show that a source looks. A user without
+// the right to read it learns the rest.
+func (w *world) readSource(ctx context.Context) {
+	if !w.seen().Blind() {
+		return
+	}
+	l, err := w.Client.LeaseIn(ctx, w.Settings.Namespace, view.SourceLease)
+	if err != nil {
+		w.sourceRead = apierrors.IsNotFound(err)
+		return
+	}
+	w.source, w.sourceRead = l, true
 }
 
 // readPlanePods reads the static pods of the control plane. The gate has the right to read them: a user
@@ -146,7 +168,7 @@ func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 }
 
 func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
-	r := &Report{Node: n.Name}
+	r := &Report{Node: n.Name, Ready: look.NodeFrom(n, "").Ready()}
 	if w.unread != "" {
 		r.Notes = append(r.Notes, w.unread)
 	}

@@ -103,14 +103,14 @@ func (l *log) record(next handlers.Handler) handlers.Handler {
 		response, code, err := next.Handle(ctx, hctx, request)
 		if word := wordFor(hctx.Command, request); word != "" {
 			accepted := code == types.CodeOK && err == nil
-			l.add(Command{Time: arrived, Command: word, Accepted: accepted, Says: answered(word, accepted, response)})
+			l.add(Command{Time: arrived, Command: word, Accepted: accepted, Says: describeAnswer(word, accepted, response)})
 		}
 		return response, code, err
 	})
 }
 
-// answered is the power that the answer to a read tells: its first bit, as IPMI has it.
-func answered(word string, accepted bool, response []byte) string {
+// describeAnswer returns the power that the answer to a read tells: the first bit, as IPMI has it.
+func describeAnswer(word string, accepted bool, response []byte) string {
 	switch {
 	case word != statusRead || !accepted || len(response) == 0:
 		return ""
