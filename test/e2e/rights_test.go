@@ -182,6 +182,7 @@ func TestRights(t *testing.T) {
 		_, err := o.handlers[name](w.ctx, e)
 		must(t, err)
 	}
+	o.prune(e)
 	w.oneWriter()
 	granted := slices.DeleteFunc(grants(t, file), func(r right) bool {
 		return r.account == "nodefence-isolate" && r.resource == "events" || // it reports only a storm or a pause that came after the reservation
@@ -495,6 +496,9 @@ func rightOf(account string, r *http.Request) (right, bool) {
 	x.verb = map[string]string{"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get"}[r.Method]
 	if r.Method == http.MethodGet && x.name == "" {
 		x.verb = "list"
+		if field, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "="); field == metav1.ObjectNameField {
+			x.name = name // as the API server does for RBAC
+		}
 		if r.URL.Query().Get("watch") != "" {
 			x.verb = "watch"
 		}

@@ -39,7 +39,6 @@ var elsewhere = []struct {
 		api.DeviceAnswers, api.DeviceDenied, api.DeviceUnreachable, api.MachineUnknown, api.ManualOnly, api.NoBinding, api.NoIdentity,
 		api.NotCheckedYet}},
 	{"of the report of what was lost, and of what can't be written (package report)", []api.Reason{api.EventLost, api.RecordNotSaved}},
-	{"told beside the end of a fence (TestAFenceIsClosedAfterItsReport)", []api.Reason{api.ReportNotWritten}},
 	{"of a fence whose device refuses the account (TestAWrittenSecretEndsThePause)", []api.Reason{api.CredentialsChanged}},
 }
 
