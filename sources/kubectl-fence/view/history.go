@@ -223,7 +223,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Story is one fence in lines: what it opened for, each step with its time, and the proof.
 func Story(p Past) string {
-	says := []string{fmt.Sprintf("fence %d of node %s, under policy %s, for %s", p.FenceNumber, p.Node, p.Policy, p.Why)}
+	says := []string{fmt.Sprintf("fence %d of node %s, under policy %s: %s", p.FenceNumber, p.Node, p.Policy, p.Why)}
 	for _, who := range p.By {
 		says = append(says, "  by        "+who)
 	}

@@ -376,7 +376,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("of the last ten minutes: %+v", of)
 	}
 	past[0] = latest(&f)
-	want := `fence 3 of node a1, under policy workers, for Ready=Unknown
+	want := `fence 3 of node a1, under policy workers: Ready=Unknown
   by        ann (fan)
   by        bob (Approve: Done)
   evidence  Ready=Unknown since 2026-01-01T11:57:00Z
@@ -386,7 +386,7 @@ func TestHistory(t *testing.T) {
 	if d := cmp.Diff(want, Story(past[0])); d != "" {
 		t.Error(d)
 	}
-	wasDead := `fence 2 of node a1, under policy workers, for Ready=Unknown since noon
+	wasDead := `fence 2 of node a1, under policy workers: Ready=Unknown since noon
   by        ann (fan)
   by        bob (ConfirmOff: Done, plug pulled)
   2026-01-01T11:00:00Z  opened
@@ -429,7 +429,7 @@ func TestForeignTextsStayInTheirLine(t *testing.T) {
 	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerRequest, Reason: foreign}
 	f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: *at(0), By: foreign}
 	f.Status.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: foreign}}
-	story := "fence 3 of node a1, under policy workers, for Request: " + shown + "\n" +
+	story := "fence 3 of node a1, under policy workers: Request: " + shown + "\n" +
 		"  by        ann (" + shown + ")\n" +
 		"  2026-01-01T12:00:00Z  Fencing  SeenOff: " + shown + "\n" +
 		"  proof     Confirmed at 2026-01-01T12:00:00Z, by " + shown + "\n"
