@@ -55,7 +55,7 @@ func TestACutThatTheBootIDRefutes(t *testing.T) {
 
 	w.node(victim, "partition")
 	w.heldAs(victim, 2, api.CutRefuted)
-	w.words(victim, "off")
+	w.cuts(victim, 1)
 
 	must(t, w.Lab.Fault(victim, "none"))
 	w.node(victim, "heal")
@@ -66,14 +66,25 @@ func TestACutThatTheBootIDRefutes(t *testing.T) {
 	must(t, w.trust(victim, "lab-admin", r.At))
 	w.until("the machine to be cut", func() (bool, error) {
 		words, err := w.Lab.Words(victim)
-		return strings.HasPrefix(words, "off off"), err
+		return strings.Count(words, "off") == 2, err
 	})
 	w.node(victim, "heal")
 	f = w.finished(victim, 3)
 	if f.Status.Outcome != api.Recovered || f.Status.Refuted != nil || w.bootOf(victim) == boot || !strings.Contains(rig.Story(f), "lab-admin says that "+r.Device+" may be believed again") {
 		t.Errorf("refuted: %+v\n%s", f.Status.Refuted, rig.Story(f))
 	}
-	w.words(victim, "off off on")
+	w.cuts(victim, 2)
+}
+
+// cuts checks how often the BMC was told to cut the power. How often it was told to switch on depends on whether the node
+// was back before.
+func (w *world) cuts(node string, want int) {
+	w.t.Helper()
+	words, err := w.Lab.Words(node)
+	must(w.t, err)
+	if strings.Count(words, "off") != want {
+		w.t.Errorf("the BMC of %s was told %q, want %d offs", node, words, want)
+	}
 }
 
 // bootOf is the boot ID that a node's kubelet says.
