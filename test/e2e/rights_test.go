@@ -44,7 +44,7 @@ import (
 )
 
 // TestRights runs every function as its own account, with the rights of
-// infra/knative/base/rights.yaml. It checks that each function has all the rights that it needs,
+// infra/accounts/rights.yaml. It checks that each function has all the rights that it needs,
 // and that every granted right is used.
 func TestRights(t *testing.T) {
 	resolved := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
@@ -54,7 +54,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: oom, kubernetesEvent: {reason: OOMKilling}}", "{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, action: Evict}")))
 	root, err := rig.Root()
 	must(t, err)
-	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	file := filepath.Join(root, "infra/accounts/rights.yaml")
 	must(t, w.ApplyFile(w.ctx, file))
 	w.granted(grants(t, file))
 	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteMany")))
@@ -205,7 +205,7 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 `)
 	root, err := rig.Root()
 	must(t, err)
-	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	file := filepath.Join(root, "infra/accounts/rights.yaml")
 	must(t, w.ApplyFile(w.ctx, file))
 	w.granted(grants(t, file))
 	o := &office{world: w, used: map[right]bool{}, checks: time.Minute}
