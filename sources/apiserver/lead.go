@@ -36,7 +36,7 @@ func New(o Options) (*Source, error) {
 	if o.Resync <= 0 {
 		o.Resync = 30 * time.Second
 	}
-	o.Logger = o.Logger.With("function", "source")
+	o.Logger = o.Logger.With("function", Name)
 	var s *Source
 	sends := o.Traces.Sender("source", o.Sender, func(node string) (tracing.Fence, bool) { return s.fenceOf(node) })
 	now, out := o.Client.Clock().Now, outbox.New(sends, o.Logger)

@@ -41,6 +41,9 @@ type Options struct {
 	// Identity names this replica. With Elect, one of several replicas is active.
 	Identity string
 	Elect    bool
+	// Self is the node that this process runs on, empty if it is none of the cluster's or the process serves no
+	// function. A leader gives way to another replica that is to fence this node.
+	Self string
 	// Registerer, if set, gets the source's metrics.
 	Registerer prometheus.Registerer
 	// Traces makes a span of each event about a fence that is sent; nil for none.
@@ -68,6 +71,7 @@ type Source struct {
 	configs  *configStore
 	acts     *acts.Store
 	gauges   *gauges.Gauges
+	own      ownNode
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration

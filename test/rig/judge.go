@@ -42,6 +42,12 @@ func (l *Lab) Judge() (*judge.Verdict, error) {
 	return judge.Judge(h), nil
 }
 
+// AuditLogs are the paths of the API server's audit logs, oldest first.
+func (l *Lab) AuditLogs() ([]string, error) {
+	paths, err := l.records()
+	return paths.Audit, err
+}
+
 func (l *Lab) records() (paths records, err error) {
 	return paths, l.ask(&paths, "records")
 }
