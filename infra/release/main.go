@@ -81,7 +81,7 @@ func (r release) manifests(s manifests.Source) error {
 			return err
 		}
 	}
-	for _, platform := range manifests.Platforms {
+	for _, platform := range append([]string{manifests.Standalone}, manifests.Platforms...) {
 		all, err := s.Platform(platform)
 		if err == nil {
 			err = r.yaml(platform, all)
