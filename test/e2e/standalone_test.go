@@ -15,6 +15,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -160,6 +161,58 @@ func TestThePodsAreRestricted(t *testing.T) {
 	_, err = w.Kube.CoreV1().Pods("nodefence-checks").Create(w.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err == nil || !strings.Contains(err.Error(), "PodSecurity") {
 		t.Errorf("the namespace takes any pod: %v", err)
+	}
+}
+
+// TestHelmInstallsStandalone: `helm install` of the released chart, with nothing else, ends Ready, and two processes that
+// run as its Deployment says, with its account, create the ledger and fence a node. `helm uninstall` takes what runs, and
+// keeps the kinds.
+func TestHelmInstallsStandalone(t *testing.T) {
+	w := newWorld(t, 3, quick)
+	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
+	dist := t.TempDir()
+	w.inRelease("run", ".", "-version", "v0.0.1", "-registry", "registry.example.com/nodefence", "-out", dist)
+	w.inRelease("tool", "helm", "install", "nodefence", filepath.Join(dist, "nodefence-0.0.1.tgz"), "--namespace", "nodefence-system",
+		"--take-ownership", "--wait", "--timeout", "10m") // the kinds are there already
+	d, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{})
+	must(t, err)
+	if image := d.Spec.Template.Spec.Containers[0].Image; image != "registry.example.com/nodefence/nodefence-local:v0.0.1" {
+		t.Errorf("the image is %s", image)
+	}
+	first := w.database(1)
+	for _, node := range []string{"node-1", "node-2", "node-3"} {
+		if node != first {
+			w.replica(d, node)
+		}
+	}
+	w.until("the ledger to be there", func() (bool, error) {
+		err := w.Kube.CoreV1().RESTClient().Get().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error()
+		return err == nil, nil
+	})
+	w.node(first, "crash")
+	w.moved("db-0", first)
+	w.ended(first, api.Recovered)
+	w.words(first, "off on")
+	w.oneWriter()
+	w.inRelease("tool", "helm", "uninstall", "nodefence", "--namespace", "nodefence-system", "--wait")
+	if _, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the Deployment is still there: %v", err)
+	}
+	if f, err := w.Fences.Fence(w.ctx, first); err != nil || f == nil {
+		t.Errorf("the record is gone: %v", err)
+	}
+}
+
+// inRelease runs the go command in the module of the release, with the lab's kubeconfig.
+func (w *world) inRelease(args ...string) {
+	w.t.Helper()
+	root, err := rig.Root()
+	must(w.t, err)
+	cmd := exec.CommandContext(w.ctx, "go", args...)
+	cmd.Dir = filepath.Join(root, "infra/release")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Lab.Kubeconfig, "HELM_DRIVER=secret")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, said)
 	}
 }
 
