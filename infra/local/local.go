@@ -78,6 +78,17 @@ func (o Options) account(function string) string {
 	return "system:serviceaccount:" + o.Accounts + ":nodefence-" + function
 }
 
+// configs are those of the functions' client and of the source's watches.
+func (o Options) configs(busy *traffic) (all, watches *rest.Config) {
+	all, watches = rest.CopyConfig(o.Config), rest.CopyConfig(o.Config)
+	all.Wrap(busy.counted)
+	if o.Accounts != "" {
+		kube.ActAs(all, o.account)
+		watches.Impersonate = rest.ImpersonationConfig{UserName: o.account(apiserver.Name)}
+	}
+	return all, watches
+}
+
 // New connects to the cluster, opens the broker and builds all parts. Run starts them;
 // Close releases the broker's folder.
 func New(ctx context.Context, o Options) (*Local, error) {
@@ -87,15 +98,10 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	}
 	o.Settings.Function = "" // this process serves all functions, whatever its environment names
 	reg := program.Registry()
-	cfg, busy := rest.CopyConfig(o.Config), &traffic{}
-	cfg.Wrap(busy.counted)
-	watches := rest.CopyConfig(o.Config)
-	if o.Accounts != "" {
-		kube.ActAs(cfg, o.account)
-		watches.Impersonate = rest.ImpersonationConfig{UserName: o.account(apiserver.Name)}
-	}
-	ctx = kube.WithFunction(ctx, gate.Name) // the account for what New itself reads
-	parts, err := functions.NewParts(ctx, o.Settings, cfg, o.Log, reg)
+	busy := &traffic{}
+	cfg, watches := o.configs(busy)
+	first := kube.WithFunction(ctx, gate.Name) // the account for what New itself reads
+	parts, err := functions.NewParts(first, o.Settings, cfg, o.Log, reg)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +112,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		parts.Drivers = o.Drivers
 	}
 	parts.Handoff = &loop.Handoff{}
-	if err := installed(ctx, parts.Client); err != nil {
+	if err := installed(first, parts.Client); err != nil {
 		return nil, err
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
