@@ -360,7 +360,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}{
 		{"default", "", "ClusterRole", "nodefence-operate", 1},
 		{"default", "peopleRoles: false", "ClusterRole", "nodefence-operate", 0},
-		{"default", "", "CustomResourceDefinition", "", 8},
+		{"default", "", "CustomResourceDefinition", "", 10},
 		{"default", "kinds: {install: false}", "CustomResourceDefinition", "", 0},
 		{"default", "", "Namespace", "", 3},
 		{"nodefence-system", "", "Namespace", "", 2},
