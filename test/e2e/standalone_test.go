@@ -206,10 +206,8 @@ func TestHelmInstallsStandalone(t *testing.T) {
 // inRelease runs the go command in the module of the release, with the lab's kubeconfig.
 func (w *world) inRelease(args ...string) {
 	w.t.Helper()
-	root, err := rig.Root()
-	must(w.t, err)
 	cmd := exec.CommandContext(w.ctx, "go", args...)
-	cmd.Dir = filepath.Join(root, "infra/release")
+	cmd.Dir = filepath.Join(w.root(), "infra/release")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Lab.Kubeconfig, "HELM_DRIVER=secret")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, said)
@@ -219,10 +217,8 @@ func (w *world) inRelease(args ...string) {
 // deployment applies what infra/standalone has beside the rights, and returns its Deployment.
 func (w *world) deployment() *appsv1.Deployment {
 	w.t.Helper()
-	root, err := rig.Root()
-	must(w.t, err)
 	for _, file := range []string{"availability", "network", "deployment"} {
-		must(w.t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/standalone", file+".yaml")))
+		must(w.t, w.ApplyFile(w.ctx, filepath.Join(w.root(), "infra/standalone", file+".yaml")))
 	}
 	d, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{})
 	must(w.t, err)
@@ -288,9 +284,7 @@ func (w *world) kubeconfigOf(account string) string {
 // standalone applies the rights of the functions' accounts and of the pod's, and returns the accounts of the functions.
 func (w *world) standalone() []string {
 	w.t.Helper()
-	root, err := rig.Root()
-	must(w.t, err)
-	infra := filepath.Join(root, "infra")
+	infra := filepath.Join(w.root(), "infra")
 	accounts := filepath.Join(infra, "accounts/rights.yaml")
 	must(w.t, w.ApplyFile(w.ctx, accounts))
 	must(w.t, w.ApplyFile(w.ctx, filepath.Join(infra, "standalone/rights.yaml")))

@@ -83,6 +83,7 @@ func TestEachTrustedFieldHasItsWriters(t *testing.T) {
 	rights, err := trusted.Rights(filepath.Join(w.root(), "infra"))
 	must(t, err)
 	w.accounts(rights)
+	must(t, w.ApplyFile(w.ctx, filepath.Join(w.root(), "infra/standalone/rights.yaml")))
 	w.trustedObjects()
 	w.until("the admission policies to hold", func() (bool, error) {
 		return strings.Contains(w.wrote(column{name: "recover", user: inCluster}, rows[0], "node-1", "patch"), rows[0].Says[0]), nil
@@ -121,6 +122,7 @@ func accountsToTry() (all []column) {
 	all = append(all, column{name: "several", user: func(trusted.Row, string) string { return "system:serviceaccount:nodefence-system:several" }})
 	return append(all,
 		column{name: "kubelet", groups: []string{"system:nodes"}, user: nil},
+		column{name: "local", user: inCluster}, // of the standalone pods, which write nothing as themselves
 		column{name: "tenant", user: func(trusted.Row, string) string { return "tenant" }},
 		column{name: "nodehealthcheck", user: func(trusted.Row, string) string { return "nodehealthcheck" }})
 }
