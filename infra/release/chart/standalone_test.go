@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nodefence/nodefence/infra/release/manifests"
 )
@@ -72,6 +73,33 @@ func TestValuesReachTheOneProcess(t *testing.T) {
 	}
 }
 
+// TestAServiceMonitorReadsTheOneProcess by a Service of the same labels, and with the labels that a Prometheus asks for.
+func TestAServiceMonitorReadsTheOneProcess(t *testing.T) {
+	got, err := renderAsIs(loaded(t), "default", "serviceMonitor: true\nmonitoringLabels: {release: prom}\nnamespaces: {system: fence}")
+	must(t, err)
+	found := map[string]manifests.Object{}
+	for _, o := range got {
+		if o.GetNamespace() == "fence" && (o.GetKind() == "Service" || o.GetKind() == "ServiceMonitor") {
+			found[o.GetKind()] = o
+		}
+	}
+	service, monitor := found["Service"], found["ServiceMonitor"]
+	if len(found) != 2 || count(got, "Service") != 1 || count(got, "PodMonitor") != 0 {
+		t.Fatalf("%v", found)
+	}
+	selects, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
+	if d := cmp.Diff(service.GetLabels(), selects); d != "" {
+		t.Errorf("labels of the Service (-), selected (+):\n%s", d)
+	}
+	if d := cmp.Diff(map[string]string{"release": "prom", "app.kubernetes.io/part-of": "nodefence"}, monitor.GetLabels()); d != "" {
+		t.Error(d)
+	}
+	pods, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	if pods["nodefence.io/function"] != "local" {
+		t.Errorf("the Service has pods %v", pods)
+	}
+}
+
 // TestValuesOfAnotherPlatform are refused, with the platform that has them.
 func TestValuesOfAnotherPlatform(t *testing.T) {
 	c := loaded(t)
@@ -84,7 +112,9 @@ func TestValuesOfAnotherPlatform(t *testing.T) {
 		"platform: deployments\nreplicas: 3":                         "replicas is for platform standalone",
 		"platform: deployments\nextraEnv: [{name: A, value: b}]":     "extraEnv is for platform standalone",
 		"platform: serving\nresources: {limits: {memory: 1Gi}}":      "resources is for platform standalone",
-		"replicas: 0": "at '/replicas'",
+		"platform: kafka\nserviceMonitor: true":                      "serviceMonitor is for platform standalone",
+		"podMonitor: true\nserviceMonitor: true":                     "would read each pod twice",
+		"replicas: 0":                                                "at '/replicas'",
 	} {
 		_, err := renderAsIs(c, "default", values)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -47,8 +47,9 @@ account and Secret of the checks' namespace. So none of them may be another, nor
 {{- fail (printf "settings.%s reaches no pod on platform %s: %s" $part $.Values.platform (ternary "set settings.local, which is the one process" "name the function" $standalone)) }}
 {{- end }}
 {{- end }}
+{{- if and .Values.podMonitor .Values.serviceMonitor }}{{ fail "podMonitor and serviceMonitor would read each pod twice: set one of them" }}{{ end }}
 {{- if not $standalone }}
-{{- range $name := list "resources" "affinity" "priorityClassName" "podAnnotations" "podLabels" "extraEnv" }}
+{{- range $name := list "resources" "affinity" "priorityClassName" "podAnnotations" "podLabels" "extraEnv" "serviceMonitor" }}
 {{- if index $.Values $name }}{{ fail (printf "%s is for platform standalone: on platform %s each function has pods of its own" $name $.Values.platform) }}{{ end }}
 {{- end }}
 {{- if ne (int .Values.replicas) 2 }}{{ fail (printf "replicas is for platform standalone: on platform %s each function has two" .Values.platform) }}{{ end }}
