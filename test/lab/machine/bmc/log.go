@@ -61,11 +61,11 @@ func (l *log) add(c Command) {
 	}
 }
 
-// addFault adds a fault to the journal.
-func (l *log) addFault(kind string) {
+// addFault adds a fault, and the time at which the fault was set, to the journal.
+func (l *log) addFault(kind string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write(journalLine{Command: Command{Time: time.Now()}, Fault: kind})
+	l.write(journalLine{Command: Command{Time: at}, Fault: kind})
 }
 
 // write adds a line to the journal. A line that is lost makes the test fail that reads the journal.
