@@ -310,6 +310,9 @@ func TestWhatADryRunKeeps(t *testing.T) {
 		"made a moment ago, and not written yet": {func(f *api.NodeFence, l *api.FenceLedger) {
 			f.Status.WouldBeginAt, l.Status.DryRuns[0].At = nil, observed.StampOf(fencetest.Start)
 		}, "n0: TooManyConcurrent"},
+		"made by a clock that was ahead, and not written": {func(f *api.NodeFence, l *api.FenceLedger) {
+			f.Status.WouldBeginAt, l.Status.DryRuns[0].At = nil, observed.StampOf(fencetest.Start.Add(time.Hour))
+		}, "n0: begins"},
 		"made a moment ago, and given back": {func(f *api.NodeFence, l *api.FenceLedger) {
 			now := observed.StampOf(fencetest.Start)
 			f.Status.WouldBeginAt, f.Status.GivenBack, l.Status.DryRuns[0].At = nil, &now, now
