@@ -48,7 +48,7 @@ func (w *Writer) pruneTrail(ctx context.Context) error {
 		if resource == kube.FenceActs {
 			standing = standingActs(all)
 		}
-		for _, o := range overdue(all, standing, keepFor, atMost, now) {
+		for _, o := range listOverdue(all, standing, keepFor, atMost, now) {
 			if err := w.Trail.DeleteOfTrail(ctx, resource, &o); err != nil {
 				failed = append(failed, fmt.Errorf("delete one of the old %s: %w; it stays until a later tick", resource, err))
 			}
@@ -75,9 +75,9 @@ func standingActs(all []metav1.ObjectMeta) map[string]bool {
 	return names
 }
 
-// overdue returns the oldest objects that are too old or too many, as many as one pass deletes. What stands is deleted
+// listOverdue returns the oldest objects that are too old or too many, as many as one pass deletes. What stands is deleted
 // last, and for no age.
-func overdue(all []metav1.ObjectMeta, standing map[string]bool, keepFor time.Duration, atMost int, now time.Time) []metav1.ObjectMeta {
+func listOverdue(all []metav1.ObjectMeta, standing map[string]bool, keepFor time.Duration, atMost int, now time.Time) []metav1.ObjectMeta {
 	slices.SortFunc(all, func(a, b metav1.ObjectMeta) int {
 		if standing[a.Name] != standing[b.Name] {
 			if standing[a.Name] {

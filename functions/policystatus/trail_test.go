@@ -104,7 +104,7 @@ func TestAPassDeletesSoMany(t *testing.T) {
 	for i := range 3 * deletedAtOnce {
 		all = append(all, agedReport(fmt.Sprintf("r%03d", i), 3000, at))
 	}
-	if n := len(overdue(all, nil, time.Hour, 5000, at)); n != deletedAtOnce {
+	if n := len(listOverdue(all, nil, time.Hour, 5000, at)); n != deletedAtOnce {
 		t.Errorf("%d in one pass", n)
 	}
 }
