@@ -1,8 +1,6 @@
 package page
 
 import (
-	"slices"
-
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
@@ -16,7 +14,12 @@ func (l *Look) earlier(name string) []view.Past {
 	if f := l.Fence(name); f != nil {
 		recorded = api.ReportName(f.UID, f.Status.FenceNumber)
 	}
-	of := slices.DeleteFunc(slices.Clone(l.Reports), func(r api.FenceReport) bool { return r.Spec.NodeName != name || r.Name == recorded })
+	var of []api.FenceReport
+	for i := range l.Reports { // by index: a report is large, and there may be thousands
+		if r := &l.Reports[i]; r.Spec.NodeName == name && r.Name != recorded {
+			of = append(of, *r)
+		}
+	}
 	past := view.History(of, nil, name)
 	return past[:min(len(past), mostEarlier)]
 }
