@@ -56,7 +56,7 @@ func readHistory(ctx context.Context, c *cluster.Client, node string) ([]view.Pa
 	if err != nil {
 		return nil, err
 	}
-	reports, err := c.Reports(ctx)
+	reports, err := c.Reports(ctx, node)
 	if err != nil || node == "" {
 		return view.History(reports, fences, node), err
 	}

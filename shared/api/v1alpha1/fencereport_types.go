@@ -18,6 +18,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=freport,categories=fencing
+// +kubebuilder:selectablefield:JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name=NODE,type=string,JSONPath=`.spec.nodeName`
 // +kubebuilder:printcolumn:name=NUMBER,type=integer,JSONPath=`.spec.fenceNumber`
 // +kubebuilder:printcolumn:name=OUTCOME,type=string,JSONPath=`.spec.outcome`

@@ -93,14 +93,25 @@ func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
 // reportsPage is how many FenceReports are read with one request.
 const reportsPage = 500
 
-// Reports are all FenceReports, read a page at a time. A cluster whose kinds are older than this program has none.
-func (c *Client) Reports(ctx context.Context) (reports []api.FenceReport, err error) {
+// Reports reads the FenceReports of a node, or all if the name is empty, a page at a time. A cluster with older kinds has
+// no FenceReports, or cannot select by node and sends all.
+func (c *Client) Reports(ctx context.Context, node string) (reports []api.FenceReport, err error) {
+	selector := ""
+	if node != "" {
+		selector = fields.OneTermEqualSelector("spec.nodeName", node).String()
+	}
 	for next := ""; ; {
 		var l api.FenceReportList
-		err := c.own.Get().Resource(reportsResource).Param("limit", strconv.Itoa(reportsPage)).Param("continue", next).Do(ctx).Into(&l)
+		r := c.own.Get().Resource(reportsResource).Param("limit", strconv.Itoa(reportsPage)).Param("continue", next)
+		if selector != "" {
+			r = r.Param("fieldSelector", selector)
+		}
+		err := r.Do(ctx).Into(&l)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
+		case selector != "" && apierrors.IsBadRequest(err):
+			return c.Reports(ctx, "")
 		case err != nil:
 			return nil, err
 		}
