@@ -70,7 +70,7 @@ func measureChecks(ctx context.Context) (err error) {
 	return watchChecks(ctx, c.Cluster, nodes[:silentFirst], nodes[silentFirst:silentFirst+silentLater])
 }
 
-// watchChecks crashes the first nodes, then the others, and prints what the checks of all of them came to.
+// watchChecks crashes the first nodes, then the later nodes, and prints the counts of all checks.
 func watchChecks(ctx context.Context, c *rig.Cluster, first, later []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -123,7 +123,7 @@ func held(ctx context.Context, c *rig.Cluster, nodes []string) (n int, err error
 	return n, nil
 }
 
-// rounds are the rounds of checks that the ledger allowed, and the storm that it knew.
+// rounds has the rounds of checks and the storm of the ledger.
 type rounds struct {
 	begun map[string]time.Time // by node and time
 	storm time.Time
