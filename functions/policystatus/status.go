@@ -38,6 +38,7 @@ func (w *Writer) writePolicies(ctx context.Context, fences []api.NodeFence, now 
 	o.Zones = look.Zones(o.Policies)
 	o = o.Renewed(now)
 	c := admission.NewPicture(o)
+	ledger = admission.Current(ledger, c, now) // counted, and not written
 	failed := []error{partly}
 	for i := range recorded {
 		p := recorded[i].DeepCopy()

@@ -13,6 +13,8 @@ type Figures struct {
 	Selected, Unhealthy int32
 	// Slots are the reservations that limits.maxConcurrent counts, and Most is that limit.
 	Slots, Most int32
+	// Dry is how many dry runs would have a slot beside them, under a policy in mode DryRun.
+	Dry int32
 	// Waiting are the open fences that are to begin, and have no slot.
 	Waiting int32
 	// Allowed is how many fences may begin now. Why and Words say what holds all of them; both are empty if nothing
@@ -22,12 +24,19 @@ type Figures struct {
 	Words   string
 }
 
-// FiguresNow counts under each policy as a gate counts that is asked now: on a ledger that is brought to date, and
-// with what the ledger itself holds, of which a policy's status says nothing. The ledger stays as it is.
-func FiguresNow(all []api.FencePolicy, c Picture, l *api.FenceLedger, now time.Time) []Figures {
+// Current returns the ledger as a gate counts that is asked now: without the slots of fences that are released or over.
+// The ledger that is written has these slots until the next gate writes. l stays as it is.
+func Current(l *api.FenceLedger, c Picture, now time.Time) *api.FenceLedger {
 	l = l.DeepCopy()
 	rebuild(l, c, now)
+	rebuildDryRuns(l, c, now)
 	placeSlots(l, c)
+	return l
+}
+
+// FiguresNow counts under each policy as a gate counts that is asked now.
+func FiguresNow(all []api.FencePolicy, c Picture, l *api.FenceLedger, now time.Time) []Figures {
+	l = Current(l, c, now)
 	out := make([]Figures, len(all))
 	for i := range all {
 		out[i] = figuresOf(&all[i], all, c, l, now)
@@ -38,18 +47,17 @@ func FiguresNow(all []api.FencePolicy, c Picture, l *api.FenceLedger, now time.T
 func figuresOf(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.FenceLedger, now time.Time) Figures {
 	lim, st := policy.LimitsOf(p), api.FencePolicyStatus{}
 	countSelected(lim, &st, c, l)
-	rooms := roomNow(lim, &st, c, l, now)
+	rooms := roomUnder(p, &st, c, l, now)
 	total := scopes(lim)[0]
 	f := Figures{
 		Selected: st.SelectedNodes, Unhealthy: st.UnhealthyNodes,
 		Slots: int32(slotsIn(total, "", c, l)), Most: max(1, total.maxConcurrent), Waiting: waiting(total, c, l), Allowed: rooms.fences,
 	}
-	shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now)
-	may, why, words := mayFence(p, all, l, shut, rooms, now)
-	if v := heldForAll(l, now); v != nil {
-		may, why, words = false, v.Reason, v.Message
+	if p.Spec.Mode == api.ModeDryRun {
+		f.Dry = int32(slotsIn(total, "", c, withDryRuns(l, c))) - f.Slots
 	}
-	if !may {
+	shut := policy.Closed([]policy.Windows{{Policy: p.Name, Windows: p.Spec.PauseWindows}}, c.Zones, now)
+	if may, why, words := mayFence(p, all, l, shut, rooms, now); !may {
 		f.Allowed, f.Why, f.Words = 0, why, words
 	}
 	return f

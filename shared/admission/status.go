@@ -44,7 +44,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 			}
 		}
 	}
-	rooms := roomNow(lim, &st, c, l, now)
+	rooms := roomUnder(p, &st, c, l, now)
 	st.FencesAllowed = rooms.fences
 	st.Missing, st.MissingCount = listed(missingNow(p, c, now))
 	conditionsOf(p, &st, all, c, l, rooms, now)
@@ -65,14 +65,14 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	tellPresence(p, st, now)
 }
 
-// mayFence says whether a fence may begin under the policy now. A person's brakes come
-// first (S16), then what is wrong with the policies, then the pause windows and the room.
+// mayFence says whether a fence may begin under the policy now, in the order in which the gate asks: a person's
+// brakes (S16), what is wrong with the policies, the pause windows, what holds all fences, and the room.
 func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shut *policy.Closure, r rooms, now time.Time) (bool, api.Reason, string) {
 	wrong, strange := policy.Unclear(p), p
 	if !p.NotUnderstood.Any() {
 		strange = policy.Everywhere(all)
 	}
-	by := policy.Pauses(p, now)
+	by, closed := policy.Pauses(p, now), heldForAll(l, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		return false, stop, message
@@ -84,6 +84,8 @@ func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shu
 		return false, api.SelectorInvalid, wrong
 	case shut != nil:
 		return false, shut.Why, shut.Message
+	case closed != nil:
+		return false, closed.Reason, closed.Message
 	case r.why != "":
 		return false, r.why, r.words
 	}

@@ -25,6 +25,12 @@ const (
 	etcds        = "/api/v1/namespaces/kube-system/pods/"
 	budgets      = "/apis/nodefence.io/v1alpha1/fencebudgets/"
 	fenceReports = "/apis/nodefence.io/v1alpha1/fencereports/"
+	configMaps   = "/api/v1/namespaces/" + ownNamespace + "/configmaps/"
+	secrets      = "/api/v1/namespaces/" + secretsIn + "/secrets/"
+	machineKind  = "/apis/cluster.x-k8s.io/v1beta2/machines/"
+	machinesOfM  = "/apis/cluster.x-k8s.io/v1beta2/namespaces/m/machines/"
+	targets      = "/apis/nodefence.io/v1alpha1/fencetargets/"
+	problems     = "/apis/nodefence.io/v1alpha1/nodeproblempolicies/"
 	theLedger    = ledgers + "cluster"
 	// memory is no path of the API server: it is what the pod of a broken gate remembers.
 	memory = "/memory"
@@ -37,6 +43,7 @@ var kinds = map[string]struct {
 }{
 	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", true},
 	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, etcds: {"Pod", true}, budgets: {"FenceBudget", true}, fenceReports: {"FenceReport", false}, asks: {"FenceRequest", true},
+	configMaps: {"ConfigMap", false}, secrets: {"Secret", false}, machineKind: {"Machine", true}, machinesOfM: {"Machine", true}, targets: {"FenceTarget", true}, problems: {"NodeProblemPolicy", true},
 }
 
 // object is one stored object. It is never changed, only replaced.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/hold"
@@ -24,15 +23,15 @@ import (
 // invalid are what somebody has to correct besides the permanent holds of the table.
 var invalid = []api.Reason{api.BindingInvalid, api.PauseWindowInvalid}
 
-// judge asks the automaton and the ledger's own rule for their verdict, as if the node had
+// judge asks the automaton and the ledger's own rule for their verdict on a decision, as if the node had
 // failed long enough ago.
-func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
+func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, dec api.Decision) error {
 	record := w.record(n.Name)
 	if r.heldByRecord(record) {
 		return nil
 	}
 	now := w.Client.Clock().Now()
-	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
+	f, seen := failedNode(n, record, dec, now)
 	w.markPlane(r, n.Name, &seen)
 	r.noteReboot(seen.Node)
 	if err := look.Brakes(ctx, w.Client.NewReader(0), f, &seen, true); err != nil {

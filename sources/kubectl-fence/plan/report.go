@@ -191,31 +191,43 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	var no *config.Refused
 	switch {
 	case errors.As(err, &no):
-		w.refuse(r, t, no)
-		return r, nil
+		return r, w.withoutDevices(ctx, r, n, t, no)
 	case err != nil:
 		return nil, err
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
 	w.doubt(r, t)
-	return r, w.wouldDo(ctx, r, n, plan, t)
+	return r, w.wouldDo(ctx, r, n, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, t)
 }
 
-// wouldDo says what a fence by this plan would do, and looks for what may hold it.
-func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan, t *api.FenceTarget) error {
-	devices := plan.Devices()
+// withoutDevices refuses a fence for which no device is bound. An action that switches no device begins all the same:
+// the gate opens such a fence, and a person says that the machine is off.
+func (w *world) withoutDevices(ctx context.Context, r *Report, n *corev1.Node, t *api.FenceTarget, no *config.Refused) error {
+	if w.refuse(r, t, no); r.Refused == "" || r.Policy.Settings.Action.Device() {
+		return nil
+	}
+	dec := api.Decision{ResolvedPolicy: *r.Policy}
+	if r.Policy.Settings.Action.Reads() {
+		dec.DevicesError = no.Error()
+	}
+	r.Refused = ""
+	return w.wouldDo(ctx, r, n, dec, t)
+}
+
+// wouldDo says what a fence by this decision would do, and looks for what may hold it.
+func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, dec api.Decision, t *api.FenceTarget) error {
+	devices := dec.Devices
 	for i := range devices {
 		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
 			return err
 		}
 	}
 	r.checked(t, devices)
-	if err := w.judge(ctx, r, n, plan); err != nil {
+	if err := w.judge(ctx, r, n, dec); err != nil {
 		return err
 	}
 	if r.Refused == "" {
-		dec := api.Decision{ResolvedPolicy: *r.Policy, Devices: devices}
 		r.StaysOff = act.StaysOff(&dec, w.record(n.Name), w.Client.Clock().Now())
 		r.Calls = calls(&dec, r.StaysOff)
 	}

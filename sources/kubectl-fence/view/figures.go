@@ -14,8 +14,12 @@ func (s *Seen) Figures() []admission.Figures {
 	if s.Ledger == nil {
 		return nil
 	}
-	o := admission.Observed{Nodes: look.ClusterNodes(s.Nodes), Fences: s.Fences, Policies: s.Policies, Zones: look.Zones(s.Policies)}
-	return admission.FiguresNow(s.Policies, admission.NewPicture(o), s.Ledger, s.Now)
+	return admission.FiguresNow(s.Policies, s.picture(), s.Ledger, s.Now)
+}
+
+// picture is what the gate's own functions count.
+func (s *Seen) picture() admission.Picture {
+	return admission.NewPicture(admission.Observed{Nodes: look.ClusterNodes(s.Nodes), Fences: s.Fences, Policies: s.Policies, Zones: look.Zones(s.Policies)})
 }
 
 // figures are those of one policy; nil if they are not known.
@@ -37,9 +41,13 @@ func figureWords(f *admission.Figures) string {
 	return words
 }
 
-// SlotWords say how many fences run of those that may run at once, and how many wait.
+// SlotWords say how many fences run of those that may run at once, how many dry runs would run, and how many fences
+// wait.
 func SlotWords(f *admission.Figures) string {
 	words := fmt.Sprintf("%d of %d at once %s", f.Slots, f.Most, verb(f.Slots, "runs", "run"))
+	if f.Dry > 0 {
+		words += fmt.Sprintf(", %d more would run", f.Dry)
+	}
 	if f.Waiting > 0 {
 		words += fmt.Sprintf(", %d %s", f.Waiting, verb(f.Waiting, "waits", "wait"))
 	}

@@ -58,7 +58,7 @@ type PolicyLine struct {
 	Selected, Unhealthy, Allowed int32
 	Held                         int32
 	MaxUnhealthy                 string
-	// Slots say how many fences run of those that may run at once, and how many wait.
+	// Slots say how many fences run of those that may run at once, how many dry runs would run, and how many wait.
 	Slots string
 	// Counted tells whether all was read that is counted.
 	Counted bool
