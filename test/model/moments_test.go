@@ -26,7 +26,9 @@ var moments = []moment{
 	{"a has crashed 6 s ago", after(5 * time.Second)},
 	{"the Lease of a stands still", after(15 * time.Second)},
 	{"the Lease of a has missed two renewals", after(10 * time.Second)},
-	{"Kubernetes has lost a", func(l *lived) { l.until("a is lost", func() bool { return !isReady(read[corev1.Node](l.world, nodes+"a")) }) }},
+	{"Kubernetes has lost a", func(l *lived) {
+		l.until("a is lost", func() bool { return !isReady(read[corev1.Node](l.world, nodes+"a")) })
+	}},
 	{"the fence of a has begun", func(l *lived) { l.phase("a", api.Fencing) }},
 	{"b has crashed beside the fence of a", func(l *lived) { l.crash("b"); l.pass(time.Second) }},
 	{"a is in Recovering", func(l *lived) { l.phase("a", api.Recovering) }},

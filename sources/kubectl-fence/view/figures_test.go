@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,26 @@ func TestANodeThatFailsAgain(t *testing.T) {
 		s.Node("c1").Status.Conditions[0] = corev1.NodeCondition{Type: corev1.NodeReady, Status: tc.status, LastTransitionTime: metav1.NewTime(start.Add(-tc.ago))}
 		if a, err := s.Why("c1"); err != nil || !strings.HasSuffix(a.What, tc.want) {
 			t.Errorf("%s: %v: %s", name, err, a.What)
+		}
+	}
+}
+
+// TestAStormHasTheNumbersOfNow: the ledger has those of the last gate that was asked.
+func TestAStormHasTheNumbersOfNow(t *testing.T) {
+	for most, want := range map[int32]string{
+		1: "Storm over policy p: 2 of 3 nodes are unhealthy, maxUnhealthy is 1 (1). No fence begins there.",
+		2: "The storm over policy p has ended, and its cool-down is about to begin: no fence begins there.",
+	} {
+		s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}}}}
+		s.Policies[0].Spec.Selector, s.Policies[0].Spec.Limits.MaxUnhealthy = &api.LabelSelector{}, new(intstr.FromInt32(most))
+		s.Ledger.Status.Storms = []api.Storm{{Policy: "p", Message: "3 of 3 nodes are unhealthy, maxUnhealthy is 1 (1)"}}
+		for i, ready := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown} {
+			n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}}
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
+			s.Nodes = append(s.Nodes, n)
+		}
+		if got := s.Storms(stamp); len(got) != 1 || got[0] != want {
+			t.Errorf("maxUnhealthy %d: %q, want %q", most, got, want)
 		}
 	}
 }

@@ -274,12 +274,12 @@ func TestNotes(t *testing.T) {
 		t.Error(n)
 	}
 	s.Ledger.Status.Storms = []api.Storm{
-		{Policy: "workers", Message: "3 of 4"}, {Policy: "racks", TopologyKey: "rack", Domain: "7", CoolDownUntil: at(time.Minute)},
+		{Policy: "deleted", Message: "3 of 4"}, {Policy: "racks", TopologyKey: "rack", Domain: "7", CoolDownUntil: at(time.Minute)},
 		{Policy: "zones", TopologyKey: "zone", CoolDownUntil: at(time.Hour)}, {Policy: "over", CoolDownUntil: at(0)},
 	}
 	s.Ledger.Spec.CoolDownEnded = &api.CoolDownEnded{By: "bob", Reason: "switches", Until: *at(time.Hour)}
 	if d := cmp.Diff([]string{
-		"Storm over policy workers: 3 of 4. No fence begins there.",
+		"Storm over policy deleted: 3 of 4. No fence begins there.",
 		"The storm over policy racks, rack 7 has ended; no fence begins there before 2026-01-01T12:01:00Z.",
 		"The storm over policy zones, zone without a value has ended, and bob has ended its cool-down: switches.",
 	}, s.Notes()); d != "" {
