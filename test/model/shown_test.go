@@ -161,7 +161,7 @@ func (c *comparison) ofWhy(node string) {
 		c.number("why "+node+": nodes", numberIn(m[2]), c.is.nodes)
 		c.slots("why "+node, m[3])
 		c.number("why "+node+": may begin", numberIn(m[4]), c.is.allowed)
-	} else if len(c.seen.Policies) > 0 {
+	} else if len(c.seen.Policies) > 0 && c.at(nodes+node) != nil {
 		c.Errorf("%s: why %s has no numbers: %s", c.moment, node, a.Rule)
 	}
 	f := c.fence(node)
