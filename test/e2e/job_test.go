@@ -13,12 +13,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nodefence/nodefence/functions"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/test/rig"
@@ -50,7 +52,7 @@ func TestFenceByJobs(t *testing.T) {
 		w.inJobs(m)
 	}
 	victim := w.database(1)
-	o := &office{world: w, used: map[right]bool{}, images: []string{jobImage}}
+	o := &office{world: w, used: map[right]bool{}, images: []string{jobImage}, call: functions.CallTimeout(20 * time.Second)} // an agent's Python begins slowly on a busy machine
 	o.open()
 	k := &containers{world: w, begun: map[types.UID]bool{}}
 	k.hang = true

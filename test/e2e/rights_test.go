@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -302,6 +303,8 @@ type office struct {
 	handlers map[string]run.Handler
 	// images are the images that agents' Jobs may run.
 	images []string
+	// call is how long one call of a device may take; zero is the rig's.
+	call functions.CallTimeout
 	// checks is how often each node's devices are read while nothing has failed.
 	checks time.Duration
 	// adopts are the kinds of others that are answered.
@@ -336,6 +339,7 @@ func (o *office) open() {
 func (o *office) settings() functions.Settings {
 	s := rig.Settings()
 	s.JobImages, s.Adopt = o.images, o.adopts
+	s.DeviceCall = cmp.Or(o.call, s.DeviceCall)
 	return s
 }
 
