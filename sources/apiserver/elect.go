@@ -15,12 +15,6 @@ import (
 	"github.com/nodefence/nodefence/shared/kube"
 )
 
-// Name is the source's name, as the functions have theirs.
-const Name = "source"
-
-// leaderLease is the Lease by which replicas elect the one that sends.
-const leaderLease = "nodefence-source"
-
 // errLost ends the turn of a leader that lost the Lease.
 var errLost = errors.New("lost the leader Lease")
 

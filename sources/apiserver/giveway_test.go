@@ -15,11 +15,11 @@ func TestALeaderGivesWayForItsOwnNode(t *testing.T) {
 	const hour = time.Hour // the lead began
 	waits := func(uid string) *api.NodeFence {
 		f := &api.NodeFence{}
-		f.UID, f.Status.Reason = types.UID(uid), api.OwnMachine
+		f.UID, f.Status.WaitsFor = types.UID(uid), api.WaitsForOtherReplica
 		return f
 	}
 	other := waits("a")
-	other.Status.Reason = api.WaitingForApproval
+	other.Status.WaitsFor = api.WaitsForApproval
 	type look struct {
 		fence *api.NodeFence
 		at    time.Duration

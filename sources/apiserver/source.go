@@ -21,6 +21,12 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
 
+// Name is the source's name, as the functions have theirs.
+const Name = "source"
+
+// leaderLease is the Lease by which replicas elect the one that sends.
+const leaderLease = "nodefence-source"
+
 // Options are the choices of New.
 type Options struct {
 	Config *rest.Config
