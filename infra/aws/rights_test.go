@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	accounts = "../accounts/rights.yaml"
+	accounts = "../knative/base/rights.yaml"
 	groups   = "cluster/rights.yaml"
 	listener = "../knative/components/kdump/rights.yaml"
 	dumps    = "cluster/kdump/rights.yaml"

@@ -39,7 +39,6 @@ var (
 	Reserve       = reserve
 	RoomOf        = roomOf
 	Scopes        = scopes
-	WithDryRuns   = withDryRuns
 	WithMissing   = withMissing
 )
 

@@ -43,8 +43,6 @@ func main() {
 		"chains":   func() error { return measureChains(ctx) },
 		"speed":    func() error { return measureSpeed(ctx) },
 		"idle":     func() error { return measureIdle(ctx) },
-		"checks":   func() error { return measureChecks(ctx) },
-		"trail":    func() error { return measureTrail(ctx) },
 	}
 	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
@@ -53,7 +51,7 @@ func main() {
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed, idle, checks and trail", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed and idle", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

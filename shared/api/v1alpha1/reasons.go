@@ -138,7 +138,6 @@ const (
 	PodHeld              Reason = "PodHeld"
 	CredentialsChanged   Reason = "CredentialsChanged"
 	RecordNotSaved       Reason = "RecordNotSaved"
-	ReportNotWritten     Reason = "ReportNotWritten"
 	NoPolicy             Reason = "NoPolicy"
 	NoSuchNode           Reason = "NoSuchNode"
 	Healthy              Reason = "Healthy"

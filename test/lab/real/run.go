@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -45,7 +44,7 @@ type Config struct {
 func (c Config) volumes() string { return filepath.Join(c.StateDir, "volumes") }
 func (c Config) images() string  { return filepath.Join(c.StateDir, "images") }
 
-// maxOrders bounds the orders of a BMC that wait.
+// maxOrders is how many orders of a BMC may wait for those before.
 const maxOrders = 64
 
 // lab is all machines of a lab.
@@ -53,17 +52,16 @@ type lab struct {
 	config   Config
 	layout   Layout
 	self     string
-	now      func() time.Time
 	machines []*machine
 }
 
-// Run runs the machines until ctx ends, with commands of BMCs dated by now. Clean removes the remains.
-func Run(ctx context.Context, config Config, now func() time.Time) error {
+// Run runs the machines until ctx ends. Clean removes what they leave.
+func Run(ctx context.Context, config Config) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find own executable: %w", err)
 	}
-	l := &lab{config: config, layout: NewLayout(config.Folder), self: self, now: now}
+	l := &lab{config: config, layout: NewLayout(config.Folder), self: self}
 	journal, err := l.prepare()
 	if err != nil {
 		return err
@@ -76,7 +74,7 @@ func Run(ctx context.Context, config Config, now func() time.Time) error {
 		}
 		l.machines = append(l.machines, m)
 	}
-	// A running BMC calls on the socket.
+	// BMCs call on the socket as soon as they run.
 	listener, err := control.Listen(config.Socket)
 	if err != nil {
 		return err
@@ -91,7 +89,7 @@ func Run(ctx context.Context, config Config, now func() time.Time) error {
 	return errors.Join(err, unread)
 }
 
-// stopAll ends and reaps all child processes. Clean removes the remains of a failure.
+// stopAll ends what this process has started, so that it reaps these. What fails is left to Clean.
 func (l *lab) stopAll() {
 	var wg sync.WaitGroup
 	for _, m := range l.machines {
@@ -144,7 +142,7 @@ func (l *lab) build(ctx context.Context, index int, journal io.Writer) (*machine
 		node: node, folder: filepath.Join(folder, "bmc"), address: l.layout.BMC(index).String(), guid: says, layout: l.layout, group: controllers,
 		username: fmt.Sprintf("operator-%d", index), password: rand.Text()[:16],
 	}
-	m.bmc.Panel = bmc.NewPanel(node, m.bmc.address+":"+bmcPort, m, journal, l.now)
+	m.bmc.Panel = bmc.NewPanel(node, m.bmc.address+":"+bmcPort, m, journal)
 	return m, m.bmc.install(l.self, l.config.Socket)
 }
 
@@ -160,7 +158,7 @@ func (l *lab) bootOf(node string, index int, folder string, firmware uuid.UUID) 
 	}
 }
 
-// uuidOr parses a UUID; an empty text stands for own.
+// uuidOr is the UUID that a text says, or own if the text is empty.
 func uuidOr(own uuid.UUID, text string) (uuid.UUID, error) {
 	if text == "" {
 		return own, nil
@@ -181,7 +179,7 @@ func (l *lab) prepare() (*os.File, error) {
 		{names: []string{PauseImage}, program: l.config.Agent, entrypoint: []string{"/agent", "pause"}},
 		{names: []string{AgentImage}, program: l.config.Agent, entrypoint: []string{"/agent"}},
 	} {
-		if err := i.write(filepath.Join(l.config.images(), digestOf([]byte(i.names[0]))[:12]+".tar")); err != nil {
+		if err := i.write(filepath.Join(l.config.images(), digest([]byte(i.names[0]))[:12]+".tar")); err != nil {
 			return nil, err
 		}
 	}
