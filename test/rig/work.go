@@ -193,9 +193,9 @@ func (c *Cluster) Unmarked(ctx context.Context, node string) error {
 	return err
 }
 
-// Timeout bounds a whole story on a busy machine; no test asserts it. The longest takes four
-// minutes when six labs share two cores with everything else, and several times as long beside compilers.
-const Timeout = 30 * time.Minute
+// Timeout bounds a whole story on a busy machine; no test asserts it. The longest takes two minutes
+// alone, and twelve when eight labs and compilers share two cores.
+const Timeout = 20 * time.Minute
 
 // SetCondition sets a node condition as node-problem-detector does.
 func (c *Cluster) SetCondition(ctx context.Context, node, typ, status string) error {
