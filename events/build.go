@@ -114,14 +114,14 @@ func CausedBy(e *event.Event, cause event.Event) {
 	}
 }
 
-// HandsOn reports whether a function sent this event, for the next phase of a fence that it
+// HandsOn reports whether a function sent this event, for the next step of a fence that it
 // has worked on. The source's wake-ups have no cause.
 func HandsOn(e event.Event) bool {
 	_, phase := PhaseOf(e.Type())
-	return phase && e.Extensions()[CausationID] != nil
+	return (phase || e.Type() == FenceReported) && e.Extensions()[CausationID] != nil
 }
 
-func (s Source) event(id, typ, node string, now time.Time, p Payload) event.Event {
+func (s Source) event(id, typ, node string, now time.Time, p any) event.Event {
 	e := event.New(event.CloudEventsVersionV1)
 	e.SetID(id)
 	e.SetType(typ)
@@ -130,7 +130,7 @@ func (s Source) event(id, typ, node string, now time.Time, p Payload) event.Even
 	e.SetTime(now.UTC())
 	e.SetDataSchema(SchemaID(typ))
 	e.SetExtension(PartitionKey, node)
-	// The payload is a flat struct of strings and numbers, which always encodes.
+	// The payload has strings, numbers and times, which always encode.
 	_ = e.SetData(event.ApplicationJSON, p)
 	return e
 }

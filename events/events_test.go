@@ -22,6 +22,18 @@ var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 // asking is a FenceRequest.
 var asking = ObjectReference{Namespace: "nodefence-system", Name: "node-7-x2b4z", UID: "55555555-4444-3333-2222-111111111111"}
 
+// approved is the record of an approval, switchedBack that of a start of which less is known.
+var (
+	approved = &api.FenceAct{ObjectMeta: metav1.ObjectMeta{Name: "11111111-2222-3333-4444-555555555555-approve-0123456789abcdef"}, Spec: api.FenceActSpec{
+		Object: api.ActObject{Kind: "NodeFence", Name: "node-7", UID: "11111111-2222-3333-4444-555555555555", Generation: 3}, Field: api.ActApprove,
+		To: "fence 2", At: metav1.NewMicroTime(at), By: "ann@example.com", Reason: "seen dead on its console", FenceNumber: 2,
+	}}
+	switchedBack = &api.FenceAct{ObjectMeta: metav1.ObjectMeta{Name: "66666666-2222-3333-4444-555555555555-stop-0123456789abcdef"}, Spec: api.FenceActSpec{
+		Object: api.ActObject{Kind: "FenceLedger", Name: "cluster", UID: "66666666-2222-3333-4444-555555555555", Generation: 9}, Field: api.ActStop,
+		From: "true", To: "false", At: metav1.NewMicroTime(at), Seen: true, MadeBefore: true, Unnamed: true, Manager: "kubectl-patch",
+	}}
+)
+
 func fenceIn(p api.Phase) *api.NodeFence {
 	return &api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "11111111-2222-3333-4444-555555555555"},
@@ -44,11 +56,17 @@ func sample(typ string) event.Event {
 	if typ == NodeDumping {
 		return s.Dumping("node-7", "99999999-8888-7777-6666-555555555555", "10.0.0.7", at, at.Add(time.Minute), 6)
 	}
+	if typ == FenceReported {
+		return s.Reported(reportSample(), at)
+	}
 	if typ == NodeSuspect {
 		return s.Suspect("node-7", "99999999-8888-7777-6666-555555555555", "2026-01-02T03:04:05.000678Z", at, time.Time{}, at)
 	}
 	if typ == FenceRequestChanged {
 		return s.FenceRequestChanged("node-7", asking, "1", at)
+	}
+	if typ == PersonActed {
+		return s.Act(approved, at.Add(time.Second))
 	}
 	if typ == NodeCheck {
 		return s.Check("node-7", "99999999-8888-7777-6666-555555555555", at, at.Add(40*time.Second), at)
@@ -110,7 +128,7 @@ func TestASchemaIsItsTypesOwn(t *testing.T) {
 	ofPod := problem("m", "r", "x", 2)
 	ofPod.Pod = "shop/db-0"
 	again := SourceOf("c").ProblemAgain(ofPod, at, at)
-	samples := []event.Event{SourceOf("c").Phase(missing, at, at), again, SourceOf("c").Failing(again, "node-7", at)}
+	samples := []event.Event{SourceOf("c").Phase(missing, at, at), again, SourceOf("c").Failing(again, "node-7", at), SourceOf("c").Act(switchedBack, at)}
 	for _, typ := range append(Types(), RequestFence) {
 		samples = append(samples, sample(typ))
 	}

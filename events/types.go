@@ -28,6 +28,10 @@ const (
 	// FenceRequestChanged: a FenceRequest is to be looked at, because it or the fence of its node
 	// has changed.
 	FenceRequestChanged = ownPrefix + "fencerequest.changed" + version
+	// PersonActed: a person set or released a brake, asked something of a fence, or gave a word. Its record is written.
+	PersonActed = ownPrefix + "act" + version
+	// FenceReported: the FenceReport of a fence that ends is written.
+	FenceReported = ownPrefix + "report.fence" + version
 	// NodeCheck: it is a node's turn to have its device read, while nothing has failed.
 	NodeCheck = internalPrefix + "check" + version
 	// NodeCheckIsolation: the same turn, for a device that cuts off storage or network.
@@ -55,7 +59,7 @@ func PhaseOf(eventType string) (api.Phase, bool) {
 
 // Types lists every type that nodefence sends, in the order in which a fence causes them.
 func Types() []string {
-	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, FenceRequestChanged, NodeCheck, NodeCheckIsolation}
+	all := []string{NodeUnhealthy, NodeHealthy, NodeMarked, NodeProblem, PodsFailing, NodeSuspect, NodeDumping, FenceRequestChanged, PersonActed, FenceReported, NodeCheck, NodeCheckIsolation}
 	for _, p := range api.Phases {
 		all = append(all, OfPhase(p))
 	}

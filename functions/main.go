@@ -83,7 +83,7 @@ func Owner(eventType string) string {
 	switch eventType {
 	case events.NodeUnhealthy, events.NodeHealthy, events.NodeProblem, events.NodeSuspect, events.NodeDumping:
 		return gate.Name
-	case events.NodeMarked:
+	case events.NodeMarked, events.FenceReported:
 		return recovery.Name
 	case events.NodeCheck:
 		return power.Name

@@ -183,7 +183,7 @@ func (p Parts) Resyncer() *resync.Resyncer {
 
 // statuses makes the function policystatus.
 func (p Parts) statuses() *policystatus.Writer {
-	w := &policystatus.Writer{Objects: oneLedger{p.Client}, Now: p.Client.Clock().Now, Log: p.Log}
+	w := &policystatus.Writer{Objects: oneLedger{p.Client}, Trail: p.Client, Now: p.Client.Clock().Now, Log: p.Log}
 	if p.healthChecks != nil {
 		w.KeepHealthChecks = p.healthChecks.Keep
 	}

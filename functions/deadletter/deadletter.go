@@ -14,6 +14,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/clip"
+	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/report"
 )
 
@@ -41,6 +42,7 @@ type Reporter struct {
 // is missing, or cannot be read now, is no error: a dead letter has nowhere else to go, and not
 // every broker brings it again.
 func (r *Reporter) Handle(ctx context.Context, e event.Event) (*event.Event, error) {
+	ctx = kube.WithFunction(ctx, Name)
 	l := report.Loss{Function: Name, Event: e, Dest: text(e, ErrorDest), Message: message(e)}
 	if l.Dest == "" && l.Message == noReason && !slices.Contains(events.OwnTypes(), e.Type()) && strings.HasPrefix(e.Type(), events.NearPrefix) {
 		if l.Message = events.DidYouMean(e.Type()); l.Message == "" {

@@ -43,6 +43,9 @@ func TestEveryFieldChangesADecision(t *testing.T) {
 		fields := fieldsOf("", reflect.TypeOf(c.spec))
 		for _, field := range fields {
 			r, ok := c.rows[field]
+			if strings.HasPrefix(field, "pauseChanged.") {
+				continue // who changed a brake is recorded, and decides nothing
+			}
 			if !ok {
 				t.Errorf("%s.%s: no row shows that it changes a decision", kind, field)
 				continue

@@ -52,7 +52,7 @@ func (g *Gate) keepWentBack(ctx context.Context) error {
 }
 
 // Act resolves the binding, where a slot may be had, asks for a round of checks, makes its checks, or reserves
-// a slot.
+// a slot. For a dry run it asks the same, and does nothing besides.
 func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen observed.Look) (r loop.Result, err error) {
 	switch a {
 	case fence.Resolve:
@@ -68,6 +68,12 @@ func (g *Gate) Act(ctx context.Context, f *api.NodeFence, a fence.Action, seen o
 		r.Verdict, err = g.admission().AskDrain(ctx, f, seen.Node)
 	case fence.Reserve:
 		r.Verdict, err = g.admission().Reserve(ctx, f, seen.Node)
+	case fence.DryReserve:
+		r.Verdict, err = g.admission().AskDryRun(ctx, f, seen.Node, admission.ForSlot)
+	case fence.DryDrain:
+		r.Verdict, err = g.admission().AskDryRun(ctx, f, seen.Node, admission.ForDrain)
+	case fence.DryChecks:
+		r.Verdict, err = g.admission().AskDryRun(ctx, f, seen.Node, admission.ForChecks)
 	default:
 		err = fmt.Errorf("the gate can't %s", a)
 	}

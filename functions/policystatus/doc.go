@@ -9,6 +9,8 @@
 // about, because all nodes are healthy again or all fences were called off (S15: a storm is
 // seen as one).
 //
+// Every ten minutes it deletes FenceReports that are too old, or too many, as the ledger's spec.reports says.
+//
 // Where MachineHealthChecks are adopted it also keeps their FencePolicies, after the statuses
 // (package healthchecks, and MACHINEHEALTHCHECKS.md).
 //

@@ -87,3 +87,20 @@ func TestMissingNodesAreWritten(t *testing.T) {
 		t.Errorf("without leave to see the Machines: %v %+v", err, s.policy.Status)
 	}
 }
+
+// TestAStatusShowsThatSomebodyWrites: observedAt is never much older than admission.StatusAge, though nothing changes.
+func TestAStatusShowsThatSomebodyWrites(t *testing.T) {
+	s, at := &shown{}, now
+	w := &Writer{Objects: s, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	for _, c := range []struct{ after, want time.Duration }{
+		{0, 0}, {admission.StatusAge, 0}, {admission.StatusAge + time.Second, admission.StatusAge + time.Second}, {2 * admission.StatusAge, admission.StatusAge + time.Second},
+	} {
+		at = now.Add(c.after)
+		if err := w.Write(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.policy.Status.ObservedAt.Sub(now); got != c.want {
+			t.Errorf("after %s the status is of %s, want %s", c.after, got, c.want)
+		}
+	}
+}

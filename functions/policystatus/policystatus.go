@@ -21,7 +21,7 @@ func (w *Writer) Handle(ctx context.Context, _ event.Event) (*event.Event, error
 // fails does not keep the others from being tried.
 func (w *Writer) Write(ctx context.Context) error {
 	ctx = kube.WithFunction(ctx, Name)
-	err := w.writeStatuses(ctx)
+	err := errors.Join(w.writeStatuses(ctx), w.pruneTrail(ctx))
 	if w.KeepHealthChecks != nil {
 		err = errors.Join(err, w.KeepHealthChecks(ctx)) // last: no status waits for what others wrote
 	}

@@ -38,6 +38,7 @@ func (w *Writer) writePolicies(ctx context.Context, fences []api.NodeFence, now 
 	o.Zones = look.Zones(o.Policies)
 	o = o.Renewed(now)
 	c := admission.NewPicture(o)
+	ledger = admission.Current(ledger, c, now) // counted, and not written
 	failed := []error{partly}
 	for i := range recorded {
 		p := recorded[i].DeepCopy()
@@ -103,12 +104,15 @@ func (w *Writer) writePolicy(ctx context.Context, p *api.FencePolicy, all []api.
 	return unlessLost(w.Objects.SavePolicyStatus(ctx, p))
 }
 
-// aged reports whether nodes are missing and observedAt is too old. The time for which
-// nodes have been missing counts only while somebody keeps observing
-// (admission.MissingKept).
+// aged reports whether observedAt is too old. People see there that the functions run
+// (admission.StatusAge). While nodes are missing it is written more often: the time for which
+// they have been missing counts only while somebody keeps observing (admission.MissingKept).
 func aged(p *api.FencePolicy, now time.Time) bool {
-	at := p.Status.ObservedAt
-	return len(p.Status.Missing) > 0 && (at == nil || !observed.Fresh(at.Time, now, admission.MissingKept/5))
+	at, most := p.Status.ObservedAt, admission.StatusAge
+	if len(p.Status.Missing) > 0 {
+		most = admission.MissingKept / 5
+	}
+	return at == nil || !observed.Fresh(at.Time, now, most)
 }
 
 func (w *Writer) writeBudget(ctx context.Context, b *api.FenceBudget, c admission.Picture, ledger *api.FenceLedger, now time.Time) error {

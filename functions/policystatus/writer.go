@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -34,11 +35,19 @@ type Objects interface {
 	SaveBudgetStatus(ctx context.Context, b *api.FenceBudget) error
 }
 
+// Trail is the part of the API server's client that deletes FenceReports and FenceActs.
+type Trail interface {
+	TrailAges(ctx context.Context, resource string, atMost int) ([]metav1.ObjectMeta, error)
+	DeleteOfTrail(ctx context.Context, resource string, o *metav1.ObjectMeta) error
+}
+
 // Writer is the function. It keeps nothing between two ticks.
 type Writer struct {
 	Objects Objects
 	// KeepHealthChecks answers MachineHealthChecks; nil if they are not adopted.
 	KeepHealthChecks func(ctx context.Context) error
+	// Trail deletes old reports of fences and acts of people; nil if they are not this function's.
+	Trail Trail
 	// Now is the API server's time.
 	Now func() time.Time
 	Log *slog.Logger

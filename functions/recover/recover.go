@@ -56,7 +56,7 @@ func (r *Recoverer) Look(ctx context.Context, f *api.NodeFence, seen *observed.L
 	return look.Looker{Client: r.Client}.At(ctx, f, seen, notBefore)
 }
 
-// Act removes what was placed.
+// Act removes what was placed, writes the report of the fence, and lets the record go.
 func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _ observed.Look) (loop.Result, error) {
 	node, uid := f.Spec.NodeName, f.Status.Decision.NodeUID
 	switch a {
@@ -64,6 +64,8 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 		return loop.Result{}, r.Client.ClearOutOfService(ctx, node, uid, f.OutOfServiceAs())
 	case fence.Undo:
 		return loop.Result{}, r.Client.RemoveIsolation(ctx, node, uid, "", string(f.UID), f.Status.Placed.Cordon)
+	case fence.WriteReport:
+		return r.writeReport(ctx, f)
 	case fence.DropFinalizer:
 		if err := r.Remediation.GiveBack(ctx, node); err != nil {
 			// The finalizer comes off all the same (S27). The Lease runs out by itself.
@@ -73,6 +75,17 @@ func (r *Recoverer) Act(ctx context.Context, f *api.NodeFence, a fence.Action, _
 		return loop.Result{Record: record}, err
 	}
 	return loop.Result{}, fmt.Errorf("recover can't %s", a)
+}
+
+// writeReport creates the FenceReport of a fence that ends, and tells the broker of it. If there is one of this name
+// already, nothing is written: the next look shows whether it is the report of this fence.
+func (r *Recoverer) writeReport(ctx context.Context, f *api.NodeFence) (loop.Result, error) {
+	report := fence.ReportOf(f)
+	if err := r.Client.CreateFenceReport(ctx, report); err != nil {
+		return loop.Result{}, err
+	}
+	e := r.Loop.Source.Reported(report, r.Loop.Now())
+	return loop.Result{Reply: &e}, nil
 }
 
 // orphan removes our taint if there is no open record for it (S22). It reads the node first, and

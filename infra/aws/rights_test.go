@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	accounts = "../knative/base/rights.yaml"
+	accounts = "../accounts/rights.yaml"
 	groups   = "cluster/rights.yaml"
 	listener = "../knative/components/kdump/rights.yaml"
 	dumps    = "cluster/kdump/rights.yaml"

@@ -21,6 +21,11 @@ var othersOwn = map[string]string{
 	"FenceLedger.coolDownEnded":    "coolDownEnded",
 	"FenceLedger.restoreConfirmed": "restoreConfirmed",
 	"FenceLedger.lost":             "lost",
+	"FenceLedger.stopChanged":      "stopChanged",
+	"FencePolicy.pauseChanged.by":  "pauseChanged",
+	"FencePolicy.pauseChanged.at":  "pauseChanged",
+	// reason is optional there.
+	"FencePolicy.pauseChanged.reason": "pauseChanged",
 }
 
 // TestNoShippedManifestSetsWhatOthersOwn: no example, no policy to start with, no manifest and no chart.

@@ -19,14 +19,14 @@ func TestWhatIsStoredCanBeRead(t *testing.T) {
 	}
 	reads := map[string]func(path string) func([]byte) error{
 		"date-time": func(path string) func([]byte) error {
-			if strings.HasPrefix(path, "FenceLedger.") {
+			if strings.HasPrefix(path, "FenceLedger.") || strings.HasPrefix(path, "FenceAct.") || strings.HasSuffix(path, ".pauseChanged.at") {
 				return new(metav1.MicroTime).UnmarshalJSON
 			}
 			return new(metav1.Time).UnmarshalJSON
 		},
 	}
 	seen := map[string]int{}
-	for _, kind := range []string{"fencepolicies", "fencebudgets", "nodeproblempolicies", "fenceledgers", "nodefences"} {
+	for _, kind := range []string{"fencepolicies", "fencebudgets", "nodeproblempolicies", "fenceledgers", "nodefences", "fenceacts"} {
 		root := schemaOf(t, kind)
 		spec := root.Properties["spec"]
 		if kind == "nodefences" { // the rest of its spec is written by the gate

@@ -45,7 +45,7 @@ func TestReferenceHasEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, plural := range []string{"fencebudgets", "fenceledgers", "fencepolicies", "fencerequests", "fencerequesttemplates", "fencetargets", "nodefences", "nodeproblempolicies"} {
+	for _, plural := range []string{"fenceacts", "fencebudgets", "fenceledgers", "fencepolicies", "fencereports", "fencerequests", "fencerequesttemplates", "fencetargets", "nodefences", "nodeproblempolicies"} {
 		root := schemaOf(t, plural)
 		for _, part := range []string{"spec", "status"} {
 			_, rows, _ := strings.Cut(string(text), "### "+root.kind+"."+part+"\n")

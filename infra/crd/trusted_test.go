@@ -21,7 +21,8 @@ const trustedHead = "# Who may write what a decision trusts\n\n" +
 	"  NodeHealthCheck's controller. Somebody with Kubernetes' role `edit` in a namespace is in no row.\n" +
 	"- *Refused by policy*: RBAC grants these accounts the whole object, and an admission policy of this folder refuses the\n" +
 	"  field. RBAC grants every other account of nodefence nothing there.\n" +
-	"- An account with another name that runs several functions, as that of `nodefence-local`, writes what any of them may.\n\n" +
+	"- An account with another name that runs several functions, as that of `nodefence-local` outside of a cluster, writes what any of them may.\n" +
+	"- In a cluster `nodefence-local` ([standalone](../standalone/README.md#rights)) acts as the account of each function, and its own account may\n  write nothing. Whoever takes it over acts as each of them.\n\n" +
 	"No policy can tell whether what an account writes is true. Whoever has the account of `gate` decides what is fenced. `power`\n" +
 	"and `isolate` read the passwords of devices. `cleanup` deletes pods and Nodes. `policystatus`, with component machinehealthcheck,\n" +
 	"makes policies, in which a condition that only other programs set may hold on healthy nodes, and says when a storm is over.\n" +

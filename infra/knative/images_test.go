@@ -11,7 +11,7 @@ import (
 // TestNoImageIsLatest: what runs is what somebody named.
 func TestNoImageIsLatest(t *testing.T) {
 	image := regexp.MustCompile(`(?m)^\s*-?\s*(image|newTag):\s*"?([^\s"#]+)`)
-	bare := map[string]bool{"nodefence": true, "nodefence-source": true} // each overlay gives them a tag
+	bare := map[string]bool{"nodefence": true, "nodefence-local": true, "nodefence-source": true} // each overlay gives them a tag
 	tagged := map[string]bool{}
 	for name, text := range manifests(t) {
 		for _, m := range image.FindAllStringSubmatch(text, -1) {
@@ -24,7 +24,7 @@ func TestNoImageIsLatest(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []string{"knative/overlays/serving", "knative/overlays/deployments"} {
+	for _, o := range []string{"knative/overlays/serving", "knative/overlays/deployments", "standalone"} {
 		if !tagged[o] {
 			t.Errorf("%s gives its images no tag", o)
 		}

@@ -50,7 +50,7 @@ func TestWhoReadsMachinesReadsThemElsewhere(t *testing.T) {
 // readersOfMachines are the accounts that may read Machines, named as their functions.
 func readersOfMachines(t *testing.T) (all []string) {
 	t.Helper()
-	roles, bindings := rights(t, "base/rights.yaml")
+	roles, bindings := rights(t, "../accounts/rights.yaml")
 	for _, b := range bindings {
 		for _, rule := range roles[b.RoleRef.Kind+"/"+b.Metadata.Namespace+"/"+b.RoleRef.Name].Rules {
 			if slices.Contains(rule.Resources, "machines") {

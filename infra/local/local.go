@@ -18,6 +18,7 @@ import (
 	"github.com/nodefence/nodefence/events"
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/functions/deadletter"
+	"github.com/nodefence/nodefence/functions/gate"
 	"github.com/nodefence/nodefence/functions/isolate"
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
@@ -54,6 +55,9 @@ type Options struct {
 	CheckEvery time.Duration
 	// Elect lets several local runners share a cluster: only one of them sends.
 	Elect bool
+	// Accounts is the namespace of the ServiceAccounts nodefence-<function>. If it is set, each function and the
+	// source act as their own account, and the account of Config needs only the right to impersonate these.
+	Accounts string
 	// NoSync trades the broker's durability for speed, for runs whose events may be lost.
 	NoSync bool
 }
@@ -69,6 +73,22 @@ type Local struct {
 	dead     run.Handler
 }
 
+// account returns the user name of a function's ServiceAccount.
+func (o Options) account(function string) string {
+	return "system:serviceaccount:" + o.Accounts + ":nodefence-" + function
+}
+
+// configs are those of the functions' client and of the source's watches.
+func (o Options) configs(busy *traffic) (all, watches *rest.Config) {
+	all, watches = rest.CopyConfig(o.Config), rest.CopyConfig(o.Config)
+	all.Wrap(busy.counted)
+	if o.Accounts != "" {
+		kube.ActAs(all, o.account)
+		watches.Impersonate = rest.ImpersonationConfig{UserName: o.account(apiserver.Name)}
+	}
+	return all, watches
+}
+
 // New connects to the cluster, opens the broker and builds all parts. Run starts them;
 // Close releases the broker's folder.
 func New(ctx context.Context, o Options) (*Local, error) {
@@ -78,9 +98,10 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	}
 	o.Settings.Function = "" // this process serves all functions, whatever its environment names
 	reg := program.Registry()
-	cfg, busy := rest.CopyConfig(o.Config), &traffic{}
-	cfg.Wrap(busy.counted)
-	parts, err := functions.NewParts(ctx, o.Settings, cfg, o.Log, reg)
+	busy := &traffic{}
+	cfg, watches := o.configs(busy)
+	first := kube.WithFunction(ctx, gate.Name) // the account for what New itself reads
+	parts, err := functions.NewParts(first, o.Settings, cfg, o.Log, reg)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +112,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		parts.Drivers = o.Drivers
 	}
 	parts.Handoff = &loop.Handoff{}
-	if err := installed(ctx, parts.Client); err != nil {
+	if err := installed(first, parts.Client); err != nil {
 		return nil, err
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
@@ -99,8 +120,8 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		return nil, err
 	}
 	l.source, err = apiserver.New(apiserver.Options{
-		Config: o.Config, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
-		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Registerer: reg,
+		Config: watches, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
+		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Self: o.Settings.Self, Registerer: reg,
 		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces, Traces: parts.Traces,
 	})
 	if err != nil {
@@ -150,15 +171,22 @@ func (l *Local) Close() error {
 	return l.Broker.Close()
 }
 
-// HTTP serves POST / for CloudEvents, /healthz, /readyz and /metrics.
+// HTTP serves POST / for CloudEvents, and what Probes serves.
 func (l *Local) HTTP() http.Handler {
 	take := run.Accepting(func(ctx context.Context, e event.Event) (*event.Event, error) { return nil, l.Broker.Publish(ctx, e) })
-	return run.Mux(run.HTTP(take, run.HTTPOptions{Logger: l.log}), run.Probes{
+	return run.Mux(run.HTTP(take, run.HTTPOptions{Logger: l.log}), l.probes())
+}
+
+// Probes serves /healthz, /readyz and /metrics, and takes no events.
+func (l *Local) Probes() http.Handler { return run.Mux(nil, l.probes()) }
+
+func (l *Local) probes() run.Probes {
+	return run.Probes{
 		Live:    l.Broker.Health,
 		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
 		Detail:  l.parts.Detail,
 		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),
-	})
+	}
 }
 
 // Ready returns what is missing, if anything.

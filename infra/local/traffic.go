@@ -44,14 +44,14 @@ const (
 
 type gaveWayKey struct{}
 
-// canWait tells whether an event is of a phase that gives back what was taken, such as power, or
+// canWait tells whether an event is of a phase that gives back what was taken, such as power, of the end of a fence, or
 // about the device of a healthy node.
 func canWait(eventType string) bool {
 	switch p, _ := events.PhaseOf(eventType); p {
 	case api.PoweringOn, api.Restoring, api.Recovering:
 		return true
 	}
-	return eventType == events.NodeCheck || eventType == events.NodeCheckIsolation
+	return eventType == events.NodeCheck || eventType == events.NodeCheckIsolation || eventType == events.FenceReported
 }
 
 // givesWay has a handler give way where its event can wait.

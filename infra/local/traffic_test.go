@@ -106,7 +106,7 @@ func TestWhatGaveWayIsNotCounted(t *testing.T) {
 }
 
 func TestWhatCanWait(t *testing.T) {
-	can := map[string]bool{events.NodeCheck: true, events.NodeCheckIsolation: true}
+	can := map[string]bool{events.NodeCheck: true, events.NodeCheckIsolation: true, events.FenceReported: true}
 	for _, p := range []api.Phase{api.PoweringOn, api.Restoring, api.Recovering} {
 		can[events.OfPhase(p)] = true
 	}

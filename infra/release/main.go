@@ -81,7 +81,7 @@ func (r release) manifests(s manifests.Source) error {
 			return err
 		}
 	}
-	for _, platform := range manifests.Platforms {
+	for _, platform := range append([]string{manifests.Standalone}, manifests.Platforms...) {
 		all, err := s.Platform(platform)
 		if err == nil {
 			err = r.yaml(platform, all)
@@ -90,11 +90,32 @@ func (r release) manifests(s manifests.Source) error {
 			return err
 		}
 	}
+	if err := r.whole(s); err != nil {
+		return err
+	}
 	ledger, err := os.ReadFile(filepath.Join(s.Infra, "crd/ledger/ledger.yaml"))
 	if err != nil {
 		return err
 	}
 	return r.write("nodefence-ledger.yaml", ledger)
+}
+
+// whole is one file that installs nodefence without Knative. It has no FenceLedger: an API server takes no object of a
+// kind that the same command has brought, and nodefence creates the ledger.
+func (r release) whole(s manifests.Source) error {
+	var all []manifests.Object
+	for _, folder := range []string{"namespaces", "crd", manifests.Standalone} {
+		objects, err := s.Folder(folder)
+		if err != nil {
+			return err
+		}
+		all = append(all, objects...)
+	}
+	text, err := manifests.YAML("nodefence "+r.images.Version+": kubectl apply --server-side -f nodefence.yaml\nDelete nothing by this file: the namespaces have the Secrets of the devices, and the kinds have the records.", all)
+	if err != nil {
+		return err
+	}
+	return r.write("nodefence.yaml", text)
 }
 
 func (r release) yaml(name string, all []manifests.Object) error {

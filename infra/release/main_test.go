@@ -50,12 +50,12 @@ func TestTwoRunsWriteTheSame(t *testing.T) {
 	want := []string{
 		"nodefence-0.1.0.tgz", "nodefence-aws-arm64.zip", "nodefence-aws-cluster.yaml", "nodefence-aws-source.yaml", "nodefence-aws-x86_64.zip",
 		"nodefence-crd.yaml", "nodefence-deployments.yaml", "nodefence-kafka.yaml", "nodefence-ledger.yaml", "nodefence-namespaces.yaml", "nodefence-olm-bundle.tar.gz",
-		"nodefence-olm-rest.yaml", "nodefence-people.yaml", "nodefence-serving.yaml",
+		"nodefence-olm-rest.yaml", "nodefence-people.yaml", "nodefence-serving.yaml", "nodefence-standalone.yaml", "nodefence.yaml",
 	}
 	if d := cmp.Diff(want, slices.Sorted(slices.Values(names))); d != "" {
 		t.Error(d)
 	}
-	for name, n := range map[string]int{"nodefence-deployments.yaml": 11, "nodefence-kafka.yaml": 11, "nodefence-serving.yaml": 11, "nodefence-aws-source.yaml": 1} {
+	for name, n := range map[string]int{"nodefence-deployments.yaml": 11, "nodefence-kafka.yaml": 11, "nodefence-serving.yaml": 11, "nodefence-standalone.yaml": 2, "nodefence.yaml": 2, "nodefence-aws-source.yaml": 1} {
 		if got := strings.Count(string(first[name]), "registry.example.com/nodefence/nodefence"); got != n {
 			t.Errorf("%s names the release's images %d times, want %d", name, got, n)
 		}
@@ -78,6 +78,8 @@ func TestThePageListsWhatAReleaseHolds(t *testing.T) {
 		"`kubectl-fence_checksums.txt`":        {"../../sources/kubectl-fence/release", ">kubectl-fence_checksums.txt"},
 		"`kubectl-fence_krew.yaml`":            {"../../sources/kubectl-fence/release", "dist/kubectl-fence_krew.yaml"},
 		"`nodefence.oci.tar`":                  {"images/main.go", `{"nodefence", `},
+		"`nodefence-local.oci.tar`":            {"images/main.go", `{"nodefence-local", `},
+		"`IMAGE_linux_ARCH.docker.tar`":        {"images/names.go", `".docker.tar"`},
 		"`nodefence-source.oci.tar`":           {"images/main.go", `{"nodefence-source", `},
 		"`nodefence-kdump.oci.tar`":            {"images/main.go", `{"nodefence-kdump", `},
 		"`images.txt`":                         {"images/main.go", `"images.txt"`},

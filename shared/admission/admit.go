@@ -14,7 +14,7 @@ import (
 // that the three are one atomic step (S14). A nil verdict means reserved. now is from
 // before the picture was taken.
 func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum); v != nil {
+	if v := refused(f, c, l, now, toBegin...); v != nil {
 		return v
 	}
 	reserve(f, c, l, now)
@@ -25,7 +25,7 @@ func Admit(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *obse
 // it writes is that the node drains, so that another who asks counts it. That is as exact as the
 // slots are: the two are one atomic step.
 func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum, roomToDrain); v != nil {
+	if v := refused(f, c, l, now, append(slices.Clone(toBegin), roomToDrain)...); v != nil {
 		return v
 	}
 	r := reservation(f, c, now)
@@ -38,20 +38,12 @@ func AdmitDrain(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) 
 
 type limit func(*api.NodeFence, Picture, *api.FenceLedger, time.Time) *observed.Verdict
 
-// refused returns the reason why a fence may not begin now; nil if the fence may begin. The count is separate from
-// the answer: the ledger is brought to date, and storms begin there, whichever reason is returned (S15). The cool-down
-// of a storm begins and ends on a picture on which a fence may begin, and on no other.
+// toBegin are the limits of each fence that begins, in the order in which they are asked.
+var toBegin = []limit{lookBack, room, rate, budgets, quorum}
+
+// refused returns the reason why a fence may not begin now; nil if the fence may begin.
 func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, limits ...limit) *observed.Verdict {
-	rebuild(l, c, now)
-	rebuildDraining(l, c, now)
-	placeSlots(l, c)
-	placeUnderWay(l, c)
-	forAll := heldForAll(l, now)
-	storm := calm(f, c, l, forAll == nil, now)
-	if vouchedFor(f, l, now) != nil {
-		storm = nil
-	}
-	if v := firstVerdict(forAll, uncountedUnder(f, c), storm); v != nil {
+	if v := heldNow(f, c, l, now); v != nil {
 		return v
 	}
 	for _, limit := range limits {
@@ -60,6 +52,23 @@ func refused(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time, lim
 		}
 	}
 	return nil
+}
+
+// heldNow brings the ledger to date, and returns what holds a fence before any limit is asked; nil if nothing does.
+// The count is separate from the answer: the ledger is brought to date, and storms begin there, whichever reason is
+// returned (S15). The cool-down of a storm begins and ends on a picture on which a fence may begin, and on no other.
+func heldNow(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+	rebuild(l, c, now)
+	rebuildDraining(l, c, now)
+	rebuildDryRuns(l, c, now)
+	placeSlots(l, c)
+	placeUnderWay(l, c)
+	forAll := heldForAll(l, now)
+	storm := calm(f, c, l, forAll == nil, now)
+	if releaseVouched(f, l, now) != nil {
+		storm = nil
+	}
+	return firstVerdict(forAll, uncountedUnder(f, c), storm)
 }
 
 // firstVerdict returns the first verdict that is not nil.

@@ -90,7 +90,7 @@ func (b *brakes) counted(f *api.NodeFence, n observed.Node, led *api.FenceLedger
 			b.Why, b.Message = why, msg
 		}
 	}
-	msg, lost := Storming(f, n.Labels, led), vouchedFor(f, led, now)
+	msg, lost := Storming(f, n.Labels, led), releaseVouched(f, led, now)
 	if lost != nil {
 		b.Lost = lost.By + " says that the node is lost: " + lost.Reason
 	}

@@ -212,6 +212,7 @@ func fenceOf(c *api.CountedFence) api.NodeFence {
 	f.Spec.NodeName = c.NodeName
 	st := &f.Status
 	st.FenceNumber, st.Phase, st.DecidedAt, st.GivenBack, st.Power.CutAt = c.FenceNumber, c.Phase, c.DecidedAt, c.GivenBack, c.CutAt
+	st.WouldBeginAt, st.WouldDrainAt = c.WouldBeginAt, c.WouldDrainAt
 	st.Decision.NodeUID = unknownUID
 	for _, m := range c.Marks {
 		switch m {

@@ -186,7 +186,7 @@ func equalNodes(x, y api.CountedNode) bool {
 
 func equalFences(x, y api.CountedFence) bool {
 	return x.NodeName == y.NodeName && x.FenceUID == y.FenceUID && x.FenceNumber == y.FenceNumber && x.Version == y.Version && x.Phase == y.Phase &&
-		x.DecidedAt.Equal(y.DecidedAt) && x.GivenBack.Equal(y.GivenBack) && x.CutAt.Equal(y.CutAt) &&
+		x.DecidedAt.Equal(y.DecidedAt) && x.GivenBack.Equal(y.GivenBack) && x.WouldBeginAt.Equal(y.WouldBeginAt) && x.WouldDrainAt.Equal(y.WouldDrainAt) && x.CutAt.Equal(y.CutAt) &&
 		slices.Equal(x.Marks, y.Marks) && slices.Equal(x.MissingUnder, y.MissingUnder)
 }
 
@@ -220,7 +220,7 @@ func CountedFence(f *api.NodeFence) api.CountedFence {
 	st := &f.Status
 	c := api.CountedFence{
 		NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: st.FenceNumber, Version: f.ResourceVersion, Phase: f.CurrentPhase(),
-		DecidedAt: st.DecidedAt, GivenBack: st.GivenBack, CutAt: st.Power.CutAt, Marks: marksOf(f),
+		DecidedAt: st.DecidedAt, GivenBack: st.GivenBack, WouldBeginAt: st.WouldBeginAt, WouldDrainAt: st.WouldDrainAt, CutAt: st.Power.CutAt, Marks: marksOf(f),
 	}
 	if st.Decision.Trigger.Missing() {
 		for _, l := range st.Decision.Limits {

@@ -23,18 +23,17 @@ const (
 )
 
 // AdmitChecks asks all that Admit asks, and whether the Jobs of one more round of checks may run. It reserves
-// no slot. What it writes is the turn of the round. fences are all that there are: a census does not show what
-// they wait for.
+// no slot. What AdmitChecks writes is the turn of the round. The turn replaces a turn of f that began no round: a gate
+// that dies between the writes of ledger and record leaves such a turn. fences are all fences: a census does not show
+// what they wait for.
 func AdmitChecks(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	rebuildChecking(l, c, now)
-	roomForJobs := func(f *api.NodeFence, _ Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
-		return roomForJobs(f, fences, l, now)
-	}
-	if v := refused(f, c, l, now, lookBack, room, rate, budgets, quorum, roomForJobs); v != nil {
+	if v := refused(f, c, l, now, append(slices.Clone(toBegin), roomForJobsBeside(fences))...); v != nil {
 		return v
 	}
 	s := &f.Status.Decision.Settings
 	if jobs := CheckJobs(s); jobs > 0 {
+		l.Status.Checking = slices.DeleteFunc(l.Status.Checking, func(t api.CheckingFence) bool { return beganNoRound(&t, f, c) })
 		l.Status.Checking = append(l.Status.Checking, api.CheckingFence{
 			NodeName: f.Spec.NodeName, FenceUID: f.UID, FenceNumber: f.Status.FenceNumber, Jobs: jobs,
 			At: observed.StampOf(now), Until: observed.StampOf(now.Add(facts.ChecksBegin + checkTime(s) + facts.CheckGrace)),
@@ -97,9 +96,16 @@ func StillNodes(l *api.FenceLedger) (nodes []string) {
 	return nodes
 }
 
+// roomForJobsBeside returns the limit of Jobs, where these are all fences.
+func roomForJobsBeside(fences []api.NodeFence) limit {
+	return func(f *api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+		return roomForJobs(f, fences, c, l, now)
+	}
+}
+
 // roomForJobs holds a round whose Jobs do not fit beside those that may run, and beside those of older fences
 // that wait.
-func roomForJobs(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, now time.Time) *observed.Verdict {
+func roomForJobs(f *api.NodeFence, fences []api.NodeFence, c Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
 	jobs, most := CheckJobs(&f.Status.Decision.Settings), l.Spec.CheckLimit()
 	switch {
 	case jobs == 0:
@@ -109,7 +115,9 @@ func roomForJobs(f *api.NodeFence, fences []api.NodeFence, l *api.FenceLedger, n
 	}
 	used, ahead := int32(0), jobsAhead(f, fences, l, now)
 	for _, t := range l.Status.Checking {
-		used += t.Jobs
+		if !beganNoRound(&t, f, c) {
+			used += t.Jobs
+		}
 	}
 	if used+ahead+jobs <= most {
 		return nil
@@ -149,6 +157,20 @@ func rebuildChecking(l *api.FenceLedger, c Picture, now time.Time) {
 		}
 	}
 	l.Status.Checking = kept
+}
+
+// beganNoRound tells whether a turn is one of f's for which f's record has no round. The record is a quorum read, and is
+// saved by compare-and-swap: a gate that still holds this turn can't begin a round any more once f has another turn and
+// a newer record. A record that has forgotten when its last round began leaves the turn counted.
+func beganNoRound(t *api.CheckingFence, f *api.NodeFence, c Picture) bool {
+	if !isTurnOf(t, f) {
+		return false
+	}
+	before := func(r *api.CheckRound) bool {
+		return r.Number == 0 || r.StartedAt != nil && r.StartedAt.Add(c.Apart).Before(t.At.Time)
+	}
+	a, s := f.Status.ActivityChecks, f.Status.StorageCheck
+	return (a == nil || before(&a.CheckRound)) && (s == nil || before(s))
 }
 
 func isTurnOf(t *api.CheckingFence, f *api.NodeFence) bool {

@@ -33,6 +33,11 @@ func turn(i int, jobs int32, at time.Time, lasts time.Duration) api.CheckingFenc
 	return api.CheckingFence{NodeName: fmt.Sprintf("n%d", i), FenceUID: types.UID(fmt.Sprintf("f%d", i)), FenceNumber: 1, Jobs: jobs, At: observed.StampOf(at), Until: observed.StampOf(at.Add(lasts))}
 }
 
+// began is the record of a first round that began at that time.
+func began(at time.Time) *api.ActivityRecord {
+	return &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1, StartedAt: new(observed.StampOf(at))}}
+}
+
 // waiting is the i-th node's fence, which waits for a turn with four Jobs: it was opened before that of n5 if i
 // is less.
 func waiting(i int) api.NodeFence {
@@ -67,6 +72,29 @@ func TestAdmitChecks(t *testing.T) {
 		"25 in all": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long)}
 		}, "", "n1 21, n5 4"},
+		"a gate died with its turn": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long), turn(5, 4, now.Add(-5*time.Second), long)}
+		}, "", "n1 21, n5 4"},
+		"its last round began before that turn": {4, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			f.Status.ActivityChecks = began(now.Add(-time.Minute))
+			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long), turn(5, 4, now.Add(-5*time.Second), long)}
+		}, "", "n1 21, n5 4"},
+		"its round began by that turn": {4, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			f.Status.ActivityChecks = began(now.Add(-4 * time.Second))
+			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long), turn(5, 4, now.Add(-5*time.Second), long)}
+		}, api.TooManyChecks, "n1 21, n5 4"},
+		"its storage check began by that turn": {4, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			f.Status.StorageCheck = &began(now.Add(-4 * time.Second)).CheckRound
+			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long), turn(5, 4, now.Add(-5*time.Second), long)}
+		}, api.TooManyChecks, "n1 21, n5 4"},
+		"its record has forgotten its rounds": {4, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			f.Status.ActivityChecks = &api.ActivityRecord{CheckRound: api.CheckRound{Number: 1}}
+			l.Status.Checking = []api.CheckingFence{turn(1, 21, now, long), turn(5, 4, now.Add(-5*time.Second), long)}
+		}, api.TooManyChecks, "n1 21, n5 4"},
+		"it is held, and its turn stays": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			l.Spec.Stop = true
+			l.Status.Checking = []api.CheckingFence{turn(5, 4, now.Add(-5*time.Second), long)}
+		}, api.Stopped, "n5 4"},
 		"26 in all": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Checking = []api.CheckingFence{turn(1, 22, now, long)}
 		}, api.TooManyChecks, "n1 22"},
@@ -117,7 +145,8 @@ func TestAdmitChecks(t *testing.T) {
 		"the fence of others has ended, and their Jobs may run": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
 			l.Status.Checking = []api.CheckingFence{turn(1, 25, now.Add(-time.Minute), 61*time.Second)}
 		}, api.TooManyChecks, "n1 25"},
-		"Jobs of its last round may run": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+		"Jobs of its last round may run": {4, func(f *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {
+			f.Status.ActivityChecks = began(now)
 			l.Status.Checking = []api.CheckingFence{turn(5, 22, now, long)}
 		}, api.TooManyChecks, "n5 22"},
 		"the clock was set back": {4, func(_ *api.NodeFence, _ *admission.Picture, l *api.FenceLedger) {

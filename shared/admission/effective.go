@@ -20,6 +20,14 @@ type rooms struct {
 	words string
 }
 
+// roomUnder counts as the gate does that is asked under the policy: a dry run asks beside other dry runs.
+func roomUnder(p *api.FencePolicy, st *api.FencePolicyStatus, c Picture, l *api.FenceLedger, now time.Time) rooms {
+	if p.Spec.Mode == api.ModeDryRun {
+		l = withDryRuns(l, c)
+	}
+	return roomNow(policy.LimitsOf(p), st, c, l, now)
+}
+
 // roomNow counts under the totals, and in each domain besides.
 func roomNow(lim api.ScopedLimits, st *api.FencePolicyStatus, c Picture, l *api.FenceLedger, now time.Time) (r rooms) {
 	st.Domains, st.DomainsCount = nil, 0

@@ -39,6 +39,7 @@ var (
 	Reserve       = reserve
 	RoomOf        = roomOf
 	Scopes        = scopes
+	WithDryRuns   = withDryRuns
 	WithMissing   = withMissing
 )
 

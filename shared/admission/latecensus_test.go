@@ -268,7 +268,7 @@ func (c *cluster) advance(what int, node string, f *api.NodeFence) {
 		c.save(f)
 	case yes && f.Status.Phase == api.Pending:
 		limit := metav1.Duration{Duration: c.calls[node]}
-		if delete(c.yes, node); c.now.Sub(at.Time) <= facts.YesValidity(&api.Decision{DeviceCallTimeout: limit}) {
+		if delete(c.yes, node); c.now.Sub(at.Time) <= facts.AdmissionValidity(&api.Decision{DeviceCallTimeout: limit}) {
 			f.Status.Phase, f.Status.DecidedAt = api.Isolating, &at
 			c.save(f)
 		}

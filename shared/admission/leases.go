@@ -43,7 +43,7 @@ func usCutOff(l *api.FenceLedger, now time.Time) *observed.Verdict {
 // left, and that one stands still: one Lease does not tell who is cut off.
 func mostStill(l *api.FenceLedger, now time.Time, counts func(api.StillLease) bool) *observed.Verdict {
 	p, still, off, lost := l.Status.Leases, 0, 0, 0
-	word, marks := lostBy(l, now)
+	word, marks := currentLost(l, now)
 	for _, s := range p.Still {
 		switch {
 		case keptOff(l.Status.Census, s):

@@ -29,13 +29,15 @@ func lostWorld() (*api.NodeFence, admission.Picture, *api.FenceLedger) {
 	return f, c, l
 }
 
+// answer gives the word of a fence its answer.
+func answer(f *api.NodeFence, is api.AnswerResult) {
+	f.Status.Answers = []api.RequestAnswer{{Request: api.AskedConfirmOff, At: api.AnswerAt(f.Spec.Requests.ConfirmOff.At), Result: is}}
+}
+
 // TestALostNodesWorkIsReleased: where most Leases stand still, a statement that their nodes are lost and a word that a
 // machine is off release its work. The statement is named, is over after its time and at most a day, and is about a
 // Lease that has not moved since. Without the word the storm holds, and every other limit holds in any case (S14, S15).
 func TestALostNodesWorkIsReleased(t *testing.T) {
-	refusedWord := func(f *api.NodeFence) {
-		f.Status.Answers = []api.RequestAnswer{{Request: api.AskedConfirmOff, At: api.AnswerAt(f.Spec.Requests.ConfirmOff.At), Result: api.Refused}}
-	}
 	for name, c := range map[string]struct {
 		change func(*api.NodeFence, *admission.Picture, *api.FenceLedger)
 		want   api.Reason
@@ -67,7 +69,10 @@ func TestALostNodesWorkIsReleased(t *testing.T) {
 			l.Spec.Lost.Nodes = l.Spec.Lost.Nodes[1:]
 		}, api.TooManyUnhealthy},
 		"no word that it is off":      {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { f.Spec.Requests.ConfirmOff = nil }, api.TooManyUnhealthy},
-		"its device refutes the word": {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { refusedWord(f) }, api.TooManyUnhealthy},
+		"its device refutes the word": {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { answer(f, api.Refused) }, api.TooManyUnhealthy},
+		"the word is heard":           {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { answer(f, api.Accepted) }, ""},
+		"the word was taken before":   {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { answer(f, api.Done) }, api.TooManyUnhealthy},
+		"nothing waited for the word": {func(f *api.NodeFence, _ *admission.Picture, _ *api.FenceLedger) { answer(f, api.NotNeeded) }, api.TooManyUnhealthy},
 		"all slots are taken": {func(_ *api.NodeFence, c *admission.Picture, l *api.FenceLedger) {
 			other := fencetest.Running("n1", "f1", api.Fencing)
 			c.Fences = append(c.Fences, other)
@@ -105,6 +110,13 @@ func TestALostNodeIsNotBraked(t *testing.T) {
 	b := admission.Against(f, nil, observed.Node{}, l, fencetest.Start)
 	if b.Storm || b.Lost != "ann says that the node is lost: the rack burnt" {
 		t.Errorf("%+v", b)
+	}
+	for phase, storm := range map[api.Phase]bool{api.Releasing: false, api.Fencing: true, api.Isolating: true} {
+		f.Status.Phase = phase
+		answer(f, api.Done)
+		if b := admission.Against(f, nil, observed.Node{}, l, fencetest.Start); b.Storm != storm {
+			t.Errorf("its word was taken, in %s: %+v", phase, b)
+		}
 	}
 	f.Spec.Requests.ConfirmOff = nil
 	if b := admission.Against(f, nil, observed.Node{}, l, fencetest.Start); !b.Storm || b.Lost != "" {

@@ -117,6 +117,10 @@ func (c Picture) machineFor(missing api.MissingNode) *policy.Machine {
 // a node may have come back since, and gone again.
 const MissingKept = 5 * time.Minute
 
+// StatusAge is how old a policy's status.observedAt may get while nothing else in the status changes. A much
+// older one shows that nobody writes statuses any more.
+const StatusAge = 2 * time.Minute
+
 // missingSince is when the policy's status first had the node missing; now if it did not, or
 // if nobody has looked for too long to tell.
 func missingSince(p *api.FencePolicy, node string, now time.Time) api.Time {

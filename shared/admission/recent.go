@@ -41,15 +41,20 @@ func stormOf(p *api.FencePolicy, l *api.FenceLedger, now time.Time) (since, unti
 	return since, until
 }
 
+// slotsIn is how many slots are in use there.
+func slotsIn(s scope, domain string, c Picture, l *api.FenceLedger) (n int) {
+	for _, r := range l.Status.Reservations {
+		if takesRoom(s, domain, r, c) {
+			n++
+		}
+	}
+	return n
+}
+
 // roomIn is how many fences may begin there now under this scope's maxConcurrent, and in
 // all under maxRate.
 func roomIn(s scope, domain string, c Picture, l *api.FenceLedger, now time.Time) int {
-	free := max(1, int(s.maxConcurrent))
-	for _, r := range l.Status.Reservations {
-		if takesRoom(s, domain, r, c) {
-			free--
-		}
-	}
+	free := max(1, int(s.maxConcurrent)) - slotsIn(s, domain, c, l)
 	if s.MaxRate == nil || s.key != "" {
 		return max(0, free)
 	}

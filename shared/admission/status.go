@@ -28,21 +28,14 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 	st := *p.Status.DeepCopy()
 	lim := policy.LimitsOf(p)
 	st.FailedMachines, st.FailedMachinesCount = listed(failedNow(p, c, now))
-	bad := ailing(c, l)
-	st.ObservedGeneration, st.SelectedNodes, st.UnhealthyNodes, st.OpenFences = p.Generation, 0, 0, 0
+	st.ObservedGeneration = p.Generation
+	countSelected(lim, &st, c, l)
 	st.Held, st.HeldCount = nil, 0
 	st.LastDecisions = lastDecisions(p, c)
 	st.StormSince, st.CoolDownUntil = stormOf(p, l, now)
 	for _, n := range c.Nodes {
 		if !isCounted(scopes(lim)[0], "", n) {
 			continue
-		}
-		st.SelectedNodes++
-		if n.Unhealthy || bad[n.Name] {
-			st.UnhealthyNodes++
-		}
-		if f := c.fence(n.Name); f != nil && f.Open() {
-			st.OpenFences++
 		}
 		if h := held(p, n, all, c, l); h != nil && n.Under == nil {
 			if st.HeldCount++; len(st.Held) < maxHeld {
@@ -51,8 +44,7 @@ func PolicyStatus(p *api.FencePolicy, all []api.FencePolicy, c Picture, l *api.F
 			}
 		}
 	}
-	st.HealthyNodes = st.SelectedNodes - st.UnhealthyNodes
-	rooms := roomNow(lim, &st, c, l, now)
+	rooms := roomUnder(p, &st, c, l, now)
 	st.FencesAllowed = rooms.fences
 	st.Missing, st.MissingCount = listed(missingNow(p, c, now))
 	conditionsOf(p, &st, all, c, l, rooms, now)
@@ -73,14 +65,14 @@ func conditionsOf(p *api.FencePolicy, st *api.FencePolicyStatus, all []api.Fence
 	tellPresence(p, st, now)
 }
 
-// mayFence says whether a fence may begin under the policy now. A person's brakes come
-// first (S16), then what is wrong with the policies, then the pause windows and the room.
+// mayFence says whether a fence may begin under the policy now, in the order in which the gate asks: a person's
+// brakes (S16), what is wrong with the policies, the pause windows, what holds all fences, and the room.
 func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shut *policy.Closure, r rooms, now time.Time) (bool, api.Reason, string) {
 	wrong, strange := policy.Unclear(p), p
 	if !p.NotUnderstood.Any() {
 		strange = policy.Everywhere(all)
 	}
-	by := policy.Pauses(p, now)
+	by, closed := policy.Pauses(p, now), heldForAll(l, now)
 	switch stop, message := Stopped(l); {
 	case stop != "":
 		return false, stop, message
@@ -92,6 +84,8 @@ func mayFence(p *api.FencePolicy, all []api.FencePolicy, l *api.FenceLedger, shu
 		return false, api.SelectorInvalid, wrong
 	case shut != nil:
 		return false, shut.Why, shut.Message
+	case closed != nil:
+		return false, closed.Reason, closed.Message
 	case r.why != "":
 		return false, r.why, r.words
 	}

@@ -144,18 +144,16 @@ const goneCoolDown = 5 * time.Minute
 // whatever comes under that name again counts for itself. Without ends no storm is over, and no cool-down begins.
 func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedger, ends bool, now time.Time) bool {
 	ends = ends && !slices.Contains(c.Uncounted, s.Policy)
+	if numbers := stormNumbers(s, limits, c, l); numbers != "" {
+		s.Message, s.CoolDownUntil = numbers, nil
+		return false
+	}
 	longest, found := time.Duration(0), false
 	for _, lim := range limits {
 		for _, sc := range scopes(lim) {
-			if sc.key != s.TopologyKey {
-				continue
+			if sc.key == s.TopologyKey {
+				longest, found = max(longest, lim.StormCoolDown.Duration), true
 			}
-			unhealthy, total := count(sc, s.Domain, c, l)
-			if may, numbers := mayBegin(sc, unhealthy, total); !may {
-				s.Message, s.CoolDownUntil = clip.Message(numbers), nil
-				return false
-			}
-			longest, found = max(longest, lim.StormCoolDown.Duration), true
 		}
 	}
 	if !found {
@@ -165,6 +163,34 @@ func calmed(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedg
 		return false
 	}
 	return cooling(s, longest, now) <= 0
+}
+
+// stormNumbers returns the numbers by which a storm of the ledger goes on under any of these limits; empty if it does
+// not.
+func stormNumbers(s *api.Storm, limits []api.ScopedLimits, c Picture, l *api.FenceLedger) string {
+	for _, lim := range limits {
+		for _, sc := range scopes(lim) {
+			if sc.key != s.TopologyKey {
+				continue
+			}
+			unhealthy, total := count(sc, s.Domain, c, l)
+			if may, numbers := mayBegin(sc, unhealthy, total); !may {
+				return clip.Message(numbers)
+			}
+		}
+	}
+	return ""
+}
+
+// StormNow returns the numbers of a storm of the ledger as a gate counts that is asked now; empty if the count shows the
+// storm no more. Where nobody can count, because nobody has its limits any more or knows how many nodes are missing,
+// they are those of the ledger.
+func StormNow(s *api.Storm, policies []api.FencePolicy, c Picture, l *api.FenceLedger) string {
+	limits := limitsUnder(s.Policy, policies, c)
+	if len(limits) == 0 || c.uncounted(s.Policy) != "" {
+		return s.Message
+	}
+	return stormNumbers(s, limits, c, l)
 }
 
 // Waived: a person has ended this very cool-down. A word about another one may stand: an earlier one, or one that is

@@ -71,7 +71,7 @@ func User(r *api.FenceRequest) string {
 	if r.Spec.RequestedBy != "" {
 		return r.Spec.RequestedBy
 	}
-	who := "FenceRequest " + r.Namespace + "/" + r.Name
+	who := api.FenceRequestAsks + r.Namespace + "/" + r.Name
 	if named := r.Annotations[api.OnBehalfOfAnnotation]; named != "" && len(named) <= longestOwner {
 		return who + ", owner " + named
 	}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -51,6 +53,9 @@ func (r *resolver) kind(m *method) (device.Kind, string, error) {
 	k, ok := r.s.Kinds[driver]
 	if !ok && r.s.Find != nil && strings.HasPrefix(n, "fence_") {
 		k, err := r.s.Find(n)
+		if near := meantBy(n, slices.Collect(maps.Keys(r.s.Agents))); near != "" && errors.As(err, new(device.NotInstalled)) {
+			err = fmt.Errorf("%w; %s", err, strings.TrimSpace(near))
+		}
 		if err != nil {
 			return k, "", e.at.wrap(err)
 		}

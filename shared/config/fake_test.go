@@ -51,7 +51,7 @@ func finding(s Settings) Settings {
 		if agent == "fence_two" {
 			return outlets(agent), nil
 		}
-		return device.Kind{}, errors.New("agent " + agent + " is not installed")
+		return device.Kind{}, device.NotInstalled("agent " + agent + " is not installed")
 	}
 	return s
 }

@@ -161,6 +161,7 @@ func TestRefuse(t *testing.T) {
 			maps:   []ConfigMap{configMap("fence-config-node-7", "config.properties", config+"\nisolation=fc", "fence-method-ipmi", good, "fence-method-fc", "agent_name=fence_fc\naction=on")},
 			want:   `ConfigMap fence-config-node-7, key fence-method-fc: method "fc": in isolation its action is off, in recovery it is on`,
 		},
+		"an agent that is not there":     {agents: true, maps: []ConfigMap{own(config, "agent_name=fence_bmd")}, want: inMethod + ", line 1: agent fence_bmd is not installed; did you mean fence_bmc?"},
 		"an agent that is not installed": {agents: true, maps: []ConfigMap{own(config, "agent_name=fence-other")}, want: inMethod + ", line 1: agent fence_other is not installed"},
 		"one device in two ways": {
 			maps: []ConfigMap{configMap("fence-config-node-7", "config.properties", "node_name=7\npower_management=ipmi b", "fence-method-ipmi", good, "fence-method-b", good+"\ncipher=17")},

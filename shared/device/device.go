@@ -150,5 +150,10 @@ var (
 // does not know. Its off counts only if the same binding was seen on before.
 var ErrBlind = errors.New("an off that can't be told from a machine that the device never knew")
 
+// NotInstalled is an error that says that the program of a device's agent is not there.
+type NotInstalled string
+
+func (n NotInstalled) Error() string { return string(n) }
+
 // ErrFabric: the device switches no power, so it can be no node's device for power.
 var ErrFabric = errors.New("it cuts off storage or network, and the machine runs on")

@@ -115,7 +115,7 @@ func (d *decision) ask(r *api.CheckRound, msg string) outcome {
 			r.Since = d.At(0) // the API server's clock was set back: a Lease that moves now moves since then
 		}
 		if d.Record.WaitsFor != api.WaitsForChecks {
-			d.tell(api.CheckingActivity, msg+d.waived()) // the rounds after it have their ends told
+			d.tell(api.CheckingActivity, msg+d.tellWaivers()) // the rounds after it have their ends told
 		}
 	}
 	if d.Seen.Checked == nil {

@@ -227,7 +227,7 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 		why    api.Reason
 	}{
 		"nothing has changed":                  {func(*[]api.FencePolicy, *admission.Picture, *api.FenceLedger) {}, fence.Reserve, ""},
-		"DryRun":                               {tightened()["the policy is in DryRun"].change, fence.None, api.DryRun},
+		"DryRun":                               {tightened()["the policy is in DryRun"].change, fence.DryReserve, api.TooManyUnhealthy},
 		"excluded":                             {tightened()["the node is excluded by the policy"].change, fence.None, api.Excluded},
 		"the limits are lowered":               {tightened()["no node may be unhealthy"].change, fence.Reserve, api.TooManyUnhealthy},
 		"another decides":                      {tightened()["another policy decides"].change, fence.Reserve, ""},
@@ -253,10 +253,15 @@ func TestAPendingFenceHasTheLivePolicies(t *testing.T) {
 			if act != c.want || act == fence.None && f.Status.Reason != c.why {
 				t.Errorf("%q %s %s, want %q %s", act, f.Status.Reason, f.Status.Message, c.want, c.why)
 			}
-			if act != fence.Reserve {
+			var v *observed.Verdict
+			switch act {
+			case fence.Reserve:
+				v = admission.Admit(f, census, led, fencetest.Start)
+			case fence.DryReserve:
+				v = admission.AdmitDryRun(admission.ForSlot, f, nil, census, led, fencetest.Start)
+			default:
 				return
 			}
-			v := admission.Admit(f, census, led, fencetest.Start)
 			if (v == nil) != (c.why == "") || v != nil && v.Reason != c.why {
 				t.Errorf("the ledger said %+v, want %q", v, c.why)
 			}

@@ -36,7 +36,9 @@ func TestNeverBegins(t *testing.T) {
 			f.Status.Decision.Settings.Action, f.Status.Decision.Devices, s.Resolved = api.ActionWaitForOff, nil, true
 		}, api.WaitingForConfirmation},
 		"two policies of one precedence are a conflict": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.Settings.Conflict = "q" }, api.PolicyConflict},
-		"a dry run says what it would do":               {func(f *api.NodeFence, _ *observed.Look) { f.Status.Decision.Settings.Mode = api.ModeDryRun }, api.DryRun},
+		"a dry run says what it would do": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Decision.Settings.Mode, s.DryRun = api.ModeDryRun, &observed.DryRun{At: at}
+		}, api.DryRun},
 		"a node fenced too often today waits (S26)": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Status.Decision.Settings.PerNode.CutsPerDay = 1
 			f.Status.Past = []api.PastFence{{Cuts: 1, ClosedAt: observed.StampOf(at)}}

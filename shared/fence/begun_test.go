@@ -115,6 +115,8 @@ func TestAnOffThatDoesNothingIsAborted(t *testing.T) {
 		case fence.Read:
 			s.Call = &observed.CallResult{Call: api.CallRead, Power: "On", At: now}
 			f.Status, _ = fence.Decide(f, s, now)
+		case fence.WriteReport:
+			s.Report = &observed.Report{Digest: f.Status.Report.Digest}
 		case fence.DropFinalizer:
 			s.Finalizer = false
 		}

@@ -49,7 +49,7 @@ func TestNoCheckBeforeTheLimits(t *testing.T) {
 		"the storage":                       {specs.Storage(), nil, false, nil, "", fence.AskChecks, false},
 		"the storage, in a storm":           {specs.Storage(), nil, false, storm, api.TooManyUnhealthy, fence.None, false},
 		"a node that was cut too often":     {specs.Activity(), tooOften, true, nil, api.NodeFencedTooOften, fence.None, false},
-		"a dry run":                         {specs.Activity(), mode(api.ModeDryRun), true, nil, api.DryRun, fence.None, false},
+		"a dry run":                         {specs.Activity(), mode(api.ModeDryRun), true, nil, "", fence.DryChecks, false},
 		"the checks before a person's word": {specs.Activity(), mode(api.ModeRequireApproval), true, nil, api.CheckingActivity, fence.Check, true},
 	} {
 		f := &api.NodeFence{Spec: c.spec.AsSpec(), Status: c.spec.In(api.NodeFenceStatus{Phase: api.Pending, FenceNumber: 1, MinReaderVersion: api.Schema, OpenedAt: &ended})}

@@ -13,7 +13,7 @@ type Core struct{ d decision }
 
 // CoreOf is what Decide begins with.
 func CoreOf(dec *api.Decision, st api.NodeFenceStatus, seen observed.Look, now time.Time) *Core {
-	return &Core{decision{facts.Facts{Decision: dec, Record: &st, Seen: seen, Now: now}}}
+	return &Core{decision{Facts: facts.Facts{Decision: dec, Record: &st, Seen: seen, Now: now}}}
 }
 
 // Status is what the record becomes.

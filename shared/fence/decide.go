@@ -45,7 +45,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	if !f.Open() && f.Status.FenceNumber == 0 {
 		return f.Status, None // nothing was ever decided of this node
 	}
-	d := &decision{facts.Facts{Decision: facts.Effective(f), UID: string(f.UID), Record: copied(&f.Status), Seen: seen, Now: now}}
+	d := &decision{Facts: facts.Facts{Decision: facts.Effective(f), UID: string(f.UID), Node: f.Spec.NodeName, Record: copied(&f.Status), Seen: seen, Now: now}}
 	if d.CallElsewhere() {
 		return f.Status, None // untouched: whoever holds the call must be able to save its end
 	}
@@ -62,7 +62,7 @@ func Decide(f *api.NodeFence, seen observed.Look, now time.Time) (api.NodeFenceS
 	d.noteSaid()
 	d.noteRefuted()
 	d.noteIsolated()
-	d.Record.SilentSince = d.SilentNow()
+	d.Record.SilentSince = d.underEnforce().SilentNow()
 	d.Record.CutOrReleased = d.Record.CutOrReleased || d.Begun()
 	d.noteCall()
 	d.lostCall()
@@ -113,6 +113,8 @@ func (d *decision) byPhase() outcome {
 // decision is one call of Decide: what is known, and the rules that change the record by it.
 type decision struct {
 	facts.Facts
+	// rehearsed: it was decided what the fence would do under Enforce.
+	rehearsed bool
 }
 
 // noteLease keeps since when the Lease has not moved, as observed (S30).

@@ -83,7 +83,7 @@
 //	retry.go await.go                     what comes of a failure
 //	ended.go slot.go                      what ends a fence early, and the slot that it holds
 //	pending.go draining.go isolating.go fencing.go releasing.go
-//	poweringon.go restoring.go recovering.go resting.go
+//	poweringon.go restoring.go report.go recovering.go resting.go
 //	                                      the phases, one file each
 //	decide.go                             what is noted first, and the table of the phases
 //

@@ -88,8 +88,8 @@ func (d *decision) beginDrain() outcome {
 	return d.enter(api.Draining, api.NodeDraining, "the node lives: its pods are asked to leave before its machine is cut, for "+max(0, left).Round(time.Second).String()+" at most")
 }
 
-// dropYesOfBefore gives back a slot of before the drain's end: the limits are asked anew (S14).
-func (d *decision) dropYesOfBefore() {
+// dropOldReservation gives back a slot of before the drain's end: the limits are asked anew (S14).
+func (d *decision) dropOldReservation() {
 	if r := d.Seen.Reserved; r != nil && d.DrainOver() && r.Before(d.Record.Drain.EndedAt.Time) {
 		d.dropReservation()
 	}

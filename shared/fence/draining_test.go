@@ -152,7 +152,7 @@ func TestWhatDrains(t *testing.T) {
 		"excluded, though the gate says yes":  {func(f *api.NodeFence, s *observed.Look) { s.MayDrain, s.Node.Excluded = true, "x" }, "Pending Excluded, "},
 		"being deleted":                       {func(_ *api.NodeFence, s *observed.Look) { s.Node.Deleting = "x" }, "Pending NodeBeingDeleted, "},
 		"our own machine":                     {func(_ *api.NodeFence, s *observed.Look) { s.Self = true }, "Pending OwnMachine, "},
-		"a dry run":                           {settings(func(s *api.Settings) { s.Mode = api.ModeDryRun }), "Pending DryRun, "},
+		"a dry run":                           {settings(func(s *api.Settings) { s.Mode = api.ModeDryRun }), "Pending , DryDrain"},
 		"a dry run, and our cordon stays":     {both(onlyCordoned, settings(func(s *api.Settings) { s.Mode = api.ModeDryRun })), "Recovering DryRun, "},
 		"nobody approved":                     {settings(func(s *api.Settings) { s.Mode, s.ApprovalTimeout.Duration = api.ModeRequireApproval, time.Hour }), "Pending WaitingForApproval, "},
 		"no machine is cut":                   {settings(func(s *api.Settings) { s.Action = api.ActionIsolate }), "Pending , Reserve"},
@@ -318,6 +318,7 @@ func TestADrainIsToldOnce(t *testing.T) {
 	st, _ = alive(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
 		ended(api.DrainGivenUp)(f, s)
 		f.Status.Outcome, f.Status.Placed, s.Node.Taint, s.Finalizer = api.DrainTimedOut, api.Placed{}, false, false
+		f.Status.Report, s.Report = &api.ReportRecord{Digest: "d"}, &observed.Report{Digest: "d"}
 	})
 	if st.Phase != api.Finished || !strings.Contains(st.Message, "pod a/p is left") {
 		t.Errorf("%s: %s", st.Phase, st.Message)

@@ -53,7 +53,7 @@ func atTheGate(c holdtest.Case, marked bool) (api.NodeFenceStatus, fence.Action)
 	node := look.NodeFrom(c.Node, "")
 	node.Conditions = seen.Node.Conditions
 	node.Taint, node.Cordoned, node.CordonOurs = marked, marked, marked
-	seen.Node, seen.Self, seen.Reserved = node, c.Self, nil
+	seen.Node, seen.Self, seen.Reserved, seen.DryRun = node, c.Self, nil, &observed.DryRun{At: fencetest.Start}
 	b := admission.Against(f, c.Policies, node, l, fencetest.Start)
 	seen.Brakes = observed.Brakes{Looked: true, Counted: true, Stopped: b.Stopped, Why: b.Why, Message: b.Message}
 	return fence.Decide(f, seen, fencetest.Start)

@@ -9,7 +9,7 @@ import (
 
 // isolating places taint and cordon, and cuts off what is to be cut when they are seen.
 func (d *decision) isolating() outcome {
-	if o := first(d.ended, d.cancel, d.yesTooOld, d.endsAwaited, d.drainedFirst); o.decided {
+	if o := first(d.ended, d.cancel, d.admissionTooOld, d.endsAwaited, d.drainedFirst); o.decided {
 		return o
 	}
 	touches := d.Decision.Settings.Action.Device() || d.ConfirmAsked()
@@ -28,9 +28,9 @@ func (d *decision) isolating() outcome {
 	return d.cutOff("no new work is placed on this node")
 }
 
-// yesTooOld sends a fence back whose yes is too old. A release that was begun goes on to its end, whatever the
-// age of its yes (S25): a proof by storage alone is made anew here while its pods go one by one.
-func (d *decision) yesTooOld() outcome {
+// admissionTooOld sends a fence back whose admission is too old. A release that was begun goes on to its end, whatever the
+// age of the admission (S25): a proof by storage alone is made anew here while its pods go one by one.
+func (d *decision) admissionTooOld() outcome {
 	if d.Record.Release.StartedAt != nil || d.Record.Awaited != nil {
 		return goOn
 	}

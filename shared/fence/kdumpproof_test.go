@@ -153,7 +153,7 @@ func TestTheWayToADumpsRelease(t *testing.T) {
 		}, fence.None, api.Pending, api.KdumpUnderWay},
 		"a dry run": {func(f *api.NodeFence, s *observed.Look) {
 			f.Status.Decision.Settings.Mode, s.Node.Taint = api.ModeDryRun, false
-		}, fence.None, api.Pending, api.DryRun},
+		}, fence.DryReserve, api.Pending, ""},
 		"the taint is not on the node":      {func(f *api.NodeFence, s *observed.Look) { f.Status.Phase, s.Node.Taint = api.Isolating, false }, fence.Isolate, api.Isolating, ""},
 		"the taint is on the node":          {func(f *api.NodeFence, _ *observed.Look) { f.Status.Phase = api.Isolating }, fence.None, api.Releasing, api.KdumpSeen},
 		"the dump was only heard of before": {func(f *api.NodeFence, s *observed.Look) { f.Status.Phase, s.Dump = api.Isolating, nil }, fence.None, api.Fencing, api.Isolated},

@@ -22,7 +22,7 @@ func TestWhatOutlastsACallFollowsFromIt(t *testing.T) {
 		dec.DeviceCallTimeout.Duration = limit
 		call := max(limit, 20*time.Second)
 		for what, c := range map[string]struct{ is, want time.Duration }{
-			"S17: a yes outlasts a read, and what is saved beside it, by":       {facts.YesValidity(dec) - call, 40 * time.Second},
+			"S17: a yes outlasts a read, and what is saved beside it, by":       {facts.AdmissionValidity(dec) - call, 40 * time.Second},
 			"S3: a proof outlasts its last read, which it is dated before, by":  {(&facts.Facts{Decision: dec}).ProofHolds() - call, 10 * time.Second},
 			"S9: an Off follows a read that one lost wake-up may have delayed,": {facts.ReadValidity(dec) - limit, 35 * time.Second},
 			"S7: a call takes": {dec.CallLimit(), limit},

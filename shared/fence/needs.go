@@ -30,6 +30,8 @@ type Needed struct {
 	Draining bool
 	// Left is what of the node is still to be released. The Node is looked at after it.
 	Left bool
+	// Report is whether the report of a fence that ends is written.
+	Report bool
 	// Anew: power or access may be cut, or a Machine deleted, by what is seen next. So it is
 	// looked at for that very decision, whatever was seen a moment ago (S17).
 	Anew bool
@@ -56,7 +58,7 @@ func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 	case api.PoweringOn, api.Restoring:
 		return Needed{Lease: true}
 	}
-	return Needed{LeaseIfReady: true} // booting takes many looks
+	return Needed{LeaseIfReady: true, Report: f.Status.Report != nil} // booting takes many looks
 }
 
 func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {

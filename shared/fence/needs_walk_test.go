@@ -103,6 +103,7 @@ var needs = map[string]func(*fence.Needed){
 	"Excluded":     func(n *fence.Needed) { n.Excluded = false },
 	"Dump":         func(n *fence.Needed) { n.Dump = false },
 	"Left":         func(n *fence.Needed) { n.Left = false },
+	"Report":       func(n *fence.Needed) { n.Report = false },
 }
 
 // differs is how a decision differs from that on the whole look, where only this is looked at.
@@ -141,6 +142,9 @@ func blanked(whole, n fence.Needed, seen observed.Look) observed.Look {
 	}
 	if !n.Left {
 		seen.Left = nil
+	}
+	if !n.Report {
+		seen.Report = nil
 	}
 	return seen
 }

@@ -80,6 +80,8 @@ func (n *lostNode) act(act fence.Action, seen *observed.Look) {
 		n.on = true
 		n.ons++
 		seen.Call = &observed.CallResult{Call: api.CallOn, At: n.now}
+	case fence.WriteReport:
+		seen.Report = &observed.Report{Digest: n.f.Status.Report.Digest}
 	case fence.DropFinalizer:
 		seen.Finalizer = false
 	default:

@@ -260,7 +260,7 @@ func (d *decision) takeOver() {
 
 // dropReservation gives back a slot that was reserved a moment ago: it was for the devices as they
 // were bound then, and a person has mended something since (S11, S17). Who looks at a fence
-// that has failed does not see the ledger; one whose flow began anew has forgotten its yes.
+// that has failed does not see the ledger; a restarted fence has lost its admission.
 func (d *decision) dropReservation() {
 	d.giveBack()
 	if r := d.Seen.Reserved; r != nil {

@@ -15,7 +15,7 @@ import (
 // that is closed stays closed until this is written (S18). Whoever dies before it has
 // opened nothing; the node is unhealthy still, and the source says so again (S19).
 func Opening(f *api.NodeFence, dec api.Decision, now time.Time) api.NodeFenceStatus {
-	d := &decision{facts.Facts{Decision: &dec, UID: string(f.UID), Record: copied(&f.Status), Now: now}}
+	d := &decision{Facts: facts.Facts{Decision: &dec, UID: string(f.UID), Record: copied(&f.Status), Now: now}}
 	d.Record.FenceNumber++
 	d.begin()
 	asked := dec.Reports
@@ -147,7 +147,7 @@ func Join(f *api.NodeFence, r api.AskedBy) string {
 	}
 	dec.AskedBy = dec.Joined(r)
 	joined := *st
-	d := &decision{facts.Facts{Record: &joined, Now: r.JoinedAt.Time}}
+	d := &decision{Facts: facts.Facts{Record: &joined, Now: r.JoinedAt.Time}}
 	d.aside(api.RequestMerged, told)
 	st.History = d.Record.History
 	if st.Phase == api.Failed {

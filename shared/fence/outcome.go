@@ -25,6 +25,11 @@ const (
 	// AskChecks asks whether all that bounds a fence lets a round of this one's checks begin, and
 	// whether its Jobs may run beside those of other fences. Owner: gate.
 	AskChecks Action = "AskChecks"
+	// DryReserve, DryDrain and DryChecks ask what Reserve, AskDrain and AskChecks ask, for a fence under a policy in
+	// mode DryRun: what the ledger reserves then counts for such fences alone. Owner: gate.
+	DryReserve Action = "DryReserve"
+	DryDrain   Action = "DryDrain"
+	DryChecks  Action = "DryChecks"
 	// Evict asks pods of a node that lives to leave. Owner: cleanup.
 	Evict Action = "Evict"
 	// Check asks the checks of the round under way. Owner: gate.
@@ -51,6 +56,8 @@ const (
 	ClearOutOfService Action = "ClearOutOfService"
 	// Undo removes taint and cordon. Owner: recover.
 	Undo Action = "Undo"
+	// WriteReport creates the FenceReport of a fence that ends. Owner: recover.
+	WriteReport Action = "WriteReport"
 	// DropFinalizer lets the record go. Owner: recover.
 	DropFinalizer Action = "DropFinalizer"
 )

@@ -12,18 +12,24 @@ import (
 
 // pending waits for the policy's time, the binding, and a slot.
 func (d *decision) pending() outcome {
-	return first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
-		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.heldByMode, d.checkActivity, d.unapproved,
-		d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
+	o := first(d.ended, d.backUndrained, d.cancel, d.endsAtGate, d.awaitsDevice, d.policyChanged,
+		d.heldByPolicy, d.heldByNode, d.tooEarly, d.askPerson, d.nothingToFenceBy, d.powerLater, d.heldByMode, d.begins)
+	d.endDryRun(o)
+	return o
+}
+
+// begins asks, in their order, the checks, a person, the devices and the gate. A dry run asks the same rules.
+func (d *decision) begins() outcome {
+	return first(d.checkActivity, d.holdUnapproved, d.paced, d.refusesUs, d.fencedTooOften, d.awaitDump, d.storageDown, d.drainFirst, d.reserve)
 }
 
 // reserve goes on with a live reservation, and asks for one otherwise.
 func (d *decision) reserve() outcome {
-	d.dropYesOfBefore()
+	d.dropOldReservation()
 	if r := d.slot(); r != nil {
 		d.Record.DecidedAt = d.Stamp(*r)
 		d.readAnew()
-		waived := d.waived()
+		waivers := d.tellWaivers()
 		if facts.Early(d.Decision.ResolvedPolicy) != nil || d.OnlyReads() {
 			d.Record.Power.NotBefore = nil
 		}
@@ -31,7 +37,7 @@ func (d *decision) reserve() outcome {
 			return d.toProbe()
 		}
 		d.cutAnew()
-		d.enter(api.Isolating, api.Admitted, "within all limits"+d.Though()+waived)
+		d.enter(api.Isolating, api.Admitted, "within all limits"+d.Though()+waivers)
 		if d.Seen.HandsOver && !d.Missing() && !d.Seen.Node.Taint {
 			return d.mark()
 		}
@@ -43,9 +49,9 @@ func (d *decision) reserve() outcome {
 	return d.askGate(Reserve)
 }
 
-// waived says who has ended the cool-down that the fence waited for, and who has said that its node is lost; empty if
-// nobody has.
-func (d *decision) waived() (words string) {
+// tellWaivers names the person who has ended the cool-down that the fence waited for, and the person who has said that the
+// node is lost; empty without both.
+func (d *decision) tellWaivers() (words string) {
 	if e := d.Seen.Brakes.Ended; d.Record.WaitsFor == api.WaitsForCoolDown && e != "" {
 		words = "; " + e
 	}
@@ -115,7 +121,7 @@ func (d *decision) held(by hold.Group) outcome {
 // holdInput returns the question about the fence to the table of holds.
 func (d *decision) holdInput() hold.Input {
 	in := hold.Input{Policy: d.Decision.ResolvedPolicy, Node: d.Seen.Node, Self: d.Seen.Self, SaidOff: d.ConfirmAsked(), Approved: facts.Approved(d.Requests, d.Record), Refuted: d.Record.Refuted,
-		Asked: d.UserAsks(), Now: d.Now}
+		Asked: d.PersonAsks(), OnlyAsked: d.AskedFor() && !d.Unhealthy(), Now: d.Now}
 	if at := d.Record.OpenedAt; at != nil {
 		in.OpenedAt = at.Time
 	}
@@ -176,12 +182,16 @@ func (d *decision) nothingToFenceBy() outcome {
 }
 
 // heldByMode holds what the policy only wants told, before any check: a dry run makes no Job and connects to
-// nothing.
+// nothing. A fence that began under another mode is held as it is.
 func (d *decision) heldByMode() outcome {
-	if h := hold.First(d.holdInput(), hold.ByMode); h != nil && h.Unmark {
+	h := hold.First(d.holdInput(), hold.ByMode)
+	switch {
+	case h == nil || !h.Unmark:
+		return goOn
+	case d.Begun() || d.Marked() || d.OwesBack():
 		return d.held(hold.ByMode)
 	}
-	return goOn
+	return d.rehearse(h.Message)
 }
 
 // checkActivity asks whether the machine is active after all, where the policy wants it.
@@ -192,9 +202,9 @@ func (d *decision) checkActivity() outcome {
 	return goOn
 }
 
-// unapproved holds what a person must approve, after the checks, whose answers the person sees. The time for the
+// holdUnapproved holds what a person must approve, after the checks, whose answers the person sees. The time for the
 // approval runs from here.
-func (d *decision) unapproved() outcome {
+func (d *decision) holdUnapproved() outcome {
 	if hold.First(d.holdInput(), hold.ByMode) == nil {
 		return goOn
 	}

@@ -93,7 +93,7 @@ func (d *decision) proveOff(first, last *api.Read) {
 // onlyRemembered: so long before the second read the first one may have stood in a backup.
 // Two reads make a proof, not one and a memory (S1, S16).
 func (d *decision) onlyRemembered(first, last *api.Read) bool {
-	return last.At.Sub(first.At.Time) > max(facts.YesValidity(d.Decision), 2*d.SettleTime())
+	return last.At.Sub(first.At.Time) > max(facts.AdmissionValidity(d.Decision), 2*d.SettleTime())
 }
 
 // proveByWord is of a person's word, about the boot that is seen now if none was seen before.

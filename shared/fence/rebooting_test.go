@@ -13,7 +13,7 @@ import (
 )
 
 // TestAPlannedRebootIsNotCutShort: while kured or OpenShift says that it reboots the machine, the gate waits for as
-// long as the policy gives a machine to boot. Who asks for a fence, and a person's word, do not wait, and neither
+// long as the policy gives a machine to boot. A person who asks for a fence, and a person's word, do not wait, and neither
 // does a fence whose power is cut already (S25).
 func TestAPlannedRebootIsNotCutShort(t *testing.T) {
 	asks := func(user, kind string) func(*api.NodeFence) {
@@ -32,6 +32,9 @@ func TestAPlannedRebootIsNotCutShort(t *testing.T) {
 		"the mark is gone":            {0, nil, func(n *observed.Node) { n.Rebooting = "" }, api.Admitted},
 		"it is back":                  {0, nil, func(n *observed.Node) { n.Conditions[0].Status = "True" }, api.HealedBeforeFence},
 		"a fence is asked for":        {0, asks("anna", "t"), nil, api.Admitted},
+		"a FenceRequest of a program": {0, asks("FenceRequest nodefence-system/workers-x7k2p, owner NodeHealthCheck/workers", "t"), nil, api.RebootUnderWay},
+		"a service account asks":      {0, asks("system:serviceaccount:ops:robot", "t"), nil, api.RebootUnderWay},
+		"a source that a rule trusts": {0, asks("", "t"), nil, api.RebootUnderWay},
 		"a program reports a problem": {0, asks("", api.ProblemEventType), nil, api.RebootUnderWay},
 		"a person says that it is off": {0, func(f *api.NodeFence) {
 			f.Spec.Requests.ConfirmOff = &api.Confirmation{Request: api.Request{FenceNumber: 1, By: "anna", At: metav1.NewTime(fencetest.Start)}}

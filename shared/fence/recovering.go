@@ -46,12 +46,15 @@ func (d *decision) awaitHealth() outcome {
 	}
 	d.Record.ReadySince = nil
 	d.illAgain()
+	if o := d.returnRefuted(); o.decided {
+		return o
+	}
 	left := d.Decision.Settings.Recovery.BootTimeout.Duration - d.Since(d.Record.PhaseSince)
 	if left > 0 {
 		d.lookAfter(min(left, d.LifeShows()))
 		return settled
 	}
-	return d.bootFailed()
+	return d.bootFailed("the node was not healthy within " + d.Decision.Settings.Recovery.BootTimeout.Duration.String())
 }
 
 // healthySinceOff: healthy, by a Lease that was seen to move after the machine was proven off,
@@ -64,8 +67,26 @@ func (d *decision) healthySinceOff() bool {
 	return p != nil && offBy[p.Type] && d.HealthySince(&p.At)
 }
 
-func (d *decision) bootFailed() outcome {
-	msg := "the node was not healthy within " + d.Decision.Settings.Recovery.BootTimeout.Duration.String()
+// returnRefuted sends a fence that waits for health back to the gate, once the node shows no life and a refutation
+// stands. No boot is waited for: nobody knows whether the machine was off. At the gate a person's word that the machine is
+// off releases the work. A fence that a person's word has released already waits for the boot. If the process dies on the
+// next line, the next look decides the same.
+func (d *decision) returnRefuted() outcome {
+	p, r := d.Record.Proof, d.Record.Refuted
+	word := p != nil && p.Type == api.ProofConfirmed
+	if r == nil || word || d.Ending() || !d.Unhealthy() || d.LeaseFresh() || d.LeaseGone() || d.MayBeLate() {
+		return goOn
+	}
+	if d.Record.Power.OffAt != nil {
+		return d.bootFailed("the node shows no life") // whose look at the power finds what a late Off has done (S8)
+	}
+	d.Record.Release = api.ReleaseRecord{}
+	d.restart()
+	return d.enter(api.Pending, api.CutRefuted, r.Words())
+}
+
+// bootFailed ends the wait for a node's health, for the reason that msg tells.
+func (d *decision) bootFailed(msg string) outcome {
 	if d.Seen.Deleting || d.Requests.Abort != nil {
 		d.Record.Outcome = api.Aborted
 		d.tell(api.BootTimedOut, msg+"; the record ends as asked")
@@ -87,8 +108,13 @@ func (d *decision) bootFailed() outcome {
 	return d.enter(api.Pending, api.FlowRestarted, msg)
 }
 
-// undo takes away what we placed, then lets the record be closed (S22, S27).
+// undo takes away what we placed, has the report written, and then lets the record be closed (S22, S28, S27). A power
+// cut that is not judged keeps the record open for a bounded time, and keeps nothing on the node.
 func (d *decision) undo() outcome {
+	waits := d.Record.Report == nil && d.AwaitsJudgment()
+	if d.Record.Outcome != api.SentBack && !waits {
+		d.noteReport() // with the save of Undo: the report costs no further one
+	}
 	if d.MarksStay() {
 		return d.carryOut(Undo)
 	}
@@ -98,6 +124,12 @@ func (d *decision) undo() outcome {
 			d.Record.Drain = nil // without our marks the node fills again
 		}
 		return d.enter(api.Pending, d.Record.Reason, d.Record.Message)
+	}
+	if waits {
+		return d.stay(api.NodeHealthy, "nothing of ours is left on the node, but its boot ID is the one from before its power was cut: the next status of its kubelet shows whether the machine was off", facts.Resync)
+	}
+	if o := d.report(); o.decided {
+		return o
 	}
 	if d.Seen.Finalizer {
 		return d.carryOut(DropFinalizer)

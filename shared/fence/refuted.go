@@ -13,10 +13,12 @@ import (
 // writers may have run.
 //
 //   - status.provenCut keeps what the cut rests on: the device, the boot ID, and the heartbeat of the Node at the
-//     proof. It is saved with the proof, and outlives the proof and the fence, until the kubelet has written the Node's
-//     status anew.
-//   - status.refuted is written by the first look that sees the same boot ID in a status from after the cut. It outlives
-//     the fence, until spec.trust names it.
+//     proof. It is saved with the proof, and outlives the proof and the fence, until the cut is judged.
+//   - status.provenCut.heartbeatSince is written by the first look that sees the same boot ID in a status from after the
+//     cut. The network may have delayed this status from before the cut, so it refutes nothing by itself. A Lease that
+//     moves refutes nothing either: a kubelet may renew the Lease before its first status.
+//   - status.refuted is written by the first look that sees the same boot ID in a second status, with another heartbeat.
+//     It outlives the fence, until spec.trust names it.
 //   - While it stands no read of off is a proof (S1), no Off is sent, and the table of holds keeps each later fence of
 //     the node at the gate. A person's word that the machine is off still counts, unless a device reads on.
 //
@@ -38,16 +40,28 @@ func (d *decision) noteCutProven() {
 	}
 }
 
-// noteRefuted judges a proven power cut by the first status that the kubelet has written since.
+// noteRefuted judges a proven power cut by the statuses that the kubelet has written since. Another boot ID confirms the
+// cut at once. The boot ID from before the cut refutes the cut by the second heartbeat: the network may have delayed one
+// status from before the cut.
 func (d *decision) noteRefuted() {
 	c, n := d.Record.ProvenCut, d.Seen.Node
-	if !facts.JudgesCut(d.Record.Phase) || !facts.ToldSinceCut(c, n) {
-		return
+	switch {
+	case !facts.JudgesCut(d.Record.Phase) || !facts.ToldSinceCut(c, n):
+	case n.BootID != c.BootID:
+		d.Record.ProvenCut = nil
+	case !facts.SameBoot(c, n):
+	case n.BootIDShared:
+		d.Record.ProvenCut = nil
+	case c.HeartbeatSince == "":
+		c.HeartbeatSince = n.Heartbeat
+	default:
+		d.refuteCut(c)
 	}
+}
+
+// refuteCut writes that the boot ID refutes a proven power cut.
+func (d *decision) refuteCut(c *api.ProvenCut) {
 	d.Record.ProvenCut = nil
-	if !facts.SameBoot(c, n) || n.BootIDShared {
-		return
-	}
 	d.Record.Refuted = &api.Refutation{At: d.Time(), FenceNumber: c.FenceNumber, Device: c.Device, Level: c.Level, BootID: c.BootID, ProvenAt: c.ProvenAt}
 	d.aside(api.CutRefuted, d.Record.Refuted.Words())
 	if d.Record.Outcome == api.Recovered {

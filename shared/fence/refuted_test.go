@@ -20,13 +20,13 @@ func back(phase api.Phase, change func(*api.NodeFence, *observed.Look)) (*api.No
 	return under(fencetest.Start, func(f *api.NodeFence, s *observed.Look) {
 		f.Status.Phase, f.Status.PhaseSince, f.Status.CutOrReleased = phase, &then, true
 		f.Status.Lease = api.LeaseRecord{Renewed: "r0", StillSince: &then}
-		f.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, Device: "mem n", Level: 1, BootID: "a", Heartbeat: "h0", ProvenAt: then}
-		s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "True", "h1", "r1"
+		f.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: f.Status.Decision.NodeUID, Device: "mem n", Level: 1, BootID: "a", Heartbeat: "h0", HeartbeatSince: "h1", ProvenAt: then}
+		s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "True", "h2", "r1"
 		change(f, s)
 	})
 }
 
-// TestTheBootIDRefutesACut: by a status that the kubelet has written since the cut was proven, and by nothing else.
+// TestTheBootIDRefutesACut: by a second status that the kubelet has written since the cut was proven, and by nothing else.
 func TestTheBootIDRefutesACut(t *testing.T) {
 	for name, c := range map[string]struct {
 		change                func(*api.NodeFence, *observed.Look)
@@ -36,20 +36,23 @@ func TestTheBootIDRefutesACut(t *testing.T) {
 		"the kubelet is not well": {func(_ *api.NodeFence, s *observed.Look) {
 			s.Node.Conditions[0].Status = "False"
 		}, true, false},
-		"another boot ID":         {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, false, false},
-		"nodes that share it":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootIDShared = true }, false, false},
-		"a status of before":      {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, false, true},
-		"a controller's status":   {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, false, true},
-		"no heartbeat":            {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, false, true},
-		"a Node of the same name": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, false, true},
-		"no cut was proven":       {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut = nil }, false, false},
+		"another boot ID":        {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, false, false},
+		"nodes that share it":    {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootIDShared = true }, false, false},
+		"the first status since": {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut.HeartbeatSince = "" }, false, true},
+		"the first status again": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h1" }, false, true},
+		"a status of before":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, false, true},
+		"a controller's status":  {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, false, true},
+		"no heartbeat":           {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, false, true},
+		"a Node registered anew": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, true, false},
+		"another machine's Node": {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID, s.Node.BootID = "uid-2", "b" }, false, true},
+		"no cut was proven":      {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut = nil }, false, false},
 	} {
 		for _, phase := range api.Phases {
 			if phase == api.Finished {
 				continue
 			}
 			f, seen := back(phase, c.change)
-			if doubts, want := fence.Doubts(f, seen.Node), facts.JudgesCut(phase) && (c.wantRefuted || name == "nodes that share it"); doubts != want {
+			if doubts, want := fence.Doubts(f, seen.Node), facts.JudgesCut(phase) && (c.wantRefuted || name == "nodes that share it" || name == "the first status since"); doubts != want {
 				t.Errorf("%s, in %s: a look lists the Nodes: %v", name, phase, doubts)
 			}
 			st, _ := fence.Decide(f, seen, fencetest.Start)
@@ -62,12 +65,114 @@ func TestTheBootIDRefutesACut(t *testing.T) {
 			if (st.Refuted != nil) != c.wantRefuted || (st.ProvenCut != nil) != c.wantKept {
 				t.Errorf("%s, in %s: refuted %+v, kept %+v", name, phase, st.Refuted, st.ProvenCut)
 			}
+			if armed := st.ProvenCut; name == "the first status since" && armed.HeartbeatSince != "h2" {
+				t.Errorf("%s, in %s: kept %+v", name, phase, armed)
+			}
 			if r := st.Refuted; r != nil && (r.FenceNumber != 1 || r.Device != "mem n" || r.Level != 1 || r.BootID != "a") {
 				t.Errorf("%s, in %s: %+v", name, phase, r)
 			}
 			if told := strings.Contains(story(st), "read off twice until"); told != c.wantRefuted {
 				t.Errorf("%s, in %s: it is told: %v", name, phase, told)
 			}
+		}
+	}
+}
+
+// TestAFenceWaitsForTheJudgmentOfItsCut: a node that is back under the boot ID from before the cut is free of our marks,
+// and its record stays open until the kubelet's next status, for 8 minutes at most. No failure and no person waits.
+func TestAFenceWaitsForTheJudgmentOfItsCut(t *testing.T) {
+	ago := func(d time.Duration) *api.Time { return new(observed.StampOf(fencetest.Start.Add(-d))) }
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+		act    fence.Action
+	}{
+		"a status from before the cut": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "h0" }, api.Recovering, fence.None},
+		"the first status since":       {func(f *api.NodeFence, _ *observed.Look) { f.Status.ProvenCut.HeartbeatSince = "" }, api.Recovering, fence.None},
+		"the second status since":      {func(*api.NodeFence, *observed.Look) {}, api.Recovering, fence.WriteReport},
+		"our taint is on the node":     {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Node.Taint = "h1", true }, api.Recovering, fence.Undo},
+		"another boot ID":              {func(_ *api.NodeFence, s *observed.Look) { s.Node.BootID = "b" }, api.Recovering, fence.WriteReport},
+		"no heartbeat at all":          {func(_ *api.NodeFence, s *observed.Look) { s.Node.Heartbeat = "" }, api.Recovering, fence.WriteReport},
+		"just before 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute-time.Second), "h1"
+		}, api.Recovering, fence.None},
+		"after 8 minutes": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(8*time.Minute+time.Second), "h1"
+		}, api.Recovering, fence.WriteReport},
+		"the clock was set back": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ReadySince, s.Node.Heartbeat = ago(-time.Hour), "h1"
+		}, api.Recovering, fence.WriteReport},
+		"the node fails again": {func(_ *api.NodeFence, s *observed.Look) {
+			s.Node.Heartbeat, s.Node.Conditions[0].Status = "h1", "False"
+		}, api.Recovering, fence.WriteReport},
+		"its Lease stands still": {func(f *api.NodeFence, s *observed.Look) { s.Node.Heartbeat, s.Lease.Renewed = "h1", "r0" }, api.Recovering, fence.WriteReport},
+		"a person ends the fence": {func(f *api.NodeFence, s *observed.Look) {
+			f.Spec.Requests.Abort, s.Node.Heartbeat = &api.AbortRequest{By: "ann"}, "h1"
+		}, api.Recovering, fence.WriteReport},
+		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting, s.Node.Heartbeat = true, "h1" }, api.Recovering, fence.WriteReport},
+		"a Node registered anew": {func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Outcome, s.Node.UID, s.Node.Heartbeat = api.NodeReplaced, "uid-2", "h1"
+		}, api.Recovering, fence.None},
+		"the fence was called off": {func(f *api.NodeFence, s *observed.Look) { f.Status.Outcome, s.Node.Heartbeat = api.Aborted, "h1" }, api.Recovering, fence.WriteReport},
+	} {
+		f, seen := back(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.Outcome, f.Status.ReadySince, s.Node.Taint, s.Finalizer = api.Recovered, ago(30*time.Second), false, false
+			c.change(f, s)
+		})
+		st, act := fence.Decide(f, seen, fencetest.Start)
+		if st.Phase != c.want || act != c.act {
+			t.Errorf("%s: %s %s %q: %s", name, st.Phase, st.Outcome, act, st.Message)
+		}
+		if want := map[bool]api.Reason{true: api.CutRefuted, false: f.Status.Outcome}[name == "the second status since"]; st.Outcome != want {
+			t.Errorf("%s: ends as %s", name, st.Outcome)
+		}
+		if waits := st.Phase == api.Recovering && act == fence.None; waits && (st.NextLook == nil || st.ProvenCut == nil || !strings.Contains(st.Message, "the next status of its kubelet shows")) {
+			t.Errorf("%s: %s, next look %v", name, st.Message, st.NextLook)
+		}
+	}
+}
+
+// TestARefutedFenceReturnsToTheGate: a fence with a refutation waits for a boot only while the node shows life. At the
+// gate a person's word that the machine is off is heard.
+func TestARefutedFenceReturnsToTheGate(t *testing.T) {
+	at := observed.StampOf(fencetest.Start.Add(-time.Minute))
+	soon := observed.StampOf(fencetest.Start.Add(time.Minute))
+	for name, c := range map[string]struct {
+		change func(*api.NodeFence, *observed.Look)
+		want   api.Phase
+	}{
+		"no life":                  {func(*api.NodeFence, *observed.Look) {}, api.Pending},
+		"its Lease moves":          {func(_ *api.NodeFence, s *observed.Look) { s.Lease.Renewed = "r1" }, api.Recovering},
+		"no condition holds":       {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "True" }, api.Recovering},
+		"an Off may come late":     {func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.EffectUntil = &soon }, api.Recovering},
+		"a late Off may have come": {func(f *api.NodeFence, _ *observed.Look) { f.Status.Power.OffAt = &at }, api.PoweringOn},
+		"a word has released": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: at}
+		}, api.Recovering},
+		"nothing is refuted":    {func(f *api.NodeFence, _ *observed.Look) { f.Status.Refuted = nil }, api.Recovering},
+		"the record is deleted": {func(_ *api.NodeFence, s *observed.Look) { s.Deleting = true }, api.Recovering},
+		"the work was released once": {func(f *api.NodeFence, _ *observed.Look) {
+			f.Status.Release = api.ReleaseRecord{StartedAt: &at, DoneAt: &at}
+		}, api.Pending},
+	} {
+		f, seen := back(api.Recovering, func(f *api.NodeFence, s *observed.Look) {
+			f.Status.ProvenCut, f.Status.Refuted = nil, &api.Refutation{At: at, FenceNumber: 1, Device: "mem n", Level: 1, BootID: "a", ProvenAt: at}
+			s.Node.Conditions[0].Status, s.Node.Heartbeat, s.Lease.Renewed = "Unknown", "h0", "r0"
+			c.change(f, s)
+		})
+		st, _ := fence.Decide(f, seen, fencetest.Start)
+		if st.Phase != c.want {
+			t.Errorf("%s: %s %s: %s", name, st.Phase, st.Reason, st.Message)
+		}
+		if c.want != api.Pending {
+			continue
+		}
+		f.Status = st
+		confirmedBy("ann")(f)
+		f.Spec.Requests.ConfirmOff.FenceNumber = 1
+		st, _ = fence.Decide(f, seen, fencetest.Start)
+		if a := st.Answer(api.AskedConfirmOff); a == nil || a.Result != api.Accepted || st.Reason == api.CutRefuted {
+			t.Errorf("%s: the word is answered with %+v, and the fence is %s %s", name, a, st.Phase, st.Reason)
 		}
 	}
 }

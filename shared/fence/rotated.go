@@ -17,7 +17,7 @@ import (
 // on the pause, and no rule on this note: the fence is only looked at again now.
 func NoteCredentials(f *api.NodeFence, versions map[string]string, now time.Time) bool {
 	st := f.Status
-	d := &decision{facts.Facts{Record: &st, Decision: &st.Decision, Now: now}}
+	d := &decision{Facts: facts.Facts{Record: &st, Decision: &st.Decision, Now: now}}
 	st.Power.Denied = slices.Clone(st.Power.Denied)
 	changed := false
 	for i := range st.Power.Denied {

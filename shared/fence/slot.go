@@ -11,7 +11,7 @@ import (
 
 // The slot that a fence holds, or asks for, and what waits without one.
 
-// stale sends a fence whose yes is too old back to the gate (S17).
+// stale sends a fence whose admission is too old back to the gate (S17).
 func (d *decision) stale() outcome {
 	if d.Begun() {
 		return goOn

@@ -80,8 +80,8 @@ func TestAHealthyNodeWaitsForAPerson(t *testing.T) {
 			f.Status.ReadySince, f.Spec.Requests.Uncordon = &at, uncordonBy(now)
 		}, "Recovering NodeHealthy, , next +2s"},
 		"it is ill again": {func(_ *api.NodeFence, s *observed.Look) { s.Node.Conditions[0].Status = "Unknown" }, "Recovering NodeHealthy, , next +10s"},
-		"it is deleted":   {func(_ *api.NodeFence, s *observed.Look) { s.Node = observed.Node{} }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
-		"it is another":   {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, DropFinalizer, next +10s"},
+		"it is deleted":   {func(_ *api.NodeFence, s *observed.Look) { s.Node = observed.Node{} }, "Recovering NodeHealthy, WriteReport, next +10s"},
+		"it is another":   {func(_ *api.NodeFence, s *observed.Look) { s.Node.UID = "uid-2" }, "Recovering NodeHealthy, WriteReport, next +10s"},
 		"it was asked for once": {func(f *api.NodeFence, _ *observed.Look) {
 			f.Spec.Requests.Uncordon, f.Status.Answers = uncordonBy(now), done(api.AskedUncordon, metav1.NewTime(now))
 		}, held},

@@ -14,4 +14,5 @@ var waits = map[api.Reason]api.WaitsFor{
 	api.CheckingActivity:   api.WaitsForChecks,
 	api.StorageUnreachable: api.WaitsForChecks,
 	api.TooManyChecks:      api.WaitsForCheckTurn,
+	api.OwnMachine:         api.WaitsForOtherReplica,
 }

@@ -20,8 +20,10 @@ type Input struct {
 	Self bool
 	// SaidOff: a person's word that the machine is off waits for an answer.
 	SaidOff bool
-	// Asked: a user has asked for this fence.
+	// Asked: a person has asked for this fence.
 	Asked bool
+	// OnlyAsked: no condition of the policy holds, and the fence ends once the request for it is old.
+	OnlyAsked bool
 	// Now is the time of the question.
 	Now time.Time
 	// OpenedAt is when the fence was opened, by the clock of nodefence; zero if the question is about a node without a

@@ -36,6 +36,13 @@ func TestARebootHoldsForABoundedTime(t *testing.T) {
 			t.Errorf("%s: %+v", name, h)
 		}
 	}
+	for after, holds := range map[time.Duration]bool{14*time.Minute - time.Millisecond: true, 14 * time.Minute: false} {
+		in := c.Input(look.NodeFrom(c.Node, ""))
+		in.OpenedAt, in.Now, in.OnlyAsked = failed, failed.Add(after), true
+		if h := hold.First(in, groups...); (h != nil) != holds || h != nil && !strings.Contains(h.Message, "14m0s after the fence was opened (before the request for the fence is too old)") {
+			t.Errorf("a program alone asks, after %s: %+v", after, h)
+		}
+	}
 	if h := hold.First(c.Input(look.NodeFrom(c.Node, "")), groups...); h == nil || !strings.Contains(h.Message, "if it fails, it has 15m0s to come back") {
 		t.Errorf("a node that has not failed: %+v", h)
 	}

@@ -60,7 +60,7 @@ var table = []Row{
 	},
 	{
 		Reason: api.DryRun, Group: ByMode, When: tellDryRun, Unmark: true, Exempt: true, HostHA: api.HostHADisabled, Again: facts.Resync,
-		Means:  "the policy is in `mode: DryRun`: this node would be fenced now",
+		Means:  "the policy is in `mode: DryRun`, and the message says what it would do in `mode: Enforce`: begin, check or drain the node first, or hold the fence, with the reason and its numbers",
 		Remedy: Remedy{Do: "have the policy act, if this node is to be fenced", Run: `kubectl patch fencepolicy POLICY --type merge -p '{"spec":{"mode":"Enforce"}}'`},
 		Docs:   "infra/BRAKES.md",
 	},
@@ -124,8 +124,8 @@ func tellRefuted(in Input) string {
 }
 
 // tellReboot holds for a bounded time: the machine has as long as its policy gives it to boot after a fence. The time
-// begins with the fence, and not with what the node says of itself. A fence that
-// a user has asked for, and a person's word, do not wait.
+// begins with the fence, and not with what the node says of itself. A fence that a person has asked for, and a person's
+// word, do not wait. A fence that another program asks for does: the program sees the reboot as a failure too.
 func tellReboot(in Input) string {
 	most := in.Policy.Settings.Recovery.BootTimeout.Duration
 	if in.Node.Rebooting == "" || in.Asked || in.SaidOff {
@@ -134,18 +134,26 @@ func tellReboot(in Input) string {
 	if in.OpenedAt.IsZero() {
 		return fmt.Sprintf("%s: if it fails, it has %s to come back (recovery.bootTimeout)", in.Node.Rebooting, most)
 	}
+	bound := "recovery.bootTimeout"
+	if limit := api.RequestValidity - requestMargin; in.OnlyAsked && limit < most {
+		most, bound = limit, "before the request for the fence is too old"
+	}
 	until := in.OpenedAt.Add(most)
 	if !in.Now.Before(until) || observed.Ahead(in.OpenedAt, in.Now) {
 		return "" // a clock that was set back prolongs nothing
 	}
-	return fmt.Sprintf("%s: it has until %s to come back, %s after the fence was opened (recovery.bootTimeout)", in.Node.Rebooting, until.UTC().Format(time.RFC3339), most)
+	return fmt.Sprintf("%s: it has until %s to come back, %s after the fence was opened (%s)", in.Node.Rebooting, until.UTC().Format(time.RFC3339), most, bound)
 }
+
+// requestMargin is the time in which a fence begins that a request alone asks for, after a reboot that has failed. A
+// request that grew old in the hold would be made anew and held anew, for ever.
+const requestMargin = 2 * facts.Resync
 
 func tellDryRun(in Input) string {
 	if in.Policy.Settings.Mode != api.ModeDryRun {
 		return ""
 	}
-	return "this node would be fenced now; " + facts.DecidingPolicy(in.Policy) + " is in DryRun"
+	return facts.DecidingPolicy(in.Policy) + " is in DryRun"
 }
 
 func tellUnapproved(in Input) string {

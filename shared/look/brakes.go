@@ -24,6 +24,9 @@ func Brakes(ctx context.Context, c kube.Reader, f *api.NodeFence, seen *observed
 		return err
 	}
 	seen.Reserved, seen.ReservedCall = admission.ReservedAt(led, f), admission.ReservedCall(led, f)
+	if r := admission.DryRunOf(led, f); r != nil {
+		seen.DryRun = &observed.DryRun{At: r.At.Time, Drain: r.Drain}
+	}
 	for _, s := range led.Status.Leases.Still {
 		if s.NodeName == f.Spec.NodeName && s.Renewed == seen.Lease.Renewed {
 			seen.Lease.StillSince = s.Since.Time

@@ -43,6 +43,8 @@ func TestLook(t *testing.T) {
 			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"its slot": {aLease, `{"status":{"reservations":[{"nodeName":"a","fenceUID":"f1","fenceNumber":2,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
 			observed.Look{Lease: seenLease, Reserved: &noon, Brakes: observed.Brakes{Looked: true}}},
+		"what it would have under Enforce": {aLease, `{"status":{"dryRuns":[{"nodeName":"a","fenceUID":"f1","fenceNumber":2,"at":"2026-05-01T12:00:00.123456Z","drain":true}]}}`, "",
+			observed.Look{Lease: seenLease, DryRun: &observed.DryRun{At: noon, Drain: true}, Brakes: observed.Brakes{Looked: true}}},
 		"an earlier fence's slot": {aLease, `{"status":{"reservations":[{"nodeName":"a","fenceUID":"f1","fenceNumber":1,"at":"2026-05-01T12:00:00.123456Z"}]}}`, "",
 			observed.Look{Lease: seenLease, Brakes: observed.Brakes{Looked: true}}},
 		"a storm": {aLease, `{"status":{"storms":[{"policy":"second","since":"2026-05-01T12:00:00.123456Z","domain":"","message":"5 of 9"}]}}`, "",

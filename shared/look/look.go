@@ -98,6 +98,11 @@ func (l Looker) readCluster(ctx context.Context, reader kube.Reader, f *api.Node
 			return err
 		}
 	}
+	if need.Report {
+		if err := Report(ctx, l.Client, f, seen); err != nil {
+			return err
+		}
+	}
 	if need.Dump {
 		return Dump(ctx, l.Client, f, seen)
 	}

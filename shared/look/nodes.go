@@ -88,7 +88,7 @@ func NodeFrom(n *corev1.Node, fenceUID string) observed.Node {
 	if n.DeletionTimestamp != nil {
 		s.Deleting, s.Terminating = "the Node object is being deleted", true
 	}
-	s.Rebooting = rebooting(n)
+	s.Rebooting = tellReboot(n)
 	s.ControlPlaneMark = markOfControlPlane(n)
 	s.ControlPlane = s.ControlPlaneMark != ""
 	for _, t := range n.Spec.Taints {

@@ -11,10 +11,10 @@ const (
 	machineConfigState = "machineconfiguration.openshift.io/state"
 )
 
-// rebooting says who reboots a node's machine on purpose, and by which mark; empty if nobody says so. kured
+// tellReboot says which program reboots the node's machine on purpose, and by which mark; empty if no mark says so. kured
 // annotates a node as soon as it intends a reboot, which may wait for days, and cordons the node right
 // before. The machine-config-daemon says Working while it applies an update, which ends in a reboot.
-func rebooting(n *corev1.Node) string {
+func tellReboot(n *corev1.Node) string {
 	if n.Annotations[kuredReboots] != "" && n.Spec.Unschedulable {
 		return "kured reboots this machine (annotation " + kuredReboots + ")"
 	}

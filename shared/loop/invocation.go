@@ -42,6 +42,8 @@ type invocation struct {
 	spoke bool
 	// hands is what the next invocation carries out.
 	hands *handed
+	// reply is the event that the last action replies with.
+	reply *event.Event
 }
 
 // run takes turns until there is nothing more to do now. The first one is begin, if that is set.
@@ -213,6 +215,10 @@ func (inv *invocation) act(ctx context.Context, d report.Decision, seen observed
 	if d.Err == nil {
 		inv.did = d.Action
 	}
+	if d.Err == nil && r.Reply != nil {
+		inv.reply = r.Reply
+		return false, nil
+	}
 	if d.Err != nil || d.Fence.ResourceVersion == "" {
 		inv.fence = nil
 		return true, nil
@@ -235,6 +241,10 @@ func (inv *invocation) announce() *event.Event {
 	f := inv.fence
 	if f == nil || !inv.started || fence.Foreign(f.Status) {
 		return nil
+	}
+	if inv.reply != nil {
+		events.CausedBy(inv.reply, inv.cause)
+		return inv.reply
 	}
 	now := inv.Now()
 	due := f.Status.NextLook != nil && !f.Status.NextLook.After(now)

@@ -3,6 +3,8 @@ package loop
 import (
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -14,7 +16,7 @@ type Result struct {
 	// Record is the record as the action has written it; nil if the action has not written the record.
 	// A Record without a resourceVersion makes the loop read the record again.
 	Record *api.NodeFence
-	// Verdict is the gate's no to Reserve, AskDrain or AskChecks, or to a slot before Resolve; nil for a yes.
+	// Verdict is the gate's no to Reserve, AskDrain or AskChecks, or to one of them in a dry run, or to a slot before Resolve; nil for a yes.
 	Verdict *observed.Verdict
 	// Resolved says that the devices were resolved, or that resolving them has failed for good.
 	Resolved bool
@@ -24,6 +26,9 @@ type Result struct {
 	Checked *observed.Checked
 	// Evicted is what came of asking pods to leave; nil if no pod was asked.
 	Evicted *observed.Evicted
+	// Reply ends the invocation with this event in place of that of the phase. The function that owns the phase takes
+	// the event, and goes on.
+	Reply *event.Event
 }
 
 // sightings are what the actions of one invocation have seen. A look can't see any of it again, so the
@@ -36,7 +41,9 @@ type sightings struct {
 	evicted  *observed.Evicted
 	// mayDrain and mayCheck say that the gate has answered yes; drainAsked and checksAsked are when it was
 	// asked last.
-	mayDrain, mayCheck      bool
+	mayDrain, mayCheck bool
+	// dryChecks is as mayCheck, for a dry run.
+	dryChecks               bool
 	drainAsked, checksAsked time.Time
 	// cleared is the resourceVersion of the record for which the out-of-service taint was removed last.
 	cleared string
@@ -47,7 +54,7 @@ func (s *sightings) noteAsked(a fence.Action, now time.Time) {
 	switch a {
 	case fence.AskDrain:
 		s.drainAsked = now
-	case fence.AskChecks:
+	case fence.AskChecks, fence.DryChecks:
 		s.checksAsked = now
 	}
 }
@@ -60,12 +67,14 @@ func (s *sightings) add(a fence.Action, r Result, err error) {
 		s.call = r.Call
 	case a == fence.Resolve && r.Resolved:
 		s.resolved, s.verdict = true, nil // a no from before that was for the record as it was
-	case a == fence.Resolve && r.Verdict != nil, a == fence.Reserve:
+	case a == fence.Resolve && r.Verdict != nil, a == fence.Reserve, a == fence.DryReserve, a == fence.DryDrain:
 		s.verdict = r.Verdict
 	case a == fence.AskDrain:
 		s.verdict, s.mayDrain = r.Verdict, yes
 	case a == fence.AskChecks:
 		s.verdict, s.mayCheck = r.Verdict, yes
+	case a == fence.DryChecks:
+		s.verdict, s.dryChecks = r.Verdict, yes
 	case a == fence.Check:
 		s.mayCheck = false // the next round asks again
 	}
@@ -86,7 +95,7 @@ func handedOn(seen observed.Look) sightings {
 // fillIn copies the sightings into a look. version is the resourceVersion of the record.
 func (s *sightings) fillIn(seen *observed.Look, version string) {
 	seen.Call, seen.Verdict, seen.Resolved, seen.Checked, seen.Evicted = s.call, s.verdict, s.resolved, s.checked, s.evicted
-	seen.MayDrain, seen.MayCheck, seen.DrainAsked = s.mayDrain, s.mayCheck, s.drainAsked
+	seen.MayDrain, seen.MayCheck, seen.DryChecks, seen.DrainAsked = s.mayDrain, s.mayCheck, s.dryChecks, s.drainAsked
 	seen.Cleared = s.cleared != "" && s.cleared == version
 }
 
@@ -94,5 +103,6 @@ func (s *sightings) fillIn(seen *observed.Look, version string) {
 // again (S17).
 func (s *sightings) dropOldAnswers(seen *observed.Look, now time.Time) {
 	seen.MayDrain = seen.MayDrain && observed.Fresh(s.drainAsked, now, facts.DecisionValidity)
+	seen.DryChecks = seen.DryChecks && observed.Fresh(s.checksAsked, now, facts.ChecksBegin)
 	seen.MayCheck = seen.MayCheck && observed.Fresh(s.checksAsked, now, facts.ChecksBegin)
 }

@@ -8,9 +8,9 @@ import (
 
 // actions are those that a function carries out.
 var actions = []fence.Action{
-	fence.Resolve, fence.Reserve, fence.AskDrain, fence.AskChecks, fence.Evict, fence.Check, fence.Isolate, fence.Read, fence.Off, fence.On,
+	fence.Resolve, fence.Reserve, fence.AskDrain, fence.AskChecks, fence.DryReserve, fence.DryDrain, fence.DryChecks, fence.Evict, fence.Check, fence.Isolate, fence.Read, fence.Off, fence.On,
 	fence.MarkNotReady, fence.Release, fence.DeletePods, fence.DeleteNode, fence.DeleteMachine, fence.ClearOutOfService, fence.Undo,
-	fence.DropFinalizer,
+	fence.WriteReport, fence.DropFinalizer,
 }
 
 // unknown is the type under which lost events of a misspelt type are counted.

@@ -142,7 +142,8 @@ func TestATurnSaysTheEnrolment(t *testing.T) {
 }
 
 // TestOtherConfigMapsMakeNodesUrgent: each node whose devices were kept by other ConfigMaps
-// is asked for once, soon, and not again if that does not help.
+// is asked for once, soon, and not again if that does not help. A node of which no devices are kept is asked for once
+// the ConfigMaps change: what kept them from being kept may be mended.
 func TestOtherConfigMapsMakeNodesUrgent(t *testing.T) {
 	s := newTargetStore()
 	s.begin(time.Hour, nil)
@@ -180,7 +181,10 @@ func TestOtherConfigMapsMakeNodesUrgent(t *testing.T) {
 		t.Errorf("looked at since: %v", got)
 	}
 	s.configured(&api.ConfigsSeen{Version: "3"}, sec(40))
-	if d := cmp.Diff([]string{"old", "now"}, urgent(sec(40))); d != "" {
+	if d := cmp.Diff([]string{"old", "now", "none"}, urgent(sec(40))); d != "" {
 		t.Error(d)
+	}
+	if kept("none", "", 50); slices.Contains(urgent(sec(50)), "none") {
+		t.Error("a node of which no device is kept is urgent after it was looked at")
 	}
 }

@@ -1,12 +1,13 @@
 // Package apiserver is the one long-running part of nodefence: it watches nodes, their
 // Leases and the NodeFences, and sends events about what changed and what is due.
 //
-// Its parts that ask no other part are packages of their own; asks, due and leases put events into outbox:
+// Its parts that ask no other part are packages of their own; acts, asks, due and leases put events into outbox:
 //
 //	slim    what is kept of each watched object
 //	outbox  events until the broker has them
 //	due     the open fences, and when each is to be looked at
 //	asks    the FenceRequests, and which of them are to be looked at
+//	acts    the acts of people, and which of them have no record yet
 //	leases  the picture of the Leases, and the nodes whose Lease stands still
 //	pace    whose devices are read next
 //	census  what is counted, and who waits until the ledger has it

@@ -11,10 +11,9 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-)
 
-// leaderLease is the Lease by which replicas elect the one that sends.
-const leaderLease = "nodefence-source"
+	"github.com/nodefence/nodefence/shared/kube"
+)
 
 // errLost ends the turn of a leader that lost the Lease.
 var errLost = errors.New("lost the leader Lease")
@@ -25,9 +24,10 @@ var errLost = errors.New("lost the leader Lease")
 // restored, it is away for so long that every leader loses its Lease (S16: nothing begins
 // after a restore until a person confirms).
 func (s *Source) Run(ctx context.Context) error {
+	ctx = kube.WithFunction(ctx, Name)
 	for {
 		err := s.turn(ctx)
-		if ctx.Err() != nil || !errors.Is(err, errLost) && !errors.Is(err, errWentBack) {
+		if ctx.Err() != nil || !errors.Is(err, errLost) && !errors.Is(err, errWentBack) && !errors.Is(err, errGaveWay) {
 			return err
 		}
 		s.o.Logger.Warn("lost the lead; waiting to become leader again", "error", err.Error())
@@ -41,10 +41,13 @@ func (s *Source) turn(ctx context.Context) error {
 	defer remembering.Wait()
 	defer cancel(nil)
 	remembering.Go(func() { s.remember(ctx, cancel) })
+	if s.o.Elect && s.o.Self != "" {
+		remembering.Go(func() { s.watchOwnNode(ctx, cancel) })
+	}
 	s.standing.begin()
 	err := s.stand(ctx)
-	if errors.Is(context.Cause(ctx), errWentBack) {
-		return errWentBack
+	if cause := context.Cause(ctx); errors.Is(cause, errWentBack) || errors.Is(cause, errGaveWay) {
+		return cause
 	}
 	return err
 }
@@ -59,12 +62,18 @@ func (s *Source) stand(ctx context.Context) error {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
 	s.standing.set(nil) // a standby counts as ready
+	if s.own.takeGiven() {
+		s.awaitAnother(ctx, client)
+	}
 	parent := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done, led := make(chan error, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(s.election(client, func(ctx context.Context) {
 		close(led)
+		since := s.o.Client.Clock().Elapsed()
+		s.own.setLead(&since)
+		defer s.own.setLead(nil)
 		done <- s.lead(ctx)
 		cancel()
 	}))

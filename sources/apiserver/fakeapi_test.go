@@ -74,14 +74,15 @@ const (
 	rulesURL     = "/apis/nodefence.io/v1alpha1/nodeproblempolicies"
 	targetsURL   = "/apis/nodefence.io/v1alpha1/fencetargets"
 	requestsURL  = "/apis/nodefence.io/v1alpha1/namespaces/own/fencerequests"
+	actsURL      = "/apis/nodefence.io/v1alpha1/fenceacts"
 )
 
 var kinds = map[string][2]string{
 	eventsURL: {"v1", "Event"}, podEventsURL: {"v1", "Event"}, podsURL: {"v1", "Pod"},
 	rulesURL:    {"nodefence.io/v1alpha1", "NodeProblemPolicy"},
 	policiesURL: {"nodefence.io/v1alpha1", "FencePolicy"}, "/apis/nodefence.io/v1alpha1/fencebudgets": {"nodefence.io/v1alpha1", "FenceBudget"}, targetsURL: {"nodefence.io/v1alpha1", "FenceTarget"},
-	requestsURL: {"nodefence.io/v1alpha1", "FenceRequest"},
-	nodesURL:    {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
+	requestsURL: {"nodefence.io/v1alpha1", "FenceRequest"}, actsURL: {"nodefence.io/v1alpha1", "FenceAct"},
+	nodesURL: {"v1", "Node"}, leasesURL: {"coordination.k8s.io/v1", "Lease"}, mapsURL: {"v1", "ConfigMap"},
 	electURL:  {"coordination.k8s.io/v1", "Lease"},
 	fencesURL: {"nodefence.io/v1alpha1", "NodeFence"}, ledgerURL: {"nodefence.io/v1alpha1", "FenceLedger"},
 }

@@ -63,10 +63,19 @@ func (s *Source) fenceGone(node string) {
 }
 
 func (s *Source) fenceHandler() cache.ResourceEventHandler {
-	seen := func(obj any) { s.fence(obj.(*api.NodeFence)) }
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) },
-		DeleteFunc: func(obj any) { s.fenceGone(nameOf(obj)) },
+	seen := func(obj any, first bool) {
+		f := obj.(*api.NodeFence)
+		s.fence(f)
+		s.acts.Fence(f, first)
+	}
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj, false) },
+		DeleteFunc: func(obj any) {
+			s.fenceGone(nameOf(obj))
+			if f, ok := obj.(*api.NodeFence); ok {
+				s.acts.Gone(f.UID)
+			}
+		},
 	}
 }
 

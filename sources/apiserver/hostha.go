@@ -75,7 +75,7 @@ func (s *Source) hostHANews() map[string]api.HostHA {
 			news[node] = is
 		}
 		if t.unfit != "" {
-			s.targets.judged(node, admission.ToBeFenced(h))
+			s.targets.noteVerdict(node, admission.ToBeFenced(h))
 		}
 	}
 	return news

@@ -15,6 +15,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/tracing"
+	"github.com/nodefence/nodefence/sources/apiserver/acts"
 	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
@@ -35,7 +36,7 @@ func New(o Options) (*Source, error) {
 	if o.Resync <= 0 {
 		o.Resync = 30 * time.Second
 	}
-	o.Logger = o.Logger.With("function", "source")
+	o.Logger = o.Logger.With("function", Name)
 	var s *Source
 	sends := o.Traces.Sender("source", o.Sender, func(node string) (tracing.Fence, bool) { return s.fenceOf(node) })
 	now, out := o.Client.Clock().Now, outbox.New(sends, o.Logger)
@@ -46,9 +47,11 @@ func New(o Options) (*Source, error) {
 		nodes: known, leases: leases.New(o.Source, out, o.Logger), due: due.New(o.Source, out, o.Resync, known.labels), asks: asks.New(o.Source, out),
 		problems: newProblemStore(o.Logger), targets: newTargetStore(), left: newLeftovers(),
 		counting: census.New(), configs: newConfigStore(),
+		acts: acts.New(o.Client, o.Source, out, o.Logger, now),
 	}
 	s.gauges = gauges.New(s.due.Open, s.exempt, now)
 	if o.Registerer != nil {
+		o.Registerer.MustRegister(s.acts.Metrics()...)
 		o.Registerer.MustRegister(append(s.outbox.Metrics(), s.problems.counted, s.targets.unfenceable, s.gauges)...)
 	}
 	return s, nil
@@ -90,8 +93,10 @@ func (s *Source) lead(ctx context.Context) error {
 	s.left.begin()
 	s.counting.Begin()
 	s.configs.begin()
+	s.acts.Begin()
 	s.outbox.Empty()
 	s.wg.Go(func() { s.outbox.Run(ctx) })
+	s.wg.Go(func() { s.acts.Run(ctx) })
 	s.wg.Go(func() { s.enrol.run(ctx) })
 	if err := s.watches(ctx); err != nil {
 		return err
@@ -172,6 +177,9 @@ func (s *Source) watchProblems(ctx context.Context) error {
 		return err
 	}
 	if err := s.watchBudgets(ctx, scheme); err != nil {
+		return err
+	}
+	if _, err := s.watch(ctx, scheme, s.ledgerWatch()); err != nil {
 		return err
 	}
 	s.wg.Go(func() { s.collects(ctx, synced) })

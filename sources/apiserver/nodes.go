@@ -46,7 +46,7 @@ func (s *Source) nodeGone(name string) {
 	s.nodes.gone(name)
 	s.counting.Changed()
 	s.problems.left(name)
-	s.targets.judged(name, false)
+	s.targets.noteVerdict(name, false)
 	now := s.now()
 	s.due.Send(name, now, nil, now)
 }

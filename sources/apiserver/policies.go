@@ -30,13 +30,18 @@ func (s *Source) policyWatch() watched {
 	}
 	return watched{
 		gv: api.GroupVersion, path: "/apis", resource: policies, name: policies, selector: fields.Everything(), of: &api.FencePolicy{},
-		slim: slim.Policy, handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: func(obj any) { s.changed(); seen(obj) },
+		slim: slim.Policy, handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(obj any, first bool) {
+				s.changed()
+				seen(obj)
+				s.acts.Policy(obj.(*api.FencePolicy), first)
+			},
 			UpdateFunc: func(old, obj any) {
 				if old.(*api.FencePolicy).Generation != obj.(*api.FencePolicy).Generation {
 					s.changed()
 				}
 				seen(obj)
+				s.acts.Policy(obj.(*api.FencePolicy), false)
 			},
 			DeleteFunc: func(obj any) {
 				s.changed()

@@ -47,3 +47,6 @@ const fenceRequests = "fencerequests"
 func isOfRequests(watch string) bool { return strings.HasPrefix(watch, fenceRequests+"/") }
 
 const budgets = "fencebudgets"
+
+// ledgers is the resource name of the FenceLedger.
+const ledgers = "fenceledgers"

@@ -12,6 +12,7 @@ import (
 	"github.com/nodefence/nodefence/shared/ask"
 	"github.com/nodefence/nodefence/shared/kube"
 	"github.com/nodefence/nodefence/shared/tracing"
+	"github.com/nodefence/nodefence/sources/apiserver/acts"
 	"github.com/nodefence/nodefence/sources/apiserver/asks"
 	"github.com/nodefence/nodefence/sources/apiserver/census"
 	"github.com/nodefence/nodefence/sources/apiserver/due"
@@ -19,6 +20,12 @@ import (
 	"github.com/nodefence/nodefence/sources/apiserver/leases"
 	"github.com/nodefence/nodefence/sources/apiserver/outbox"
 )
+
+// Name is the source's name, as the functions have theirs.
+const Name = "source"
+
+// leaderLease is the Lease by which replicas elect the one that sends.
+const leaderLease = "nodefence-source"
 
 // Options are the choices of New.
 type Options struct {
@@ -40,6 +47,9 @@ type Options struct {
 	// Identity names this replica. With Elect, one of several replicas is active.
 	Identity string
 	Elect    bool
+	// Self is the node that this process runs on, empty if it is none of the cluster's or the process serves no
+	// function. A leader gives way to another replica that is to fence this node.
+	Self string
 	// Registerer, if set, gets the source's metrics.
 	Registerer prometheus.Registerer
 	// Traces makes a span of each event about a fence that is sent; nil for none.
@@ -65,7 +75,9 @@ type Source struct {
 	left     *leftovers
 	counting *census.Store
 	configs  *configStore
+	acts     *acts.Store
 	gauges   *gauges.Gauges
+	own      ownNode
 	wg       sync.WaitGroup
 	// remembers is how often the ledger is read to notice a restore.
 	remembers time.Duration

@@ -80,6 +80,8 @@ type targetStore struct {
 	// configs is the version of the ConfigMaps, and since when this source has seen it.
 	configs      string
 	configsSince time.Time
+	// configsChanged tells whether the version has changed while this source leads.
+	configsChanged bool
 }
 
 func newTargetStore() *targetStore {
@@ -95,7 +97,7 @@ func (t *targetStore) begin(every time.Duration, shown []api.NodeTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.byNode, t.pace, t.listed, t.hostHA = map[string]*targetView{}, pace.New(every, shown), false, newHostHA()
-	t.configs, t.configsSince = "", time.Time{}
+	t.configs, t.configsSince, t.configsChanged = "", time.Time{}, false
 	t.unfenceable.Reset()
 }
 
@@ -125,9 +127,9 @@ func (t *targetStore) saw(name string, now *targetView) {
 	t.countLocked(now, 1)
 }
 
-// judged notes whether the policies would have a node fenced that could not be, and updates
+// noteVerdict notes whether the policies would have a node fenced that could not be, and updates
 // the metric.
-func (t *targetStore) judged(name string, toBeFenced bool) {
+func (t *targetStore) noteVerdict(name string, toBeFenced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v := t.byNode[name]; v != nil && v.unfit != "" {

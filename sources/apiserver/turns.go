@@ -74,7 +74,7 @@ func (t *targetStore) candidatesLocked(free []freeNode) (all []pace.Candidate) {
 		c := pace.Candidate{Node: n.name, UID: n.uid, Devices: 1}
 		if v := t.byNode[n.name]; v != nil && v.nodeUID == n.uid {
 			c.Devices, c.Oldest, c.Latest, c.Asked = max(1, v.devices), v.oldest, v.latest, v.asked
-			c.Stale = v.configs != "" && v.configs != t.configs && v.latest.Before(t.configsSince.Add(pace.ClocksDiffer))
+			c.Stale = v.configs != t.configs && (v.configs != "" || t.configsChanged) && v.latest.Before(t.configsSince.Add(pace.ClocksDiffer))
 		}
 		all = append(all, c)
 	}
@@ -82,12 +82,13 @@ func (t *targetStore) candidatesLocked(free []freeNode) (all []pace.Candidate) {
 }
 
 // configured notes the version of the ConfigMaps. Each node whose devices were kept by
-// another one, and that was not looked at since, is urgent once.
+// another one, and that was not looked at since, is urgent once. So is a node of which none are
+// kept, once the version changes: another node's ConfigMap may have named the same device.
 func (t *targetStore) configured(seen *api.ConfigsSeen, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if seen != nil && seen.Version != t.configs {
-		t.configs, t.configsSince = seen.Version, now
+		t.configs, t.configsSince, t.configsChanged = seen.Version, now, t.configs != ""
 	}
 }
 

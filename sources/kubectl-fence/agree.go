@@ -142,12 +142,12 @@ func (a *acting) change(ctx context.Context, c *cluster.Client, ch act.Change, t
 		return nil
 	}
 	fmt.Fprintln(a.Out, ch.Done)
-	return a.answered(ctx, c, ch)
+	return a.awaitAnswer(ctx, c, ch)
 }
 
-// answered waits for what nodefence says to a request. A person's word that was taken up may still not
+// awaitAnswer waits for what nodefence says to a request. A person's word that was taken up may still not
 // be believed: there the answer that follows is waited for too.
-func (a *acting) answered(ctx context.Context, c *cluster.Client, ch act.Change) error {
+func (a *acting) awaitAnswer(ctx context.Context, c *cluster.Client, ch act.Change) error {
 	if ch.Asks == "" || a.wait <= 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestAWordThatIsNotBelieved(t *testing.T) {
 	}
 	var out strings.Builder
 	a := &acting{program: &program{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, wait: time.Minute}
-	err = a.answered(t.Context(), c, act.Change{Name: "a", Asks: api.AskedConfirmOff, At: at})
+	err = a.awaitAnswer(t.Context(), c, act.Change{Name: "a", Asks: api.AskedConfirmOff, At: at})
 	if err == nil || !strings.Contains(err.Error(), "Refused: its Lease moved") {
 		t.Errorf("%v: %s", err, &out)
 	}

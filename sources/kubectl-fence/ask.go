@@ -102,7 +102,7 @@ func (a *acting) fenceRequest(ctx context.Context, c *cluster.Client, node, drai
 		return prepared{}, err
 	}
 	first, err := act.Drain(q, drain)
-	brakes := s.Brakes()
+	brakes := s.Holds()
 	if len(brakes) > 0 {
 		brakes = append(brakes, fmt.Sprintf("A fence that has not begun within %s of this request ends again (%s), or waits for a condition of its policy.", api.RequestValidity, api.RequestExpired))
 	}

@@ -40,7 +40,7 @@ func (p *program) resumeCommand() *cobra.Command {
 
 func (p *program) policyCommand(cmd *cobra.Command, build func(context.Context, *cluster.Client, *api.FencePolicy, string) (act.Change, error)) *cobra.Command {
 	as := ""
-	a := p.actingFlags(cmd, false)
+	a := p.actingFlags(cmd, false).reasonFlag(cmd)
 	cmd.Flags().StringVar(&as, "as-name", "", "The name that stands in spec.pauseRequests (yours)")
 	cmd.Args, cmd.ValidArgsFunction = oneName("policy"), p.policies()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -70,7 +70,7 @@ func (p *program) stopCommand() *cobra.Command {
 		Use:   "stop",
 		Short: "Let no fence begin in the whole cluster, and send no further power-off",
 		Long: `Set the stop switch of the FenceLedger: in the whole cluster no fence begins, and no further
-power-off is sent. What was begun runs to its end.`,
+power-off is sent. What was begun runs to its end. You need ClusterRole nodefence-administer.`,
 		Example: `  kubectl fence stop --reason "the core switch is being replaced"`,
 	}
 	a := p.actingFlags(cmd, false).reasonFlag(cmd)
@@ -83,9 +83,9 @@ func (p *program) startCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "start",
 		Short:   "Let fences begin again after a stop",
-		Example: `  kubectl fence start`,
+		Example: `  kubectl fence start --reason "the switch is replaced"`,
 	}
-	return p.ledgerCommand(cmd, p.actingFlags(cmd, false), func(_ context.Context, _ *cluster.Client, l *api.FenceLedger) (act.Change, error) {
+	return p.ledgerCommand(cmd, p.actingFlags(cmd, false).reasonFlag(cmd), func(_ context.Context, _ *cluster.Client, l *api.FenceLedger) (act.Change, error) {
 		return act.Start(l)
 	})
 }
@@ -149,11 +149,21 @@ func (p *program) ledgerCommand(cmd *cobra.Command, a *acting, build func(contex
 	return cmd
 }
 
-// brake carries out a change that is no request to a fence.
+// brake carries out a change that is no request to a fence. It waits for no name: where the API server does not say who
+// the person is, the record of the change has none.
 func (p *program) brake(ctx context.Context, c *cluster.Client, a *acting, build func(context.Context) (act.Change, error)) error {
 	ch, err := build(ctx)
 	if err != nil {
 		return err
 	}
-	return a.change(ctx, c, ch, "", build)
+	named := func(ch act.Change) act.Change { return ch }
+	if ch.IsBrake() {
+		if who, err := c.Whoami(ctx); err == nil {
+			named = func(ch act.Change) act.Change { return ch.NamedBy(act.Person{Name: who, Reason: a.why()}, c.Now()) }
+		}
+	}
+	return a.change(ctx, c, named(ch), "", func(ctx context.Context) (act.Change, error) {
+		ch, err := build(ctx)
+		return named(ch), err
+	})
 }

@@ -13,7 +13,10 @@ func (p *program) devicesCommand() *cobra.Command {
 		Use:   "devices",
 		Short: "Show the devices of healthy nodes, and whether they answer",
 		Long: `Show what nodefence last read of each node's devices while nothing had failed: one line for each
-device. "kubectl fence plan --read NODE" has them read now.`,
+device. "kubectl fence plan --read NODE" has them read now.
+
+"kubectl get fencetargets" has one line for each node. Its column HOST-HA is the node's state in the
+words of CloudStack's Host HA, such as AVAILABLE, SUSPECT, FENCING or INELIGIBLE. Nothing is decided by it.`,
 		Example: `  kubectl fence devices
   kubectl fence devices -o wide`,
 		Args: noNode("kubectl fence plan"),

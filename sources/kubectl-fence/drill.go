@@ -72,7 +72,12 @@ func (a *acting) carryOut(ctx context.Context, c *cluster.Client, q *api.FenceRe
 	signal.Notify(pipe, syscall.SIGPIPE) // it would end the program (drill … | head); the write that failed says it too
 	defer signal.Stop(pipe)
 	a.Out = unread{a.Out, cancel}
-	return errors.Join(a.drill(ctx, c, q), a.withdraw(c, q))
+	err = a.drill(ctx, c, q)
+	withdrawn := a.withdraw(c, q)
+	if ctx.Err() != nil && withdrawn == nil {
+		fmt.Fprintln(a.ErrOut, "the FenceRequest of the drill was withdrawn: its fence ends if no power was cut, and runs to its end otherwise")
+	}
+	return errors.Join(err, withdrawn)
 }
 
 // unread is a writer that says when nobody reads on.
@@ -105,7 +110,7 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 	}
 	_, resolved := s.Deciding(node)
 	q, says, err := act.Drill(act.Drilled{Node: n, Fence: s.Fence(node), Target: s.Target(node), Policy: resolved, Ledger: s.Ledger}, a.namespace(), who)
-	return prepared{q, view.Lines(s.Brakes()), view.Lines(says), n.UID}, err
+	return prepared{q, view.Lines(s.Holds()), view.Lines(says), n.UID}, err
 }
 
 // wouldBegin asks plan whether a fence of the node would begin now, and bring the machine back: a drill
@@ -113,7 +118,7 @@ func (a *acting) drillRequest(ctx context.Context, c *cluster.Client, node strin
 // it knows of them.
 func (a *acting) wouldBegin(ctx context.Context, node string, o plan.Options) error {
 	o.Node = node
-	reports, err := a.planned(ctx, o)
+	reports, _, err := a.planned(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func TestADrillThatWouldBeHeld(t *testing.T) {
 		want    string
 	}{
 		"it would begin":           {leases, nil, ""},
-		"nodefence does not run":   {"", nil, "nodefence is not running"},
+		"nodefence does not run":   {"", nil, "nodefence has not looked at the Leases yet: no fence begins"},
 		"no method switches it on": {leases, []string{"action=reboot", "action=off"}, "its machine would stay off: its configuration has no method that switches it on"},
 		"it is the day's last cut": {leases, []string{`"limits":{`, `"limits":{"perNode":{"cutsPerDay":1},`}, "its machine would stay off: its power was cut 1 times"},
 		"no device switches it off": {leases, []string{
@@ -153,7 +153,8 @@ func TestADrillThatNobodyReads(t *testing.T) {
 	var problems strings.Builder
 	a := &acting{program: &program{IOStreams: genericiooptions.IOStreams{Out: write, ErrOut: &problems}}}
 	err = a.carryOut(t.Context(), c, &api.FenceRequest{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Namespace: "ns"}, Spec: api.FenceRequestSpec{NodeName: "a"}}, time.Hour)
-	if err == nil || !strings.Contains(err.Error(), "the drill of node a is not over, and is followed no longer") || withdrawn != 1 {
-		t.Errorf("withdrawn %d times after %d looks: %v", withdrawn, looks, err)
+	if err == nil || !strings.Contains(err.Error(), "the drill of node a is not over, and is followed no longer") || withdrawn != 1 ||
+		!strings.Contains(problems.String(), "the FenceRequest of the drill was withdrawn: its fence ends if no power was cut") {
+		t.Errorf("withdrawn %d times after %d looks: %v: %s", withdrawn, looks, err, problems.String())
 	}
 }

@@ -90,6 +90,9 @@ func seen(ctx context.Context, c *cluster.Client, m *mirror.Mirror) (s view.Seen
 	if s.Blind() {
 		s.Ledger, err = c.LedgerIfAny(ctx)
 	}
+	if err == nil {
+		c.LookForSource(ctx, &s)
+	}
 	return s, err
 }
 

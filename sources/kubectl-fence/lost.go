@@ -46,7 +46,7 @@ it. A node whose Lease moves is refused.`,
 		for _, arg := range args {
 			in.nodes = append(in.nodes, nodeNamed(arg))
 		}
-		if !in.oneWay() {
+		if !in.namedOneWay() {
 			return fmt.Errorf("name the nodes, or choose them by -l, or take the statement back by --withdraw: %s", cmd.UseLine())
 		}
 		return run(cmd, args)
@@ -54,8 +54,8 @@ it. A node whose Lease moves is refused.`,
 	return cmd
 }
 
-// oneWay tells whether the nodes are named in one way, and in one only.
-func (in *losing) oneWay() bool {
+// namedOneWay tells whether exactly one option names the nodes.
+func (in *losing) namedOneWay() bool {
 	n := 0
 	for _, given := range []bool{len(in.nodes) > 0, in.selector != "", in.withdraw} {
 		if given {

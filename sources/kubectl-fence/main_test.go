@@ -373,6 +373,40 @@ func TestPlanOfWrongFlags(t *testing.T) {
 	}
 }
 
+// TestWrongValuesOfFlags are told in plain words.
+func TestWrongValuesOfFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		`--port takes a whole number, and not "abc"; see kubectl fence ui --help`:                {"ui", "--port", "abc"},
+		`--timeout takes a duration such as 10m, and not "soon"; see kubectl fence drill --help`: {"drill", "a", "--timeout", "soon"},
+		`-w, --watch takes true or false, and not "maybe"; see kubectl fence status --help`:      {"status", "--watch=maybe"},
+		`the kubeconfig /nope can't be read: no such file or directory; correct --kubeconfig`:    {"status", "--kubeconfig", "/nope"},
+	} {
+		if _, _, problems := (program{}).runWith(t, "", args...); problems != "error: "+strings.TrimSpace(want)+"\n" {
+			t.Errorf("%v: %s", args, problems)
+		}
+	}
+}
+
+// TestPlanWithoutNodefence has an exit code of its own, and its first line says what is absent.
+func TestPlanWithoutNodefence(t *testing.T) {
+	for name, c := range map[string]struct {
+		leases string
+		code   int
+	}{
+		"it runs":     {`"leases":{"observedAt":"` + stamp(time.Second) + `","since":"` + stamp(time.Hour) + `","renewal":"10s","total":1}`, 0},
+		"it does not": {`"leases":{"observedAt":"` + stamp(time.Hour) + `","since":"` + stamp(2*time.Hour) + `","renewal":"10s","total":1}`, planAbsent},
+	} {
+		s := drillable(c.leases)
+		s[own+"fencepolicies"] = json.RawMessage(enforced)
+		for _, args := range [][]string{{"plan", "a"}, {"plan", "--all"}} {
+			got := s.run(t, "", args...)
+			if noted := strings.HasPrefix(got.errors, "note: nodefence has not looked at the Leases since "); got.code != c.code || noted != (c.code != 0) {
+				t.Errorf("%s: %v: exit code %d: %s%s", name, args, got.code, got.out, got.errors)
+			}
+		}
+	}
+}
+
 // TestHelpNamesNoScript that would not complete "kubectl fence".
 func TestHelpNamesNoScript(t *testing.T) {
 	if code, out, problems := (program{}).runWith(t, "", "--help"); code != 0 || problems != "" || !strings.Contains(out, "\n  status ") || strings.Contains(out, "completion") {
@@ -569,7 +603,7 @@ func TestNothingIsAnEmptyList(t *testing.T) {
 	for _, kind := range []string{"fencepolicies", "nodefences", "fencetargets", "fencebudgets", "nodeproblempolicies"} {
 		s[own+kind] = json.RawMessage(`{"items":[]}`)
 	}
-	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"}}`)
+	s[own+"fenceledgers/cluster"] = json.RawMessage(`{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster"},"status":{"leases":{"observedAt":"` + stamp(time.Second) + `"}}}`)
 	s["/api/v1/namespaces/nodefence-system/configmaps"] = json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMapList","items":[]}`)
 	for _, args := range [][]string{{"status"}, {"history"}, {"devices"}, {"plan", "--all"}} {
 		got := s.run(t, "", append(args, "-o", "json")...)

@@ -16,6 +16,7 @@ import (
 const (
 	planRefused = 1 // or known to be unusable
 	planFailed  = 2
+	planAbsent  = 3 // of the others the worst: nothing is wrong with the nodes, and nothing would begin
 )
 
 const planLong = `Say how a node would be fenced, or why it would be refused, before a fence is needed: policy,
@@ -31,7 +32,10 @@ Exit codes:
   0  the node would be fenced so; "now" says whether something holds it this minute
   1  the node is refused, or one of its devices is known not to answer (with --all: of any)
   2  it could not be found out: no such node, no answer, wrong flags, or nodefence itself has found
-     something else than is found here`
+     something else than is found here
+  3  each node would be fenced so, but nodefence does not run, so that nothing would begin: the first line
+     on standard error says which part is absent. A script that checks a configuration before nodefence
+     runs takes 3 for 0`
 
 func (p *program) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -52,7 +56,7 @@ func (p *program) planCommand() *cobra.Command {
 	planFlags(cmd, &o)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return coded{wrongFlag(cmd, err), planFailed} })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		reports, err := p.plans(cmd, &o, args, all, out)
+		reports, absent, err := p.plans(cmd, &o, args, all, out)
 		if err != nil {
 			return coded{cluster.Explain(err), planFailed}
 		}
@@ -61,6 +65,8 @@ func (p *program) planCommand() *cobra.Command {
 			return coded{nil, planRefused}
 		case slices.ContainsFunc(reports, func(r plan.Report) bool { return r.Unknown != "" }):
 			return coded{nil, planFailed}
+		case absent != "":
+			return coded{nil, planAbsent}
 		}
 		return nil
 	}
@@ -80,24 +86,26 @@ func planFlags(cmd *cobra.Command, o *plan.Options) {
 	f.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; "+ownNamespace+" by default)", o.RequestNamespaces.Decode)
 }
 
-// plans makes the reports, and shows them.
-func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all bool, out *output) ([]plan.Report, error) {
+// plans makes the reports, and shows them. absent says which part of nodefence does not run; empty if none is known.
+func (p *program) plans(cmd *cobra.Command, o *plan.Options, args []string, all bool, out *output) (reports []plan.Report, absent string, err error) {
 	switch {
 	case len(args) > 1 || all == (len(args) == 1):
-		return nil, errors.New("name one node, or --all")
+		return nil, "", errors.New("name one node, or --all")
 	case all && o.Read:
-		return nil, errors.New("--read takes one node, and not --all")
+		return nil, "", errors.New("--read takes one node, and not --all")
 	case !all:
 		o.Node = nodeNamed(args[0])
 	}
 	if err := out.check(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	reports, err := p.planned(cmd.Context(), *o)
-	if err != nil {
-		return nil, err
+	if reports, absent, err = p.planned(cmd.Context(), *o); err != nil {
+		return nil, "", err
 	}
-	return reports, p.showPlans(out, all, reports)
+	if absent != "" {
+		p.note([]string{absent})
+	}
+	return reports, absent, p.showPlans(out, all, reports)
 }
 
 // showPlans prints one report, or many with a line each.
@@ -112,11 +120,11 @@ func (p *program) showPlans(out *output, many bool, all []plan.Report) error {
 	return plan.Show(p.Out, many, all)
 }
 
-// planned are the reports, made of what the API server has now.
-func (p *program) planned(ctx context.Context, o plan.Options) ([]plan.Report, error) {
+// planned are the reports, made of what the API server has now, and which part of nodefence is absent.
+func (p *program) planned(ctx context.Context, o plan.Options) ([]plan.Report, string, error) {
 	cfg, err := p.connection()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cfg.UserAgent = cluster.UserAgent
 	o.Namespace = p.namespace()

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,17 +32,29 @@ type program struct {
 }
 
 // ownNamespace is where nodefence, its ConfigMaps and FenceRequests are unless -n says otherwise.
-const ownNamespace = "nodefence-system"
+const ownNamespace = view.OwnNamespace
 
 // wrongFlag says of a flag that is not taken where those stand that are.
 func wrongFlag(cmd *cobra.Command, err error) error {
+	if m := unparsed.FindStringSubmatch(err.Error()); m != nil {
+		err = fmt.Errorf("%s takes %s, and not %q", m[2], taken[m[3]], m[1])
+	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }
+
+// unparsed is what pflag says of a value that is none of its flag's type.
+var unparsed = regexp.MustCompile(`^invalid argument "(.*)" for "(.*)" flag: (strconv\.ParseInt|strconv\.ParseBool|time):`)
+
+// taken is what a flag of each type takes.
+var taken = map[string]string{"strconv.ParseInt": "a whole number", "strconv.ParseBool": "true or false", "time": "a duration such as 10m"}
 
 // connection is how the cluster is reached. Where nothing names a cluster, client-go would try this
 // machine.
 func (p *program) connection() (*rest.Config, error) {
 	cfg, err := p.config.ToRESTConfig()
+	if file, is := errors.AsType[*fs.PathError](err); is {
+		return nil, fmt.Errorf("the kubeconfig %s can't be read: %w; correct --kubeconfig", file.Path, file.Err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +79,11 @@ func (p *program) client() (*cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(cfg)
+	c, err := cluster.New(cfg)
+	if err == nil {
+		c.Namespace = p.namespace()
+	}
+	return c, err
 }
 
 // namespace is that of nodefence.

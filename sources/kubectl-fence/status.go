@@ -84,7 +84,8 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 		}
 	}
 	for _, n := range now {
-		if !slices.Contains(w.notes, n) {
+		same := func(was string) bool { return view.WithoutAges(was) == view.WithoutAges(n) }
+		if !slices.ContainsFunc(w.notes, same) {
 			notes = append(notes, n)
 		}
 	}
@@ -102,14 +103,14 @@ func (w *printed) changed(s *view.Seen) (notes []string, rows []view.Row) {
 	return notes, rows
 }
 
-// unnumbered is a note without its numbers, which change while what it is about goes on.
+// unnumbered is a note without its numbers and without who changed a brake, which change while what it is about goes on.
 func unnumbered(note string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, note)
+	}, view.WithoutWho(note))
 }
 
 // showChanged prints the notes that came or went, and the rows that are not as they were printed.

@@ -37,20 +37,21 @@ func TestWatchPrintsANoteOnce(t *testing.T) {
 func TestWatchGoesOnWithANote(t *testing.T) {
 	at := metav1.NowMicro()
 	s := view.Seen{Ledger: &api.FenceLedger{}, Now: at.Time}
-	s.Ledger.Status.Leases.ObservedAt = &at
+	since := metav1.NewMicroTime(at.Add(-time.Hour))
+	s.Ledger.Status.Leases = api.LeasePicture{ObservedAt: &at, Since: &since, Total: 100}
 	var was printed
 	for i, step := range []struct {
 		message string
 		want    []string
 	}{
-		{"12 of 100 nodes", []string{"no fence begins: Storm: 12 of 100 nodes"}},
-		{"13 of 100 nodes", []string{"no fence begins: Storm: 13 of 100 nodes"}},
+		{"12 of 100 nodes", []string{"Storm over policy p: 12 of 100 nodes. No fence begins there."}},
+		{"13 of 100 nodes", []string{"Storm over policy p: 13 of 100 nodes. No fence begins there."}},
 		{"13 of 100 nodes", nil},
-		{"", []string{"no longer: no fence begins: Storm: 13 of 100 nodes"}},
+		{"", []string{"no longer: Storm over policy p: 13 of 100 nodes. No fence begins there."}},
 	} {
-		s.Ledger.Status.Conditions = nil
+		s.Ledger.Status.Storms = nil
 		if step.message != "" {
-			s.Ledger.Status.Conditions = []metav1.Condition{{Type: "AcceptingFences", Status: metav1.ConditionFalse, Reason: "Storm", Message: step.message}}
+			s.Ledger.Status.Storms = []api.Storm{{Policy: "p", Message: step.message}}
 		}
 		if notes, _ := was.changed(&s); !slices.Equal(notes, step.want) {
 			t.Errorf("step %d: %q, want %q", i, notes, step.want)
@@ -97,7 +98,7 @@ func node(ready string) string {
 
 // ledger is the FenceLedger of a nodefence that looked at the Leases so long ago.
 func ledger(ago time.Duration) string {
-	return `{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster","resourceVersion":"1"},"status":{"leases":{"observedAt":"` + stamp(ago) + `"}}}`
+	return `{"apiVersion":"nodefence.io/v1alpha1","kind":"FenceLedger","metadata":{"name":"cluster","resourceVersion":"1"},"status":{"leases":{"observedAt":"` + stamp(ago) + `","since":"` + stamp(2*time.Hour) + `","renewal":"10s","total":1}}}`
 }
 
 // modified is the event of a watch.

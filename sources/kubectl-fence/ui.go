@@ -46,6 +46,7 @@ func (p *program) pageOptions(cmd *cobra.Command) (ui.Options, error) {
 	if err != nil {
 		return ui.Options{}, err
 	}
+	c.Namespace = p.namespace()
 	user, err := c.Whoami(cmd.Context())
 	if err != nil {
 		return ui.Options{}, err

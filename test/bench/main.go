@@ -43,6 +43,8 @@ func main() {
 		"chains":   func() error { return measureChains(ctx) },
 		"speed":    func() error { return measureSpeed(ctx) },
 		"idle":     func() error { return measureIdle(ctx) },
+		"checks":   func() error { return measureChecks(ctx) },
+		"trail":    func() error { return measureTrail(ctx) },
 	}
 	order := []string{"programs", "devices", "fences", "burst", "early", "memory", "requests", "chains"}
 	if len(os.Args) > 1 {
@@ -51,7 +53,7 @@ func main() {
 	var err error
 	for _, name := range order {
 		if parts[name] == nil {
-			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed and idle", name))
+			err = errors.Join(err, fmt.Errorf("nothing called %q is measured; there are programs, devices, fences, burst, early, memory, requests, chains, speed, idle, checks and trail", name))
 			continue
 		}
 		err = errors.Join(err, parts[name]())

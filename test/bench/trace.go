@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 )
@@ -21,6 +22,8 @@ type call struct {
 	object     string
 	start, end time.Time
 	status     int
+	// bytes is the length of the answer's body, as it was sent.
+	bytes int64
 	// phase is what a write of a NodeFence's status enters.
 	phase string
 }
@@ -46,13 +49,15 @@ func (t *trace) wrap(next http.RoundTripper) http.RoundTripper {
 		if watch {
 			t.open(c.resource, 1)
 		}
-		resp.Body = &heard{ReadCloser: resp.Body, ended: func() {
-			c.end = time.Now()
+		body := &heard{ReadCloser: resp.Body}
+		body.ended = func() {
+			c.end, c.bytes = time.Now(), body.bytes.Load()
 			if watch {
 				t.open(c.resource, -1)
 			}
 			t.add(c, watch)
-		}}
+		}
+		resp.Body = body
 		return resp, nil
 	})
 }
@@ -89,11 +94,18 @@ func (t *trace) between(from, to time.Time) []call {
 	return all
 }
 
-// heard is an answer whose end is told, once.
+// heard is an answer whose end is told, once, and whose bytes are counted.
 type heard struct {
 	io.ReadCloser
 	once  sync.Once
 	ended func()
+	bytes atomic.Int64
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	h.bytes.Add(int64(n))
+	return n, err
 }
 
 func (h *heard) Close() error {

@@ -71,7 +71,7 @@ func (w *world) people() {
 	w.t.Helper()
 	root, err := rig.Root()
 	must(w.t, err)
-	for _, file := range []string{"people/people.yaml", "knative/base/rights.yaml"} {
+	for _, file := range []string{"people/people.yaml", "accounts/rights.yaml"} {
 		must(w.t, w.ApplyFile(w.ctx, filepath.Join(root, "infra", file)))
 	}
 	must(w.t, w.Apply(w.ctx, operators))

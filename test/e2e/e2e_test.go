@@ -15,13 +15,8 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// quick makes a fence's own waits short; the proof stays the same. The limits of each step are
-// long: on a busy machine a step that is only slow must not count as failed.
-const quick = `
-power: {offTimeout: 1m, retryInterval: 1s}
-recovery: {bootTimeout: 5m, readyDuration: 1s}
-limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
-`
+// quick makes a fence's own waits short.
+const quick = rig.Quick
 
 // patient tries for longer than any test lasts, so a fence does not give up while a device fails.
 var patient = strings.Replace(quick, "retryInterval: 1s", "retryInterval: 1s, restarts: 100", 1)
@@ -103,11 +98,7 @@ func (w *world) moved(pod, from string) string {
 // words checks which commands a BMC accepted.
 func (w *world) words(node, want string) {
 	w.t.Helper()
-	got, err := w.Lab.Words(node)
-	must(w.t, err)
-	if got != want {
-		w.t.Errorf("the BMC of %s was told %q, want %q", node, got, want)
-	}
+	w.Lab.CheckWords(w.t, node, want)
 }
 
 // oneWriter checks that no volume ever had two writers.

@@ -43,7 +43,7 @@ func TestFenceByJobs(t *testing.T) {
 	root, err := rig.Root()
 	must(t, err)
 	rights := filepath.Join(root, "infra/knative/components/jobs/rights.yaml")
-	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/knative/base/rights.yaml")))
+	must(t, w.ApplyFile(w.ctx, filepath.Join(root, "infra/accounts/rights.yaml")))
 	must(t, w.ApplyFile(w.ctx, rights))
 	w.granted(grants(t, rights))
 	machines, err := w.Lab.Machines()

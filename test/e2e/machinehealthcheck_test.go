@@ -275,7 +275,7 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 	c := w.healthChecks("openshift.yaml", "machine.openshift.io/v1beta1", machineNamespace)
 	root, err := rig.Root()
 	must(t, err)
-	must(t, w.ApplyFile(w.ctx, root+"/infra/knative/base/rights.yaml"))
+	must(t, w.ApplyFile(w.ctx, root+"/infra/accounts/rights.yaml"))
 	must(t, w.ApplyFile(w.ctx, root+"/infra/knative/components/machinehealthcheck/rights.yaml"))
 	account := rest.CopyConfig(w.Config)
 	account.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nodefence-system:nodefence-policystatus", Groups: []string{"system:serviceaccounts", "system:authenticated"}}

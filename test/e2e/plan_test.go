@@ -21,8 +21,8 @@ func TestPlanAndADeadOutlet(t *testing.T) {
 	m := machines["node-1"]
 	w.wire(m, "a b", "")
 	both := m.Outlets["a"] + " and " + m.Outlets["b"]
-	w.plan(0, "node-1", "device set "+both, "all of ipmi "+m.Outlets["b"], "2.password (secret) Secret bmc-node-1, key password",
-		"call 3 device set "+both+": Off, if the machine reads on", "now nodefence is not running, ", "(LeasePictureOld)")
+	w.plan(3, "node-1", "note: nodefence has not ", "device set "+both, "all of ipmi "+m.Outlets["b"], "2.password (secret) Secret bmc-node-1, key password",
+		"call 3 device set "+both+": Off, if the machine reads on", "now nodefence has not ", ": no fence begins", "(LeasePictureOld)")
 	other := m
 	other.Name = "node-2"
 	w.wire(other, "b", "")

@@ -93,12 +93,14 @@ func (s *transcript) drills() {
 func (s *transcript) brakes() {
 	s.types(1, "stop", "--reason", "switches")
 	s.types(0, "stop", "--reason", "switches", "--yes")
+	s.said("stopped by lab-admin at ")
 	s.types(0, "status")
 	s.types(1, "drill", "node-1")
 	s.types(0, "start", "--yes")
 	noted := s.notes()
 	s.types(0, "pause", "default", "--yes")
 	noted("no new fence begins under policy default: it is paused by lab-admin")
+	s.said("last changed by lab-admin at ")
 	s.types(0, "status")
 	s.types(1, "pause", "default", "--yes")
 	s.types(1, "resume", "default", "--as-name", "upgrade", "--yes")
@@ -107,6 +109,14 @@ func (s *transcript) brakes() {
 	s.types(1, "ask", "node-1")
 	s.types(0, "ask", "node-1", "--reason", "its fan screams", "--dry-run", "server")
 	s.ledgerWords()
+}
+
+// said waits until the status says who changed a brake: the source records that a moment after the change.
+func (s *transcript) said(who string) {
+	s.until("the status to say: "+who, func() (bool, error) {
+		_, text := s.plugin("status")
+		return strings.Contains(text, who), nil
+	})
 }
 
 // ledgerWords: a person ends a cool-down, and confirms a restore. That either was seen is written into

@@ -45,7 +45,7 @@ import (
 )
 
 // TestRights runs every function as its own account, with the rights of
-// infra/knative/base/rights.yaml. It checks that each function has all the rights that it needs,
+// infra/accounts/rights.yaml. It checks that each function has all the rights that it needs,
 // and that every granted right is used.
 func TestRights(t *testing.T) {
 	resolved := quick + "activityChecks: {checks: [{type: Job, job: {podTemplateName: watcher}}], rounds: 2, failedRounds: 2, interval: 1s}\ncontrolPlane: {fence: WithQuorum, etcdNodeNames: [elsewhere]}\nmachines: {selector: {}}\nunhealthyConditions: [{type: Ready, status: Unknown}]\n"
@@ -57,7 +57,7 @@ func TestRights(t *testing.T) {
 	must(t, w.Apply(w.ctx, rig.Problems("problems", "{name: oom, kubernetesEvent: {reason: OOMKilling}}", "{name: mount, kubernetesEvent: {reason: FailedMount, about: Pod}, action: Evict}")))
 	root, err := rig.Root()
 	must(t, err)
-	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	file := filepath.Join(root, "infra/accounts/rights.yaml")
 	must(t, w.ApplyFile(w.ctx, file))
 	w.granted(grants(t, file))
 	must(t, w.Apply(w.ctx, fmt.Sprintf(watcher, "ReadWriteMany")))
@@ -185,6 +185,7 @@ func TestRights(t *testing.T) {
 		_, err := o.handlers[name](w.ctx, e)
 		must(t, err)
 	}
+	o.prune(e)
 	w.oneWriter()
 	granted := slices.DeleteFunc(grants(t, file), func(r right) bool {
 		return r.account == "nodefence-isolate" && r.resource == "events" || // it reports only a storm or a pause that came after the reservation
@@ -207,7 +208,7 @@ limits: {maxUnhealthy: "50%", maxConcurrent: 1}
 `)
 	root, err := rig.Root()
 	must(t, err)
-	file := filepath.Join(root, "infra/knative/base/rights.yaml")
+	file := filepath.Join(root, "infra/accounts/rights.yaml")
 	must(t, w.ApplyFile(w.ctx, file))
 	w.granted(grants(t, file))
 	o := &office{world: w, used: map[right]bool{}, checks: time.Minute}
@@ -501,6 +502,9 @@ func rightOf(account string, r *http.Request) (right, bool) {
 	x.verb = map[string]string{"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get"}[r.Method]
 	if r.Method == http.MethodGet && x.name == "" {
 		x.verb = "list"
+		if field, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "="); field == metav1.ObjectNameField {
+			x.name = name // as the API server does for RBAC
+		}
 		if r.URL.Query().Get("watch") != "" {
 			x.verb = "watch"
 		}

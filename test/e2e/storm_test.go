@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
@@ -159,17 +158,4 @@ func (w *world) held(node string, why api.Reason) (f *api.NodeFence) {
 		return f != nil && f.Status.Reason == why, err
 	})
 	return f
-}
-
-func TestDryRunTouchesNothing(t *testing.T) {
-	w := newWorld(t, 3, quick+"mode: DryRun\n")
-	w.start(nil)
-	w.node("node-1", "crash")
-	w.held("node-1", api.DryRun)
-	w.words("node-1", "")
-	w.unmarked("node-1")
-	w.node("node-1", "power-loss")
-	w.node("node-1", "power-on")
-	must(t, w.Ready(w.ctx, "node-1", corev1.ConditionTrue))
-	w.ended("node-1", api.HealedBeforeFence)
 }

@@ -29,7 +29,7 @@ var changing = []struct {
 	{regexp.MustCompile(`resourceVersion \d+`), "resourceVersion N"},
 	{regexp.MustCompile(`\b(ipport +)\d+`), "${1}PORT"},
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h))+\b`), "Ns"},
-	{regexp.MustCompile(`\d+ of its \d+ nodes? (is|are) unhealthy, \d+ (fence is|fences are) open, and \d+ more may begin now|nodefence has not counted its nodes yet`), "N of its N nodes are unhealthy, N fences are open, and N more may begin now"},
+	{regexp.MustCompile(`\d+ of its \d+ nodes? (is|are) unhealthy, \d+ of \d+ at once runs?(, \d+ waits?)?, and \d+ more may begin now( \([A-Z][A-Za-z]+: [^;\n]*\))?`), "N of its N nodes are unhealthy, N of N at once run, and N more may begin now"},
 	{regexp.MustCompile(`(?m)^Nodefence (looks at it|should have looked at it) .*$`), "Nodefence looks at it at TIME (in Ns), or earlier if something changes."},
 	{regexp.MustCompile(`(?m)^nodefence's answer: (Accepted|Done).*$`), "nodefence's answer: Accepted: …"},
 }

@@ -71,7 +71,7 @@ func TestTheTrial(t *testing.T) {
 	if verdict := lines[len(lines)-1]; err != nil || !strings.HasPrefix(verdict, "verdict: db-0 moved from ") {
 		t.Errorf("%v\n%s", err, said)
 	}
-	for _, want := range []string{"would be fenced now; policy workers (generation 1) is in DryRun", "no volume ever had two writers"} {
+	for _, want := range []string{"would begin; policy workers (generation 1) is in DryRun", "no volume ever had two writers"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
 		}

@@ -83,6 +83,7 @@ func TestEachTrustedFieldHasItsWriters(t *testing.T) {
 	rights, err := trusted.Rights(filepath.Join(w.root(), "infra"))
 	must(t, err)
 	w.accounts(rights)
+	must(t, w.ApplyFile(w.ctx, filepath.Join(w.root(), "infra/standalone/rights.yaml")))
 	w.trustedObjects()
 	w.until("the admission policies to hold", func() (bool, error) {
 		return strings.Contains(w.wrote(column{name: "recover", user: inCluster}, rows[0], "node-1", "patch"), rows[0].Says[0]), nil
@@ -121,6 +122,7 @@ func accountsToTry() (all []column) {
 	all = append(all, column{name: "several", user: func(trusted.Row, string) string { return "system:serviceaccount:nodefence-system:several" }})
 	return append(all,
 		column{name: "kubelet", groups: []string{"system:nodes"}, user: nil},
+		column{name: "local", user: inCluster}, // of the standalone pods, which write nothing as themselves
 		column{name: "tenant", user: func(trusted.Row, string) string { return "tenant" }},
 		column{name: "nodehealthcheck", user: func(trusted.Row, string) string { return "nodehealthcheck" }})
 }
@@ -362,6 +364,8 @@ func (w *world) trustedObjects() {
 	must(w.t, w.Apply(w.ctx, adoptedPolicy))
 	must(w.t, w.Apply(w.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceBudget, metadata: {name: all}, spec: {selector: {}, maxUnavailable: 1}}"))
 	must(w.t, w.Apply(w.ctx, "{apiVersion: nodefence.io/v1alpha1, kind: FenceTarget, metadata: {name: node-1}}"))
+	must(w.t, w.Apply(w.ctx, `{apiVersion: nodefence.io/v1alpha1, kind: FenceAct, metadata: {name: act-x}, spec: {object: {kind: FenceLedger, name: cluster, uid: x, generation: 2}, field: Stop, to: "true", at: "2026-01-02T03:04:05.678901Z", unnamed: true}}`))
+	must(w.t, w.Apply(w.ctx, forgedReport))
 	_, err = w.createRequest("", "node-1", "", "", nil)
 	must(w.t, err)
 	_, err = w.Kube.CoordinationV1().Leases("medik8s-leases").Create(w.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, metav1.CreateOptions{})
@@ -385,7 +389,7 @@ func (w *world) trustedObjects() {
 // trustedFences makes a record in each phase, and those that say more.
 func (w *world) trustedFences() {
 	w.t.Helper()
-	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing, "in-refuted": api.Recovering}
+	phases := map[string]api.Phase{"in-dumping": api.Releasing, "in-word": api.Fencing, "in-aborting": api.Pending, "in-cut": api.Releasing, "in-refuted": api.Recovering, "in-refuted-over": api.Finished}
 	for _, p := range []api.Phase{api.Pending, api.Draining, api.Probing, api.Isolating, api.Fencing, api.Releasing, api.PoweringOn, api.Restoring, api.Recovering, api.Fenced, api.Failed, api.Finished} {
 		phases["in-"+strings.ToLower(string(p))] = p
 	}
@@ -401,7 +405,7 @@ func (w *world) trustedFences() {
 		if name == "in-cut" {
 			made.Status.Power.CutAt = new(observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 		}
-		if name == "in-refuted" {
+		if strings.HasPrefix(name, "in-refuted") {
 			then := observed.StampOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 			made.Status.Refuted = &api.Refutation{At: then, FenceNumber: 1, Device: "x", Level: 1, BootID: "x", ProvenAt: then}
 			made.Status.ProvenCut = &api.ProvenCut{FenceNumber: 1, NodeUID: "1", Device: "x", Level: 1, BootID: "x", ProvenAt: then}

@@ -29,8 +29,7 @@ var plants = map[string]struct {
 	}, ""},
 
 	"a second Off": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.after(5).told("off", "")
 	}, "S8"},
 	"a second Off under one claim": {func(m *made) {
@@ -41,8 +40,7 @@ var plants = map[string]struct {
 		m.endClaim()
 	}, "S7"},
 	"an Off that is tried again soon, under a claim of its own": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.after(1).off()
 	}, ""},
 	"an Off after its claim": {func(m *made) {
@@ -50,7 +48,7 @@ var plants = map[string]struct {
 		m.claim(api.CallOff)
 		m.after(25).told("off", "")
 	}, "S8"},
-	"an On without a claim": {func(m *made) { m.isolate(); m.off(); m.after(5).told("on", "") }, "S8"},
+	"an On without a claim": {func(m *made) { m.cutNode(); m.after(5).told("on", "") }, "S8"},
 	"an On of a machine that somebody else has switched off": {func(m *made) {
 		m.isolate()
 		m.proveOff()
@@ -58,24 +56,18 @@ var plants = map[string]struct {
 		m.told("on", "")
 	}, "S12"},
 	"an On of a machine that nodefence has switched off": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.claim(api.CallOn)
 		m.told("on", "")
 	}, ""},
 	"a second On by one Off": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.on()
 		m.ask("on")
 		m.after(30).on()
 	}, "S12"},
 	"an On that is tried again": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.on()
 		m.ask("off")
 		m.after(5).on()
@@ -90,8 +82,7 @@ var plants = map[string]struct {
 		}
 	}, ""},
 	"an On after a boot that took too long": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.on()
 		m.ask("on")
 		m.after(30)
@@ -122,8 +113,7 @@ var plants = map[string]struct {
 	"a command of somebody else's": {func(m *made) { m.lies = declare(judge.OthersSwitch); m.told("off", "") }, ""},
 	"an Off of another device": {func(m *made) {
 		m.fence.Status.Decision.Devices[0].Address = "127.0.0.1:1"
-		m.isolate()
-		m.off()
+		m.cutNode()
 	}, "S11"},
 	"an Off without a slot": {func(m *made) {
 		m.save("gate")
@@ -278,43 +268,37 @@ var plants = map[string]struct {
 	}, "S14"},
 
 	"a release on one read": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.prove(m.read())
 		m.batch()
 		m.deletePod()
 	}, "S1"},
 	"a proof of two reads in a row": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.prove(m.read(), m.read())
 	}, "S5"},
 	"a proof of a read that nobody made": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		first := m.read()
 		m.after(5)
 		m.prove(first, api.Read{State: api.PoweredOff, At: *stamp(m.now)})
 	}, "S1"},
 	"a proof with a read of on between": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		first := m.read()
 		m.after(2).told("status", "on")
 		m.after(3)
 		m.prove(first, m.read())
 	}, "S1"},
 	"a proof with a Lease that moves between": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		first := m.read()
 		m.after(2).renew()
 		m.after(3)
 		m.prove(first, m.read())
 	}, "S5"},
 	"a proof of another fence": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.proveOff()
 		m.fence.Status.FenceNumber = 2
 		m.fence.Status.Proof.FenceNumber = 1
@@ -348,41 +332,31 @@ var plants = map[string]struct {
 		m.after(1).proveByWord("person")
 	}, "S20"},
 
-	"a release without a proof": {func(m *made) { m.isolate(); m.off(); m.deletePod() }, "S1"},
+	"a release without a proof": {func(m *made) { m.cutNode(); m.deletePod() }, "S1"},
 	"a release of no batch": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.deletePod()
 	}, "S1"},
 	"a release after its batch": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.batch()
 		m.after(12).deletePod()
 	}, "S1"},
 	"a release after a Lease moved": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(3).renew()
 		m.after(7).batch()
 		m.deletePod()
 	}, "S3"},
 	"a release after a Lease moved, as the record says": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(1.5).renew()
 		m.fence.Status.Lease.Renewed = at(m.now - 0.01).Format(time.RFC3339Nano)
 		m.batch()
 		m.deletePod()
 	}, "S3"},
 	"a release after a Lease moved, in the last batch": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.batch()
 		m.after(1).renew()
 		m.after(6).batch()
@@ -391,16 +365,12 @@ var plants = map[string]struct {
 	"a release after a Lease that moved before the cut": {func(m *made) {
 		m.fence.Status.Lease.Renewed = at(m.now).Format(time.RFC3339Nano)
 		m.renew()
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.batch()
 		m.deletePod()
 	}, ""},
 	"a release of a Node that a restore has brought back": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.node.UID = "other"
 		m.write("person", "nodes", &m.node)
 		m.lines = append(m.lines, `{"kind":"Restored"}`)
@@ -408,32 +378,24 @@ var plants = map[string]struct {
 		m.deletePod()
 	}, ""},
 	"a release right before the Lease could be seen": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(1.5).renew()
 		m.after(1).batch()
 		m.deletePod()
 	}, ""},
 	"a release on an old proof": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(35).batch()
 		m.deletePod()
 	}, "S3"},
 	"a release after a boot": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(3).log("patch", "kubelet", "nodes/status", "", "n1", map[string]any{"status": map[string]any{"nodeInfo": map[string]string{"bootID": "boot-2"}}}, nil)
 		m.after(7).batch()
 		m.deletePod()
 	}, "S3"},
 	"a release of another Node": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.node.UID = "other"
 		m.write("person", "nodes", &m.node)
 		m.batch()
@@ -448,38 +410,30 @@ var plants = map[string]struct {
 	}, "S1"},
 
 	"the out-of-service taint on a node that is on": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.after(2).told("status", "on")
 		m.after(7).batch()
 		m.placeOutOfService()
 	}, "S23"},
 	"the out-of-service taint": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.batch()
 		m.placeOutOfService()
 		m.deletePod()
 		m.recover()
 	}, ""},
 	"a release of all Pods at once": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		m.deletePods()
 	}, "S1"},
 	"a deletion without a UID": {func(m *made) {
-		m.isolate()
-		m.off()
-		m.after(1).proveOff()
+		m.proveNodeOff()
 		m.batch()
 		m.deleteBy(nil)
 	}, "S6"},
 
 	"evidence that is used twice": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		first := m.read()
 		m.after(5)
 		second := m.read()
@@ -488,8 +442,7 @@ var plants = map[string]struct {
 		m.prove(second, m.read())
 	}, "S3"},
 	"evidence that is used again after a restore": {func(m *made) {
-		m.isolate()
-		m.off()
+		m.cutNode()
 		first := m.read()
 		m.after(5)
 		second := m.read()

@@ -197,6 +197,18 @@ func (m *made) proveOff() {
 	m.prove(first, m.read())
 }
 
+// cutNode begins a fence, and sends an Off.
+func (m *made) cutNode() {
+	m.isolate()
+	m.off()
+}
+
+// proveNodeOff cuts the node, and proves the machine off a second later.
+func (m *made) proveNodeOff() {
+	m.cutNode()
+	m.after(1).proveOff()
+}
+
 // batch saves that a batch of the release begins.
 func (m *made) batch() {
 	m.fence.Status.Release.StartedAt, m.fence.Status.Release.NotAfter = stamp(m.now), stamp(m.now+10)

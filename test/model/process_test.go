@@ -243,7 +243,7 @@ func (d delivery) owner() string {
 		return power.Name
 	case events.OfPhase(api.Releasing):
 		return cleanup.Name
-	case events.OfPhase(api.Recovering), events.OfPhase(api.Fenced), events.OfPhase(api.Failed):
+	case events.OfPhase(api.Recovering), events.OfPhase(api.Fenced), events.OfPhase(api.Failed), events.FenceReported:
 		return recovery.Name
 	}
 	return "" // Finished: nobody has anything to do

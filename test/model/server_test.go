@@ -15,16 +15,23 @@ import (
 
 // The paths of the model's API server.
 const (
-	fences      = "/apis/nodefence.io/v1alpha1/nodefences/"
-	policies    = "/apis/nodefence.io/v1alpha1/fencepolicies/"
-	ledgers     = "/apis/nodefence.io/v1alpha1/fenceledgers/"
-	nodes       = "/api/v1/nodes/"
-	leases      = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
-	attachments = "/apis/storage.k8s.io/v1/volumeattachments/"
-	pods        = "/api/v1/pods/"
-	etcds       = "/api/v1/namespaces/kube-system/pods/"
-	budgets     = "/apis/nodefence.io/v1alpha1/fencebudgets/"
-	theLedger   = ledgers + "cluster"
+	fences       = "/apis/nodefence.io/v1alpha1/nodefences/"
+	policies     = "/apis/nodefence.io/v1alpha1/fencepolicies/"
+	ledgers      = "/apis/nodefence.io/v1alpha1/fenceledgers/"
+	nodes        = "/api/v1/nodes/"
+	leases       = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
+	attachments  = "/apis/storage.k8s.io/v1/volumeattachments/"
+	pods         = "/api/v1/pods/"
+	etcds        = "/api/v1/namespaces/kube-system/pods/"
+	budgets      = "/apis/nodefence.io/v1alpha1/fencebudgets/"
+	fenceReports = "/apis/nodefence.io/v1alpha1/fencereports/"
+	configMaps   = "/api/v1/namespaces/" + ownNamespace + "/configmaps/"
+	secrets      = "/api/v1/namespaces/" + secretsIn + "/secrets/"
+	machineKind  = "/apis/cluster.x-k8s.io/v1beta2/machines/"
+	machinesOfM  = "/apis/cluster.x-k8s.io/v1beta2/namespaces/m/machines/"
+	targets      = "/apis/nodefence.io/v1alpha1/fencetargets/"
+	problems     = "/apis/nodefence.io/v1alpha1/nodeproblempolicies/"
+	theLedger    = ledgers + "cluster"
 	// memory is no path of the API server: it is what the pod of a broken gate remembers.
 	memory = "/memory"
 )
@@ -35,7 +42,8 @@ var kinds = map[string]struct {
 	status bool
 }{
 	fences: {"NodeFence", true}, policies: {"FencePolicy", true}, ledgers: {"FenceLedger", true},
-	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, etcds: {"Pod", true}, budgets: {"FenceBudget", true}, asks: {"FenceRequest", true},
+	nodes: {"Node", true}, leases: {"Lease", false}, attachments: {"VolumeAttachment", true}, pods: {"Pod", true}, etcds: {"Pod", true}, budgets: {"FenceBudget", true}, fenceReports: {"FenceReport", false}, asks: {"FenceRequest", true},
+	configMaps: {"ConfigMap", false}, secrets: {"Secret", false}, machineKind: {"Machine", true}, machinesOfM: {"Machine", true}, targets: {"FenceTarget", true}, problems: {"NodeProblemPolicy", true},
 }
 
 // object is one stored object. It is never changed, only replaced.

@@ -185,7 +185,7 @@ func (w *world) pass(to time.Duration) {
 // detach is the attach-detach controller: volumes leave a node that is out of service.
 func (w *world) detach() {
 	for _, m := range w.machines {
-		if strings.Contains(string(w.at(nodes+m.node).raw), api.OutOfServiceTaint) {
+		if n := w.at(nodes + m.node); n != nil && strings.Contains(string(n.raw), api.OutOfServiceTaint) {
 			w.remove(attachments + "volume-" + m.node)
 		}
 	}

@@ -31,6 +31,7 @@ var others = map[string]string{
 	"curl":    "its event is read here, and test/e2e sends it",
 	"ko":      "needs a registry; make release runs it",
 	"docker":  "needs a container runtime",
+	"ctr":     "infra/release/images imports the archives by it",
 	"skopeo":  "needs a registry",
 	"func":    "needs a container runtime; the folder's func.yaml is compiled in test/e2e/knative",
 	"unzip":   "unpacks what make release makes",

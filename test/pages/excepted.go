@@ -11,6 +11,8 @@ var exceptions = []struct{ page, begins, why string }{
 	{"infra/aws/README.md", "nodefence-source ──>", "is a picture"},
 	{"infra/aws/README.md", "fields @timestamp", "is a query of CloudWatch Logs Insights, which does not run here"},
 	{"infra/observability/README.md", "fence      ", "is a picture; test/e2e holds the spans and their parents (spans)"},
+	{"docs/tasks/who-acted.md", "NAME   ", "is what one cluster showed; TestActsOfPeopleAreRecorded holds such acts (test/e2e)"},
+	{"sources/kubectl-fence/README.md", "note: nodefence has not looked", "is what one cluster showed, shortened; TestAbsence holds such lines (sources/kubectl-fence/view)"},
 	{"functions/power/CHECKS.md", "NAME       DEVICE", "is what one cluster showed; TestColumns holds its head"},
 	{"shared/config/README.md", "ConfigMap fence-config-node-worker-7, key config.properties, line 3: unknown", "are errors, shortened; tests of shared/config and shared/binding hold such errors of other names"},
 	{"shared/device/job/README.md", "FROM debian", "builds an image from packages of others"},

@@ -6,7 +6,7 @@ import (
 )
 
 // othersOwn are fields that belong to people and tools beside the owner of an object.
-var othersOwn = regexp.MustCompile(`(^|[{,\s"])(pauseRequests|stop|coolDownEnded|restoreConfirmed|lost)"?\s*:`)
+var othersOwn = regexp.MustCompile(`(^|[{,\s"])(pauseRequests|pauseChanged|stop|stopChanged|coolDownEnded|restoreConfirmed|lost)"?\s*:`)
 
 // TestNoPageSetsWhatOthersOwn: a manifest that somebody copies from a page, and applies again, takes no pause and no
 // stop away (S17: a fence that a pause or a stop holds does not begin).

@@ -36,6 +36,26 @@ func (l *Lab) endForTest(t testing.TB) {
 	}
 }
 
+// Quick makes a fence's own waits short; the proof stays the same. The limits of each step are long: on a busy machine a
+// step that is only slow must not count as failed.
+const Quick = `
+power: {offTimeout: 1m, retryInterval: 1s}
+recovery: {bootTimeout: 5m, readyDuration: 1s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
+`
+
+// CheckWords fails the test unless the BMC of a node accepted these commands, besides reads.
+func (l *Lab) CheckWords(t testing.TB, node, want string) {
+	t.Helper()
+	got, err := l.Words(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("the BMC of %s was told %q, want %q", node, got, want)
+	}
+}
+
 // Furnish installs nodefence's kinds, binds each machine to its BMC, and applies a policy.
 func (c *Cluster) Furnish(ctx context.Context, policy string) error {
 	if err := c.Install(ctx); err != nil {

@@ -36,18 +36,24 @@ func (l *Lab) Judge() (*judge.Verdict, error) {
 		return nil, err
 	}
 	h := &judge.History{Declared: l.declared}
-	if err := h.ReadFiles(judge.Files{Audit: paths.Audit, BMCs: existing(paths.BMCs), Writers: existing(paths.Writers)}); err != nil {
+	if err := h.ReadFiles(judge.Files{Audit: paths.Audit, BMCs: listExisting(paths.BMCs), Writers: listExisting(paths.Writers)}); err != nil {
 		return nil, fmt.Errorf("read history of lab %s: %w", l.Name, err)
 	}
 	return judge.Judge(h), nil
+}
+
+// AuditLogs are the paths of the API server's audit logs, oldest first.
+func (l *Lab) AuditLogs() ([]string, error) {
+	paths, err := l.records()
+	return paths.Audit, err
 }
 
 func (l *Lab) records() (paths records, err error) {
 	return paths, l.ask(&paths, "records")
 }
 
-// existing is a path, if there is such a file: a lab without machines has no journals of machines.
-func existing(path string) []string {
+// listExisting is a path, if there is such a file: a lab without machines has no journals of machines.
+func listExisting(path string) []string {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
@@ -80,7 +86,7 @@ func (l *Lab) KeepRecords(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, path := range append(paths.Audit, append(existing(paths.BMCs), existing(paths.Writers)...)...) {
+	for _, path := range append(paths.Audit, append(listExisting(paths.BMCs), listExisting(paths.Writers)...)...) {
 		if err := copyFile(path, filepath.Join(dir, filepath.Base(path))); err != nil {
 			return err
 		}

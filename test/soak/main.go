@@ -72,11 +72,11 @@ func soak(ctx context.Context) (err error) {
 	}
 	err = r.run(ctx)
 	r.pair.stop()
-	return errors.Join(err, judged(lab, dir))
+	return errors.Join(err, judgeRun(lab, dir))
 }
 
-// judged prints the verdict on the lab's history, and keeps its logs if a promise was broken.
-func judged(lab *rig.Lab, dir string) error {
+// judgeRun prints the verdict on the lab's history, and keeps its logs if a promise was broken.
+func judgeRun(lab *rig.Lab, dir string) error {
 	v, err := lab.Judge()
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ func (w *world) invoke(why string) {
 		seen := w.look(me)
 		seen.Call, seen.Checked, seen.Cleared = call, checked, cleared == w.saves
 		seen.MayDrain, seen.MayCheck, seen.Evicted = asked.mayDrain, asked.mayCheck, asked.evicted
+		seen.DryRun = w.dryRun
 		if verdict != nil {
 			seen.Verdict = verdict
 		}
@@ -47,6 +48,10 @@ func (w *world) invoke(why string) {
 			break
 		}
 		if w.drainStep(act, &asked) {
+			continue
+		}
+		if act == fence.DryReserve {
+			w.dryRun = cmp.Or(w.dryRun, &observed.DryRun{At: w.now})
 			continue
 		}
 		if act == fence.Reserve {
@@ -81,7 +86,7 @@ func (w *world) save(st api.NodeFenceStatus) {
 
 func (w *world) act(a fence.Action, seen observed.Look) *observed.CallResult {
 	w.tooEarly(a)
-	ofNode := !a.Device() && a != fence.DropFinalizer
+	ofNode := !a.Device() && a != fence.WriteReport && a != fence.DropFinalizer
 	if seen.Node.UID != w.record.Status.Decision.NodeUID && ofNode {
 		w.wrong("%s in the name of another node, at +%s", a, w.now.Sub(start)) // S6
 	}
@@ -106,6 +111,8 @@ func (w *world) act(a fence.Action, seen observed.Look) *observed.CallResult {
 		w.taint, w.cordon = false, false
 	case fence.ClearOutOfService:
 		w.oos = false
+	case fence.WriteReport:
+		w.reports[w.record.Status.Report.Name] = &observed.Report{Digest: w.record.Status.Report.Digest}
 	case fence.DropFinalizer:
 		w.finalizer = false
 	case fence.MarkNotReady:

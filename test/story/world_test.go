@@ -24,6 +24,8 @@ var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	now    time.Time
 	record api.NodeFence
+	// dryRun is the ledger's dry reservation of the fence.
+	dryRun *observed.DryRun
 	text   strings.Builder
 	faults []string
 
@@ -39,6 +41,7 @@ type world struct {
 	oos            bool
 	gone, deleting bool
 	finalizer      bool
+	reports        map[string]*observed.Report
 	bmc            string        // how the BMC misbehaves
 	dies           time.Duration // for how long the BMC is away once it took an Off
 	away           string        // what is said of a device that is away
@@ -99,7 +102,7 @@ type twist struct {
 
 func newWorld(tw twist) *world {
 	s := func(n time.Duration) metav1.Duration { return metav1.Duration{Duration: n * time.Second} }
-	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, uid: "node-uid", twist: tw}
+	w := &world{now: start, on: true, ready: "Unknown", readySince: start, left: 2, finalizer: true, reports: map[string]*observed.Report{}, uid: "node-uid", twist: tw}
 	w.record = api.NodeFence{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-7", UID: "fence-7"},
 		Spec:       api.NodeFenceSpec{NodeName: "node-7"}, Status: api.NodeFenceStatus{
@@ -231,7 +234,7 @@ func (w *world) look(me string) observed.Look {
 		boot, beats = w.of[0], w.of[1]
 	}
 	seen := observed.Look{
-		Me: me, Resolved: true, Deleting: w.deleting, Finalizer: w.finalizer,
+		Me: me, Resolved: true, Deleting: w.deleting, Finalizer: w.finalizer, Report: w.report(),
 		Node: observed.Node{
 			Exists: !w.gone, UID: w.uid, BootID: fmt.Sprint("boot-", boot), Taint: w.taint,
 			Cordoned: w.cordon || w.hers, CordonOurs: w.cordon, Plans: observed.Plans{Deleting: w.going}, OutOfService: w.oos,
@@ -261,4 +264,12 @@ func (w *world) leftover() *observed.Left {
 		l.Delete = []observed.Pod{{Namespace: "default", Name: "db-0", UID: "pod"}}
 	}
 	return l
+}
+
+// report is the FenceReport of the fence, if it is written.
+func (w *world) report() *observed.Report {
+	if r := w.record.Status.Report; r != nil {
+		return w.reports[r.Name]
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/kube"
@@ -50,6 +51,13 @@ func (a *Admission) ask(ctx context.Context, f *api.NodeFence, n observed.Node, 
 // are not kept away from the node.
 func (a *Admission) AskChecks(ctx context.Context, f *api.NodeFence, n observed.Node) (*observed.Verdict, error) {
 	return a.queue().ask(ctx, waiter{fence: f.DeepCopy(), node: n, purpose: forChecks}, committer{a.Client}.commit)
+}
+
+// AskDryRun asks what a fence under a policy in mode DryRun would ask under Enforce. Nothing is done to the node, so
+// other programs are not kept away from it.
+func (a *Admission) AskDryRun(ctx context.Context, f *api.NodeFence, n observed.Node, q admission.Question) (*observed.Verdict, error) {
+	p := map[admission.Question]purpose{admission.ForSlot: forSlot, admission.ForDrain: forDrain, admission.ForChecks: forChecks}[q]
+	return a.queue().ask(ctx, waiter{fence: f.DeepCopy(), node: n, purpose: p, dry: true}, committer{a.Client}.commit)
 }
 
 // queue returns the queue of the process, or one for this fence alone.

@@ -52,7 +52,7 @@ func (c committer) decide(ctx context.Context, all []*waiter) error {
 		return err
 	}
 	for _, a := range all {
-		if a.purpose != forChecks { // checks touch no device
+		if a.touchesMachine() {
 			a.verdict, a.err = heldByRead(ctx, c.client, a.fence.Spec.NodeName, led)
 		}
 	}
@@ -71,7 +71,7 @@ func (c committer) decide(ctx context.Context, all []*waiter) error {
 	for _, a := range open {
 		led = c.admit(ctx, a, world, deciderFor(a, fences), fencesOf(all, a), led, now)
 	}
-	none := !slices.ContainsFunc(open, func(a *waiter) bool { return a.purpose != ifFull && a.purpose != forChecks && !isRefused(a) })
+	none := !slices.ContainsFunc(open, func(a *waiter) bool { return a.purpose != ifFull && a.touchesMachine() && !isRefused(a) })
 	if none && (led.NotUnderstood.Any() || equality.Semantic.DeepEqual(was.Status, led.Status)) {
 		return nil
 	}
@@ -88,6 +88,10 @@ func (c committer) readWorld(ctx context.Context, all []*waiter, led *api.FenceL
 	}
 	return world, fences, err
 }
+
+// touchesMachine tells whether the fence asks for what leads to a call to a device. Checks touch no device, and a dry
+// run touches nothing.
+func (a *waiter) touchesMachine() bool { return a.purpose != forChecks && !a.dry }
 
 // asksForJobs tells whether the checks of the waiter are made by Jobs.
 func (a *waiter) asksForJobs() bool {
@@ -153,6 +157,9 @@ type decider func(*api.NodeFence, admission.Picture, *api.FenceLedger, time.Time
 
 // deciderFor returns the decider for the purpose of a waiter. fences are all fences, if checks are asked for.
 func deciderFor(a *waiter, fences []api.NodeFence) decider {
+	if a.dry {
+		return dryDeciderFor(a, fences)
+	}
 	switch a.purpose {
 	case forDrain:
 		return admission.AdmitDrain
@@ -162,6 +169,14 @@ func deciderFor(a *waiter, fences []api.NodeFence) decider {
 		}
 	}
 	return admission.Admit
+}
+
+// dryDeciderFor returns the decider for the purpose of a dry run.
+func dryDeciderFor(a *waiter, fences []api.NodeFence) decider {
+	q := map[purpose]admission.Question{forSlot: admission.ForSlot, forDrain: admission.ForDrain, forChecks: admission.ForChecks}[a.purpose]
+	return func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+		return admission.AdmitDryRun(q, f, fences, c, l, now)
+	}
 }
 
 // fencesOf returns the fences of all waiters except one.

@@ -51,6 +51,8 @@ type waiter struct {
 	node  observed.Node
 	// purpose is what the fence asks for.
 	purpose purpose
+	// dry: the fence is a dry run, and asks for a dry reservation.
+	dry bool
 	// batch is the batch of this fence; nil while the fence waits for a batch.
 	batch *batch
 

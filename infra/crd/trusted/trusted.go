@@ -116,7 +116,7 @@ type Right struct{ Account, Namespace, Group, Resource, Verb, Name string }
 // Files are the manifests with the rights of nodefence's accounts, below the folder infra.
 func Files(infra string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(infra, "knative/components/*/rights.yaml"))
-	return append([]string{filepath.Join(infra, "knative/base/rights.yaml")}, files...), err
+	return append([]string{filepath.Join(infra, "accounts/rights.yaml")}, files...), err
 }
 
 // Rights reads the rights of nodefence's accounts from the manifests, with those of every component.

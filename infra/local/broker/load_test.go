@@ -31,7 +31,7 @@ func TestEveryEventTypeGoesToItsOneFunction(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"node.unhealthy": "gate", "node.healthy": "gate", "node.problem": "gate", "internal.suspect": "gate", "pods.failing": "cleanup", "node.dumping": "gate", "internal.marked": "recover", "internal.check": "power", "internal.checkisolation": "isolate", "request.fence": "gate", "fencerequest.changed": "request",
+		"node.unhealthy": "gate", "node.healthy": "gate", "node.problem": "gate", "internal.suspect": "gate", "pods.failing": "cleanup", "node.dumping": "gate", "internal.marked": "recover", "internal.check": "power", "internal.checkisolation": "isolate", "request.fence": "gate", "fencerequest.changed": "request", "report.fence": "recover",
 	}
 	for _, p := range api.Phases {
 		if p.Owner() != "" {

@@ -105,7 +105,7 @@ func objects(files archive.Files, s manifests.Source) error {
 	if err != nil {
 		return err
 	}
-	for _, platform := range manifests.Platforms {
+	for _, platform := range append([]string{manifests.Standalone}, manifests.Platforms...) {
 		all, err := s.Platform(platform)
 		if err == nil {
 			err = write("platforms/"+platform+".yaml", without(all, people))

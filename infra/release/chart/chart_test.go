@@ -54,8 +54,16 @@ func loaded(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render is what `helm template` makes of values, which are YAML.
+// render is what `helm template` makes of values, which are YAML. Without a platform it is that for Deployments.
 func render(c *chart.Chart, namespace, values string) ([]manifests.Object, error) {
+	if !strings.Contains(values, "platform:") {
+		values = "platform: deployments\n" + values
+	}
+	return renderAsIs(c, namespace, values)
+}
+
+// renderAsIs is what `helm template` makes of values, which are YAML.
+func renderAsIs(c *chart.Chart, namespace, values string) ([]manifests.Object, error) {
 	var v map[string]any
 	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 		return nil, err
@@ -171,8 +179,8 @@ func TestTheChartSaysWhatTheOverlaySays(t *testing.T) {
 			})
 		}
 	}
-	if got, err := render(c, "default", ""); err != nil || cmp.Diff(said(t, "deployments"), byID(t, got)) != "" {
-		t.Errorf("without values it is not the overlay for deployments: %v", err)
+	if got, err := renderAsIs(c, "default", ""); err != nil || cmp.Diff(said(t, manifests.Standalone), byID(t, got)) != "" {
+		t.Errorf("without values it is not standalone: %v", err)
 	}
 }
 
@@ -211,7 +219,7 @@ func TestEachComponentHasAValue(t *testing.T) {
 func TestValuesAreRefused(t *testing.T) {
 	c := loaded(t)
 	for values, want := range map[string]string{
-		"platform: lambda":                                          "at '/platform': value must be one of 'deployments', 'kafka', 'serving'",
+		"platform: lambda":                                          "at '/platform': value must be one of 'standalone', 'deployments', 'kafka', 'serving'",
 		"plattform: kafka":                                          "additional properties 'plattform' not allowed",
 		"images: {nodefence: {tag: latest}}":                        "at '/images/nodefence/tag'",
 		"images: {nodefence: {digest: abc}}":                        "at '/images/nodefence/digest'",
@@ -352,7 +360,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}{
 		{"default", "", "ClusterRole", "nodefence-operate", 1},
 		{"default", "peopleRoles: false", "ClusterRole", "nodefence-operate", 0},
-		{"default", "", "CustomResourceDefinition", "", 8},
+		{"default", "", "CustomResourceDefinition", "", 10},
 		{"default", "kinds: {install: false}", "CustomResourceDefinition", "", 0},
 		{"default", "", "Namespace", "", 3},
 		{"nodefence-system", "", "Namespace", "", 2},

@@ -27,6 +27,10 @@ type component struct {
 // variables: managementcluster mounts a Secret of the user's.
 var overlaysOnly = []string{"managementcluster"}
 
+// Standalone are the components for a cluster without Knative: rights, and variables. The others bring objects of
+// Knative, or functions beside the one process.
+var Standalone = []string{"jobs", "machinehealthcheck", "machines", "networkfence", "remediation"}
+
 // Components are those of infra/knative that the chart has, by their folders.
 func Components(infra string) (names []string, err error) {
 	all, err := os.ReadDir(filepath.Join(infra, "knative/components"))
@@ -64,6 +68,9 @@ func components(write func(string, []manifests.Object) error, files archive.File
 				return fmt.Errorf("component %s adds to %s what it does not add to %s: the chart has no place for that", name, platform, manifests.Platforms[0])
 			}
 		}
+		if err := first.addStandalone(s, name); err != nil {
+			return err
+		}
 		text, err := yaml.Marshal(first.settings)
 		if err != nil {
 			return err
@@ -73,6 +80,27 @@ func components(write func(string, []manifests.Object) error, files archive.File
 			return err
 		}
 	}
+	return nil
+}
+
+// addStandalone adds the variables that a component sets in the one process of a cluster without Knative. Its objects
+// must be those of the other platforms.
+func (c *component) addStandalone(s manifests.Source, name string) error {
+	if !slices.Contains(Standalone, name) {
+		return nil
+	}
+	plain, err := s.Platform(manifests.Standalone)
+	if err != nil {
+		return err
+	}
+	own, err := added(s, plain, manifests.Standalone, name)
+	if err != nil {
+		return fmt.Errorf("component %s on %s: %w", name, manifests.Standalone, err)
+	}
+	if !reflect.DeepEqual(c.objects, own.objects) {
+		return fmt.Errorf("component %s adds to %s other objects than to %s: the chart has no place for that", name, manifests.Standalone, manifests.Platforms[0])
+	}
+	maps.Copy(c.settings, own.settings)
 	return nil
 }
 

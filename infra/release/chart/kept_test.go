@@ -99,9 +99,9 @@ func TestServingIsToldEachFeature(t *testing.T) {
 func TestWhatStandsApart(t *testing.T) {
 	c := loaded(t)
 	for values, want := range map[string]map[string]int{
-		"":                                    {"CustomResourceDefinition": 8, "ValidatingAdmissionPolicy": 20, "ValidatingAdmissionPolicyBinding": 20},
-		"kinds: {install: false}":             {"ValidatingAdmissionPolicy": 20, "ValidatingAdmissionPolicyBinding": 20},
-		"admissionPolicies: {install: false}": {"CustomResourceDefinition": 8},
+		"":                                    {"CustomResourceDefinition": 10, "ValidatingAdmissionPolicy": 23, "ValidatingAdmissionPolicyBinding": 23},
+		"kinds: {install: false}":             {"ValidatingAdmissionPolicy": 23, "ValidatingAdmissionPolicyBinding": 23},
+		"admissionPolicies: {install: false}": {"CustomResourceDefinition": 10},
 		"kinds: {install: false}\nadmissionPolicies: {install: false}\npodMonitor: true":                                  {"PodMonitor": 1},
 		"kinds: {install: false}\nadmissionPolicies: {install: false}\nprometheusRule: true\nnamespaces: {system: fence}": {"PrometheusRule": 1},
 	} {

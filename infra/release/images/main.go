@@ -1,5 +1,7 @@
 // Command images builds the images of a release by ko, and writes each as an OCI archive with the
-// bill of materials that ko makes (SPDX). It pushes nothing: `skopeo copy` or `crane push` does.
+// bill of materials that ko makes (SPDX), and for each platform as `docker load` reads it. It pushes
+// nothing: `skopeo copy` or `crane push` does. If the registry is known, an import of an archive gives
+// the image its name.
 //
 // An image whose user is root, or has a name and no number, is refused: pods with runAsNonRoot that
 // name no user, as on OpenShift, would not start.
@@ -31,6 +33,7 @@ const ko = "github.com/google/ko@v0.19.1"
 // programs are the images, and the packages of their programs.
 var programs = [][2]string{
 	{"nodefence", "./functions/cmd/nodefence"},
+	{"nodefence-local", "./infra/local/cmd/nodefence-local"},
 	{"nodefence-source", "./sources/apiserver/cmd/nodefence-source"},
 	{"nodefence-kdump", "./sources/kdump/cmd/nodefence-kdump"},
 }
@@ -132,6 +135,11 @@ func (b build) repository() string {
 }
 
 func (b build) pack(program, layout, bills string) error {
+	if b.images.Registry != "" {
+		if err := b.name(program, layout); err != nil {
+			return err
+		}
+	}
 	files, err := read(layout)
 	if err != nil {
 		return err
@@ -153,6 +161,21 @@ func (b build) pack(program, layout, bills string) error {
 		}
 	}
 	return nil
+}
+
+// name names the image in its layout, and writes the archives for `docker load`.
+func (b build) name(program, layout string) error {
+	image := b.images.Of(program)
+	for _, platform := range strings.Split(b.platforms, ",") {
+		var packed bytes.Buffer
+		if err := writeDocker(&packed, layout, platform, image); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(b.out, dockerArchive(program, platform)), packed.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nameLayout(layout, image)
 }
 
 func read(dir string) (archive.Files, error) {

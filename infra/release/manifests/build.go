@@ -15,6 +15,9 @@ import (
 // Platforms are the overlays of infra/knative.
 var Platforms = []string{"deployments", "serving", "kafka"}
 
+// Standalone is the platform without Knative, infra/standalone: one process has all functions.
+const Standalone = "standalone"
+
 // Object is one object of a manifest.
 type Object = unstructured.Unstructured
 
@@ -29,9 +32,12 @@ func (s Source) Folder(name string) ([]Object, error) {
 	return s.build(filepath.Join(s.Infra, name))
 }
 
-// Platform is an overlay of infra/knative with components.
-func (s Source) Platform(overlay string, components ...string) ([]Object, error) {
-	folder := filepath.Join(s.Infra, "knative/overlays", overlay)
+// Platform is a platform with components of infra/knative.
+func (s Source) Platform(platform string, components ...string) ([]Object, error) {
+	folder := filepath.Join(s.Infra, "knative/overlays", platform)
+	if platform == Standalone {
+		folder = filepath.Join(s.Infra, Standalone)
+	}
 	if len(components) == 0 {
 		return s.build(folder)
 	}

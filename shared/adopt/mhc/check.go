@@ -41,7 +41,10 @@ func (c *Check) Group() string {
 }
 
 // String is its kind, its namespace and its name.
-func (c *Check) String() string { return "MachineHealthCheck " + c.Namespace + "/" + c.Name }
+func (c *Check) String() string { return Prefix + c.Namespace + "/" + c.Name }
+
+// Prefix is how the name begins under which a MachineHealthCheck pauses its policy.
+const Prefix = "MachineHealthCheck "
 
 // From is what a FencePolicy says of the object from which it was made.
 func (c *Check) From() string { return c.Group() + "/" + c.Namespace + "/" + c.Name }

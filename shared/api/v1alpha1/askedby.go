@@ -110,6 +110,16 @@ func (a *AskedBy) OfProblem() bool { return a.Type == ProblemEventType }
 // again, and would have the node drained each time.
 func (a *AskedBy) AsksAnew() bool { return a.User != "" && !a.OfProblem() }
 
+// ByPerson tells whether a person asks in a name that Kubernetes has authenticated. A FenceRequest without
+// spec.requestedBy, as NodeHealthCheck, Cluster API and adoption create it, and a service account, are programs.
+func (a *AskedBy) ByPerson() bool {
+	program := slices.ContainsFunc([]string{FenceRequestAsks, "system:serviceaccount:", "system:node:"}, func(p string) bool { return strings.HasPrefix(a.User, p) })
+	return a.User != "" && !a.OfProblem() && !program
+}
+
+// FenceRequestAsks begins the user of a FenceRequest that names no author.
+const FenceRequestAsks = "FenceRequest "
+
 // Within tells whether it asks for something that was not done yet when it came, and came between
 // these times.
 func (a *AskedBy) Within(from, to time.Time) bool {

@@ -129,6 +129,12 @@ type CountedFence struct {
 	// givenBack is when the slot was reserved that it gave back without having begun.
 	// +optional
 	GivenBack *Time `json:"givenBack,omitempty"`
+	// wouldBeginAt is that of the NodeFence's status.
+	// +optional
+	WouldBeginAt *Time `json:"wouldBeginAt,omitempty"`
+	// wouldDrainAt is that of the NodeFence's status.
+	// +optional
+	WouldDrainAt *Time `json:"wouldDrainAt,omitempty"`
 	// cutAt is when its power was cut, by the clock of the API server.
 	// +optional
 	CutAt *Time `json:"cutAt,omitempty"`

@@ -71,7 +71,7 @@ type FenceBudgetStatus struct {
 	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// observedAt is when the set was last looked at, by the API server's clock.
+	// observedAt is when this status last changed, by the API server's clock.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// expectedNodes are the nodes that the selector chooses, and those that it chose while a

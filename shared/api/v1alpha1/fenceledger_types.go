@@ -49,6 +49,10 @@ type FenceLedgerSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	StopReason string `json:"stopReason,omitempty"`
+	// stopChanged is who set or reset stop last, and when. kubectl fence writes it; a stop without it has no name
+	// (FenceAct). It stops nothing by itself.
+	// +optional
+	StopChanged *BrakeChange `json:"stopChanged,omitempty"`
 	// restoreConfirmed is a person's confirmation that nodefence may continue after the restore
 	// that status.restored is about (S16).
 	// +optional
@@ -66,6 +70,10 @@ type FenceLedgerSpec struct {
 	// checks bound the Jobs of activity checks and storage checks over the whole cluster.
 	// +optional
 	Checks *ChecksSpec `json:"checks,omitempty"`
+	// reports bound the FenceReports, and the FenceActs likewise, by age and count. Unless set, each is kept
+	// for 90 days, and at most 5000 of each kind are. The newest act of an object and a field has no age limit.
+	// +optional
+	Reports *ReportsSpec `json:"reports,omitempty"`
 }
 
 // LostNodes is one person's statement about nodes whose Leases stand still.
@@ -207,6 +215,16 @@ type FenceLedgerStatus struct {
 	// +listMapKey=nodeName
 	// +optional
 	Draining []Reservation `json:"draining,omitempty"`
+	// dryRuns are the slots and the drains that fences under policies in mode DryRun would have under
+	// Enforce. They count for such fences alone: no other fence waits for one of them, and nothing is done
+	// for them. A dry run ends when its node has healed, its record is closed, or its policy has another
+	// mode. With 1024 slots or 1024 drains in them and in the lists of real ones, every other dry run is
+	// held (TooManyConcurrent).
+	// +kubebuilder:validation:MaxItems=2048
+	// +listType=map
+	// +listMapKey=nodeName
+	// +optional
+	DryRuns []DryReservation `json:"dryRuns,omitempty"`
 	// checking are the rounds of checks whose Jobs may run now, 256 at most. spec.checks.concurrent
 	// bounds their Jobs.
 	// +kubebuilder:validation:MaxItems=256

@@ -173,6 +173,10 @@ type FencePolicySpec struct {
 	// +listType=set
 	// +optional
 	PauseRequests []string `json:"pauseRequests,omitempty"`
+	// pauseChanged is who changed pauseRequests last, and when. kubectl fence writes it; a pause without it has no
+	// name (FenceAct). It pauses nothing by itself.
+	// +optional
+	PauseChanged *BrakeChange `json:"pauseChanged,omitempty"`
 	// pauseWindows are times within which no fence of a node that this policy selects begins,
 	// whatever other policies select it too, at most 32. What was begun runs to its end, and
 	// healed nodes return (S25, S27). A node that is unhealthy waits, and is decided again after

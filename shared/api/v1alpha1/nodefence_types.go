@@ -120,6 +120,14 @@ type NodeFenceStatus struct {
 	// reservation is no slot any more.
 	// +optional
 	GivenBack *Time `json:"givenBack,omitempty"`
+	// wouldBeginAt is when the fence would have begun under Enforce, where its policy is in mode DryRun: when
+	// its slot was reserved in status.dryRuns of the FenceLedger. It is missing while the fence would be held.
+	// +optional
+	WouldBeginAt *Time `json:"wouldBeginAt,omitempty"`
+	// wouldDrainAt is when the drain of the node would have begun under Enforce, where the policy is in mode
+	// DryRun. It is missing once the fence would have begun.
+	// +optional
+	WouldDrainAt *Time `json:"wouldDrainAt,omitempty"`
 	// approvalSince is since when the fence waits for a person.
 	// +optional
 	ApprovalSince *Time `json:"approvalSince,omitempty"`
@@ -236,6 +244,10 @@ type NodeFenceStatus struct {
 	// infra/crd/REASONS.md; empty while it is open.
 	// +optional
 	Outcome Reason `json:"outcome,omitempty"`
+	// report is the FenceReport of this fence. It is set once the fence is ready to be closed. A fence that ended before
+	// anything was decided, and that nobody had asked for, has none.
+	// +optional
+	Report *ReportRecord `json:"report,omitempty"`
 	// history is the history of this fence, oldest first, at most 64 entries.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic

@@ -9,8 +9,8 @@ type FencePolicyStatus struct {
 	// observedGeneration is the metadata.generation that this is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// observedAt is when the policy's nodes were last looked at, by the API server's
-	// clock.
+	// observedAt is when this status was last written, by the API server's clock: after each change of it, and
+	// otherwise every 2 minutes, or every minute while nodes are missing.
 	// +optional
 	ObservedAt *Time `json:"observedAt,omitempty"`
 	// effective says in sentences what holds on these nodes now: the limits as numbers, the

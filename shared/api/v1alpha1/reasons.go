@@ -138,6 +138,7 @@ const (
 	PodHeld              Reason = "PodHeld"
 	CredentialsChanged   Reason = "CredentialsChanged"
 	RecordNotSaved       Reason = "RecordNotSaved"
+	ReportNotWritten     Reason = "ReportNotWritten"
 	NoPolicy             Reason = "NoPolicy"
 	NoSuchNode           Reason = "NoSuchNode"
 	Healthy              Reason = "Healthy"

@@ -34,6 +34,12 @@ type ProvenCut struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Heartbeat string `json:"heartbeat,omitempty"`
+	// heartbeatSince is the first heartbeat of the Node that was seen after the cut beside bootID: at most 64 letters.
+	// The kubelet may have sent this heartbeat before the cut, in a request that the network delayed. A second, other
+	// heartbeat beside bootID refutes the cut.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	HeartbeatSince string `json:"heartbeatSince,omitempty"`
 	// provenAt is when the second read was made, by the API server's clock.
 	// +required
 	ProvenAt Time `json:"provenAt"`
@@ -99,7 +105,7 @@ func (f *NodeFence) Refuted() *Refutation {
 // Words says what is refuted, and how that ends.
 func (r *Refutation) Words() string {
 	return fmt.Sprintf("fence %d cut the power, %s (level %d) read off twice until %s, and then the node's kubelet said the boot ID of before, %s: "+
-		"the machine never was off, and two writers may have run. No read of off is believed, and no power is cut, until a person has looked and says so (kubectl fence trust NODE)",
+		"the machine never was off, and two writers may have run. No read of off is believed, and no power is cut, until a person has looked and says so (kubectl fence trust NODE --reason …)",
 		r.FenceNumber, r.Device, r.Level, r.ProvenAt.UTC().Format(time.RFC3339), r.BootID)
 }
 

@@ -57,6 +57,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&NodeFence{}, &NodeFenceList{}, &FencePolicy{}, &FencePolicyList{}, &FenceLedger{}, &FenceLedgerList{},
 		&FenceBudget{}, &FenceBudgetList{}, &FenceTarget{}, &FenceTargetList{},
 		&NodeProblemPolicy{}, &NodeProblemPolicyList{},
+		&FenceAct{}, &FenceActList{}, &FenceReport{}, &FenceReportList{},
 		&FenceRequest{}, &FenceRequestList{}, &FenceRequestTemplate{}, &FenceRequestTemplateList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

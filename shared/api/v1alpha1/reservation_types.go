@@ -41,6 +41,14 @@ type Reservation struct {
 	DeviceCallTimeout *metav1.Duration `json:"deviceCallTimeout,omitempty"`
 }
 
+// DryReservation is what a fence under a policy in mode DryRun would have reserved under Enforce.
+type DryReservation struct {
+	Reservation `json:",inline"`
+	// drain says that the node would be drained first, and that the fence would have no slot yet.
+	// +optional
+	Drain bool `json:"drain,omitempty"`
+}
+
 // CountedBy is a policy by whose limits a reservation counts: over all its nodes, or with
 // a topologyKey in a domain.
 type CountedBy struct {

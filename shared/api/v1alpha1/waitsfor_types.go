@@ -4,7 +4,7 @@ import "slices"
 
 // WaitsFor is what a fence waits for that others can give: a reason is for people, and what is done
 // goes by this.
-// +kubebuilder:validation:Enum=Slot;Budget;Policies;Approval;Uncordon;CoolDown;Dump;Checks;CheckTurn
+// +kubebuilder:validation:Enum=Slot;Budget;Policies;Approval;Uncordon;CoolDown;Dump;Checks;CheckTurn;OtherReplica
 type WaitsFor string
 
 // What a fence waits for.
@@ -27,6 +27,8 @@ const (
 	WaitsForChecks WaitsFor = "Checks"
 	// WaitsForCheckTurn: Jobs of other fences' checks end, or the limit of those Jobs is raised.
 	WaitsForCheckTurn WaitsFor = "CheckTurn"
+	// WaitsForOtherReplica: a replica of nodefence on another node goes on with the fence.
+	WaitsForOtherReplica WaitsFor = "OtherReplica"
 )
 
 // OneOf reports whether the fence waits for one of the given values.

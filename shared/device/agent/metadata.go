@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nodefence/nodefence/shared/device"
 )
 
 // metadata is what an agent declares about itself.
@@ -140,7 +142,7 @@ func find(name, dir string) (*metadata, error) {
 	file, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("agent %s is not installed: there is no %s; add it to the image of the functions (Debian: fence-agents), or set NODEFENCE_AGENTS_DIR to where it is", name, path)
+		return nil, device.NotInstalled(fmt.Sprintf("agent %s is not installed: there is no %s; add it to the image of the functions (Debian: fence-agents), or set NODEFENCE_AGENTS_DIR to where it is", name, path))
 	case err != nil:
 		return nil, fmt.Errorf("find agent %s: %w", name, err)
 	case !file.Mode().IsRegular() || file.Mode()&0o111 == 0:

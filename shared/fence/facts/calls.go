@@ -51,10 +51,10 @@ func (d *Facts) ReadLately(r *api.Read, state api.PowerState) bool {
 // less, a slow device would be read for ever and never switched.
 func ReadValidity(dec *api.Decision) time.Duration { return dec.CallLimit() + Resync + Handover }
 
-// YesValidity: a yes to this fence is asked for again once it is older (S17). It outlasts a read
+// AdmissionValidity is how long the gate's admission of this fence is valid (S17). The admission outlasts a read
 // that takes as long as a call may: with less, a slow device would be read again and again, and
 // never switched.
-func YesValidity(dec *api.Decision) time.Duration {
+func AdmissionValidity(dec *api.Decision) time.Duration {
 	return DecisionValidity + api.LongerCalls(dec.CallLimit())
 }
 
@@ -68,8 +68,8 @@ func (d *Facts) SlotCall() time.Duration {
 	return min(d.Decision.CallLimit(), max(d.Seen.ReservedCall, api.DeviceCall))
 }
 
-// ReservationValidity is how old the yes to this fence may be for something to begin by it (S17): as
-// YesValidity, and no longer than others count the slot behind it (S14).
+// ReservationValidity is how old the admission of this fence may be for an action to begin by it (S17): as
+// AdmissionValidity, and no longer than others count the slot behind it (S14).
 func (d *Facts) ReservationValidity() time.Duration {
 	return DecisionValidity + api.LongerCalls(d.SlotCall())
 }

@@ -20,6 +20,8 @@ type Facts struct {
 	Decision *api.Decision
 	// UID is the NodeFence's.
 	UID string
+	// Node is the name of the node.
+	Node string
 	// Record is the status of the NodeFence, as the rules that were asked so far have left it.
 	Record *api.NodeFenceStatus
 	// Seen is what was seen outside of the record.

@@ -34,9 +34,9 @@ func Requested(dec *api.Decision, st *api.NodeFenceStatus, now time.Time) bool {
 // AskedFor: an event asked for this fence, and it is not served yet.
 func (d *Facts) AskedFor() bool { return Requested(d.Decision, d.Record, d.Now) }
 
-// UserAsks: a user has asked for this fence, and not only what a program reports again and again.
-func (d *Facts) UserAsks() bool {
-	return d.AskedFor() && slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool { return !a.Served && a.AsksAnew() })
+// PersonAsks: a person has asked for this fence, and not only a program.
+func (d *Facts) PersonAsks() bool {
+	return d.AskedFor() && slices.ContainsFunc(d.Decision.AskedBy, func(a api.AskedBy) bool { return !a.Served && a.ByPerson() })
 }
 
 // requestExpired: what was asked for and held for too long is not carried out late

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"cmp"
+
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 )
@@ -8,16 +10,34 @@ import (
 // Questions about the boot ID that a node has after a power cut that two reads have proven. None of them changes
 // anything.
 
-// ToldSinceCut: the kubelet of the node that was cut has written the Node's status since the cut was proven. A Lease may
+// ToldSinceCut: the Node's status, written by the kubelet, has another heartbeat than at the proof of the cut. A Lease may
 // move before the status tells the new boot ID, so a status from before the cut says nothing about the cut. A controller
-// that sets Ready to Unknown is no kubelet.
+// that sets Ready to Unknown is no kubelet. Under another UID another boot ID may be of another machine, and says nothing
+// about the machine that was cut; the boot ID from before the cut is of that machine, whatever the UID.
 func ToldSinceCut(c *api.ProvenCut, n observed.Node) bool {
-	return c != nil && n.Exists && n.UID == c.NodeUID && n.Heartbeat != "" && n.Heartbeat != c.Heartbeat && n.KubeletSays()
+	if c == nil || !n.Exists || n.Heartbeat == "" || n.Heartbeat == c.Heartbeat || !n.KubeletSays() {
+		return false
+	}
+	return n.UID == c.NodeUID || n.BootID == c.BootID
 }
 
-// SameBoot: the kubelet has said, since the cut, the boot ID that the node had before the cut.
+// SameBoot: a status from after the cut has the boot ID from before the cut, in a heartbeat that was not counted yet.
 func SameBoot(c *api.ProvenCut, n observed.Node) bool {
-	return ToldSinceCut(c, n) && n.BootID == c.BootID
+	return ToldSinceCut(c, n) && n.BootID == c.BootID && n.Heartbeat != c.HeartbeatSince
+}
+
+// AwaitsJudgment: the node is back and says the boot ID from before the proven power cut, in no status or in one status
+// since the cut. The next status of its kubelet judges the cut. A node that fails again, or a person who ends the fence,
+// is not kept waiting.
+func (d *Facts) AwaitsJudgment() bool {
+	c, n, back := d.Record.ProvenCut, d.Seen.Node, cmp.Or(d.Record.ReadySince, d.Record.PhaseSince)
+	switch {
+	case c == nil || d.Ending() || d.Record.Outcome != api.Recovered && d.Record.Outcome != api.NodeReplaced:
+		return false
+	case !n.Ready() || !d.LeaseFresh() || d.Unhealthy() || n.Heartbeat == "" || n.BootID != c.BootID:
+		return false
+	}
+	return d.Within(back, CutJudged)
 }
 
 // JudgesCut: in this phase a function looks at the fence that may list Nodes, to see whether others have the boot ID.

@@ -15,7 +15,7 @@ const (
 	// than any machine takes from its last message to a kubelet that starts pods.
 	DumpValidity = 5 * time.Second
 	// DecisionValidity: a yes older than this is asked for again (S17), where calls take no
-	// longer than usual (YesValidity).
+	// longer than usual (AdmissionValidity).
 	DecisionValidity = 60 * time.Second
 	// ReservationKept is how long a reservation that nothing came of counts against
 	// others: longer than a gate goes on with it, by what two clocks may lie apart.
@@ -55,8 +55,15 @@ const (
 	MostPast = 110
 	// SlowestRenewal is the longest time between two renewals of a Lease that is believed.
 	SlowestRenewal = 25 * time.Second
+	// CutJudged is how long after its return a node is waited for to say its boot ID once more. A kubelet writes its
+	// unchanged status every 5 minutes (nodeStatusReportFrequency), and 2.5 minutes later at most after a change.
+	CutJudged = 8 * time.Minute
 	// CutsCount is how long a power cut counts against the node's limit.
 	CutsCount = 24 * time.Hour
+	// ReportWithin is how long the report of a fence is tried to be written while its node is healthy. ReportSoon is how
+	// long where somebody waits for the end of the fence: the node is not healthy, or the record is deleted.
+	ReportWithin = 10 * time.Minute
+	ReportSoon   = time.Minute
 )
 
 // MaxJobs is how many of a fence's Jobs are kept in its record.

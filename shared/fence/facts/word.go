@@ -27,7 +27,7 @@ func (d *Facts) WordRead(b *api.Binding) *api.ConfirmRead {
 // twice in between, and a call may take its whole time.
 func (d *Facts) WordReadsHold() time.Duration {
 	calls := time.Duration(2 * len(d.Decision.PowerLevels()))
-	return YesValidity(d.Decision) + longestUnseen + calls*d.Decision.CallLimit()
+	return AdmissionValidity(d.Decision) + longestUnseen + calls*d.Decision.CallLimit()
 }
 
 // ReadOnAgainstWord is the power device that lately read on, in words, and the read; nil if none did.

@@ -79,7 +79,7 @@ func (d *Facts) EndWords() string {
 // Outcomes says each end in words.
 var Outcomes = map[api.Reason]string{
 	api.Recovered:           "the node is back, and nothing of ours is left on it",
-	api.CutRefuted:          "the node is back under the boot ID that it had before its power was cut: the machine never was off, and two writers may have run; nothing of ours is left on it, and no fence goes by its devices until a person has looked (kubectl fence trust NODE)",
+	api.CutRefuted:          "the node is back under the boot ID that it had before its power was cut: the machine never was off, and two writers may have run; nothing of ours is left on it, and no fence goes by its devices until a person has looked and says so (kubectl fence trust NODE --reason …)",
 	api.HealedBeforeFence:   "the node healed, and nothing of ours is left on it",
 	api.Aborted:             "ended as asked, and nothing of ours is left on the node",
 	api.DrainTimedOut:       "its node could not be drained within the policy's time, and nothing was cut (drain.onTimeout: GiveUp); nothing of ours is left on it",

@@ -32,6 +32,10 @@ type Look struct {
 	// longest device call for which it was; zero is the usual one.
 	Reserved     *time.Time
 	ReservedCall time.Duration
+	// DryRun is what the ledger has reserved for this fence under mode DryRun; nil if nothing.
+	DryRun *DryRun
+	// DryChecks: this invocation has just asked, and one round of checks might begin under Enforce.
+	DryChecks bool
 	// Verdict is the gate's no to a reservation asked for in this invocation, or looked for before the
 	// devices are resolved.
 	Verdict *Verdict
@@ -58,12 +62,22 @@ type Look struct {
 	Evicted *Evicted
 	// Left is what of the node is still to be released; nil if not looked at.
 	Left *Left
+	// Report is the FenceReport that has the name of this fence's; nil if there is none, or nobody has looked.
+	Report *Report
 	// Deleting: the NodeFence is being deleted, which asks for its end (S27).
 	Deleting bool
 	// Finalizer: ours is still on the NodeFence.
 	Finalizer bool
 	// Self: this code runs on the node in question (S13).
 	Self bool
+}
+
+// DryRun is a dry reservation of the ledger.
+type DryRun struct {
+	// At is when it was made.
+	At time.Time
+	// Drain: the node would be drained first.
+	Drain bool
 }
 
 // Plans are what people and other programs say on the Node object that they do with the node, each in words; empty if
@@ -248,6 +262,12 @@ type Checked struct {
 	// Round is its number.
 	Round   int32
 	Results []api.CheckResult
+}
+
+// Report is a FenceReport.
+type Report struct {
+	// Digest is that of its content.
+	Digest string
 }
 
 // Hold says why nothing may begin now, whatever else is seen; empty if nothing holds.

@@ -65,7 +65,7 @@ func Fence(obj any) (any, error) {
 	return f, nil
 }
 
-// Policy keeps what says which nodes a FencePolicy is about, and how it counts them.
+// Policy keeps what says which nodes a FencePolicy is about, how it counts them, and who paused it.
 func Policy(obj any) (any, error) {
 	p, ok := obj.(*api.FencePolicy)
 	if !ok {
@@ -77,9 +77,22 @@ func Policy(obj any) (any, error) {
 	slim.Spec.MissingNodes, slim.Spec.Exclude = p.Spec.MissingNodes, p.Spec.Exclude
 	slim.Spec.Selector, slim.Spec.Precedence, slim.Spec.Mode = p.Spec.Selector, p.Spec.Precedence, p.Spec.Mode
 	slim.Spec.PauseRequests, slim.Spec.ControlPlane = p.Spec.PauseRequests, p.Spec.ControlPlane
+	slim.Spec.PauseChanged, slim.ManagedFields = p.Spec.PauseChanged, p.ManagedFields
 	slim.Spec.Limits.PerDomain = p.Spec.Limits.PerDomain
 	slim.Status.Missing, slim.Status.FailedMachines = p.Status.Missing, p.Status.FailedMachines
 	slim.NotUnderstood = p.NotUnderstood
+	return slim, nil
+}
+
+// Ledger keeps the spec, which people write, and who wrote it.
+func Ledger(obj any) (any, error) {
+	l, ok := obj.(*api.FenceLedger)
+	if !ok {
+		return obj, nil
+	}
+	slim := &api.FenceLedger{Spec: l.Spec}
+	slim.Name, slim.UID, slim.ResourceVersion, slim.Generation = l.Name, l.UID, l.ResourceVersion, l.Generation
+	slim.ManagedFields = l.ManagedFields
 	return slim, nil
 }
 

@@ -225,6 +225,13 @@ func TestAsk(t *testing.T) {
 	if _, says, _ = Ask("a1", "ns", ann, r, observed.Node{}, target, nil); !strings.Contains(strings.Join(says, "\n"), "read off twice, by ipmi 192.0.2.7\n") {
 		t.Error(says)
 	}
+	for status, warned := range map[metav1.ConditionStatus]bool{metav1.ConditionFalse: true, metav1.ConditionTrue: false, metav1.ConditionUnknown: false} {
+		target.Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: status, Reason: "DeviceUnreachable", Message: "no answer"}}
+		_, says, _ = Ask("a1", "ns", ann, r, observed.Node{}, target, nil)
+		if got := strings.Contains(says[len(says)-1], "THEY COULD NOT FENCE IT (DeviceUnreachable: no answer)"); got != warned {
+			t.Errorf("Fenceable is %s: warned %v: %s", status, got, says)
+		}
+	}
 	r.Settings.Excluded = "it is excluded"
 	for name, f := range map[string]func() error{
 		"--reason": func() error {

@@ -3,6 +3,7 @@ package act
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
@@ -44,7 +45,23 @@ func Ask(node, namespace string, p Person, r *api.ResolvedPolicy, n observed.Nod
 	if !bound && r.Settings.Action.Device() {
 		says = append(says, "Not all is known here of its devices: kubectl fence plan "+node+" says what each does, and what of that can't be undone.")
 	}
+	if why := unusable(t); why != "" {
+		says = append(says, "WHEN NODEFENCE READ ITS DEVICES LAST, THEY COULD NOT FENCE IT ("+why+"): the fence may fail. Mend that first, or see kubectl fence devices.")
+	}
 	return q, says, nil
+}
+
+// unusable is why the node's devices could not fence it when they were read last; empty if they could, or if that is
+// not known.
+func unusable(t *api.FenceTarget) string {
+	if t == nil {
+		return ""
+	}
+	c := meta.FindStatusCondition(t.Status.Conditions, api.Fenceable)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return c.Reason + ": " + c.Message
 }
 
 // decided is what a fence of that node would be decided by now. Its devices are those that nodefence

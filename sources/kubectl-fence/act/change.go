@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
+	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
@@ -35,6 +38,8 @@ type Change struct {
 	rests any
 	// brake: it only stops something, and is no request to a fence.
 	brake bool
+	// beside is the field of the spec beside a brake that says who changed the brake; empty of any other change.
+	beside string
 }
 
 // Words are what the change will do, in lines.
@@ -58,6 +63,43 @@ type Person struct {
 // nothingToDo is a request of which the answer is known already.
 func nothingToDo(node, words string) error { return fmt.Errorf("node %s: %s", node, words) }
 
+// IsBrake tells whether the change sets or releases a brake.
+func (c Change) IsBrake() bool { return c.beside != "" }
+
+// NamedBy is the change of a brake with who makes it and when, for the record of acts. No other change is touched, and
+// none is without the name.
+func (c Change) NamedBy(p Person, at time.Time) Change {
+	if c.beside == "" || p.Name == "" || len(p.Name) > 256 {
+		return c
+	}
+	word := map[string]any{"by": p.Name, "at": observed.StampOf(at), "reason": nil} // a merge patch keeps what it does not name
+	return c.withSpec(func(spec map[string]any) {
+		if p.Reason != "" && spec["stopReason"] == nil {
+			word["reason"] = p.Reason
+		}
+		spec[c.beside] = word
+	})
+}
+
+// Unnamed is the change without who makes it, and whether that is another change.
+func (c Change) Unnamed() (Change, bool) {
+	spec, _ := c.Patch["spec"].(map[string]any)
+	if _, named := spec[c.beside]; c.beside == "" || !named {
+		return c, false
+	}
+	return c.withSpec(func(spec map[string]any) { delete(spec, c.beside) }), true
+}
+
+// withSpec is the change with another spec. The patch of c stays as it is.
+func (c Change) withSpec(change func(map[string]any)) Change {
+	was, _ := c.Patch["spec"].(map[string]any)
+	spec := maps.Clone(was)
+	change(spec)
+	c.Patch = maps.Clone(c.Patch)
+	c.Patch["spec"] = spec
+	return c
+}
+
 // Same tells whether a change that was built anew is still the one that was shown.
 func (c Change) Same(o Change) bool { return c.Shown() == o.Shown() }
 
@@ -66,6 +108,7 @@ func (c Change) Same(o Change) bool { return c.Shown() == o.Shown() }
 // will do may change too: it is never held up for that.
 func (c Change) Shown() string {
 	meta, _ := c.Patch["metadata"].(map[string]any)
+	c, _ = c.Unnamed()
 	switch {
 	case c.brake:
 		return Digest(c.Resource, c.Name, meta["uid"])

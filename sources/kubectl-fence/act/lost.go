@@ -20,8 +20,8 @@ func Lost(l *api.FenceLedger, nodes []string, lasts time.Duration, p Person) (Ch
 	case lasts <= 0 || lasts > admission.LostFor:
 		return Change{}, fmt.Errorf("--for is %s: a statement that nodes are lost lasts at most %s", lasts, admission.LostFor)
 	}
-	said := saidLost(l, nodes, p.At.Time)
-	lost, err := standingStill(l, said)
+	said := listLost(l, nodes, p.At.Time)
+	lost, err := markStill(l, said)
 	if err != nil {
 		return Change{}, err
 	}
@@ -30,16 +30,16 @@ func Lost(l *api.FenceLedger, nodes []string, lasts time.Duration, p Person) (Ch
 		"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"lost": api.LostNodes{By: p.Name, Reason: p.Reason, Until: until, Nodes: lost}},
 	}}
 	c.Says = []string{
-		fmt.Sprintf("You say that %s lost: dead, and not merely out of nodefence's sight. nodefence can't check that: %s.", nodesAre(len(lost)), strings.Join(said, ", ")),
+		fmt.Sprintf("You say that %s lost: dead, and not merely out of nodefence's sight. nodefence can't check that: %s.", countNodes(len(lost)), strings.Join(said, ", ")),
 		fmt.Sprintf("Until %s their Leases do not count where most Leases stand still. All other limits hold, and no machine is cut because of it.", clock(until)),
 		"Once you have confirmed of such a node that its machine is off (kubectl fence confirm-off NODE), its work is released, in a storm too.",
 	}
-	c.Done = fmt.Sprintf("%s said to be lost by %s until %s", nodesAre(len(lost)), p.Name, clock(until))
+	c.Done = fmt.Sprintf("%s said to be lost by %s until %s", countNodes(len(lost)), p.Name, clock(until))
 	return c, nil
 }
 
-// saidLost are these nodes, and those of a statement that still counts, by name.
-func saidLost(l *api.FenceLedger, nodes []string, now time.Time) []string {
+// listLost returns the given nodes and the nodes of a statement that still counts, sorted by name.
+func listLost(l *api.FenceLedger, nodes []string, now time.Time) []string {
 	said := slices.Clone(nodes)
 	if w := l.Spec.Lost; w != nil {
 		for _, n := range w.Nodes {
@@ -52,8 +52,8 @@ func saidLost(l *api.FenceLedger, nodes []string, now time.Time) []string {
 	return slices.Compact(said)
 }
 
-// standingStill has the mark at which the Lease of each node stands. It is an error if one of them moves.
-func standingStill(l *api.FenceLedger, nodes []string) (lost []api.LostNode, err error) {
+// markStill returns each node with the mark at which its Lease stands. A Lease that moves is an error.
+func markStill(l *api.FenceLedger, nodes []string) (lost []api.LostNode, err error) {
 	var moving []string
 	for _, n := range nodes {
 		i := slices.IndexFunc(l.Status.Leases.Still, func(s api.StillLease) bool { return s.NodeName == n && s.Stale })
@@ -76,12 +76,12 @@ func NotLost(l *api.FenceLedger) (Change, error) {
 		return Change{}, fmt.Errorf("FenceLedger %s: nobody has said that nodes are lost", l.Name)
 	}
 	c := Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{"metadata": guard(&l.ObjectMeta), "spec": map[string]any{"lost": nil}}}
-	c.Says = []string{fmt.Sprintf("%s has said that %s lost: %s. You take that back: their Leases count again.", w.By, nodesAre(len(w.Nodes)), w.Reason)}
+	c.Says = []string{fmt.Sprintf("%s has said that %s lost: %s. You take that back: their Leases count again.", w.By, countNodes(len(w.Nodes)), w.Reason)}
 	c.Done = "no node is said to be lost any more"
 	return c, nil
 }
 
-func nodesAre(n int) string {
+func countNodes(n int) string {
 	if n == 1 {
 		return "1 node is"
 	}

@@ -48,7 +48,7 @@ func paused(p *api.FencePolicy, names []string) Change {
 	if len(names) == 0 {
 		to = nil
 	}
-	return Change{Resource: "fencepolicies", Name: p.Name, Patch: map[string]any{"metadata": guard(&p.ObjectMeta), "spec": map[string]any{"pauseRequests": to}}}
+	return Change{Resource: "fencepolicies", Name: p.Name, beside: "pauseChanged", Patch: map[string]any{"metadata": guard(&p.ObjectMeta), "spec": map[string]any{"pauseRequests": to}}}
 }
 
 // Stop sets the ledger's stop switch.
@@ -87,5 +87,5 @@ func switched(l *api.FenceLedger, spec map[string]any) Change {
 	}
 	// The ledger's status is written every few seconds: its resourceVersion would hardly ever hold,
 	// and a stop waits for nothing.
-	return Change{Resource: "fenceledgers", Name: l.Name, Patch: map[string]any{"metadata": map[string]any{"uid": string(l.UID)}, "spec": spec}}
+	return Change{Resource: "fenceledgers", Name: l.Name, beside: "stopChanged", Patch: map[string]any{"metadata": map[string]any{"uid": string(l.UID)}, "spec": spec}}
 }

@@ -1,7 +1,9 @@
 package act
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -49,5 +51,46 @@ func TestShown(t *testing.T) {
 	pause, _ := Pause(p, "bob")
 	if now, _ := Pause(worse, "bob"); now.Shown() != pause.Shown() {
 		t.Error("a pause is held up because more fences are open")
+	}
+	if start.NamedBy(ann, ann.At.Time).Shown() != start.Shown() {
+		t.Error("a start is held up because its time is another one")
+	}
+}
+
+// TestABrakeIsNamed: who changes a brake stands beside it, with the time and the reason. An earlier reason does not
+// stay, and no change is without the name.
+func TestABrakeIsNamed(t *testing.T) {
+	at := ann.At.Add(1234567 * time.Nanosecond)
+	nobody, quiet := ann, ann
+	nobody.Name, quiet.Reason = "", ""
+	l := &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: "cluster", UID: "u", ResourceVersion: "7"}}
+	stop, _ := Stop(l, "switches")
+	l.Spec.Stop = true
+	start, _ := Start(l)
+	pause, _ := Pause(&api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: "workers", UID: "u", ResourceVersion: "7"}}, "upgrade")
+	abort, _ := Abort(fence(api.Pending, api.WaitingForApproval), ann)
+	const word = `Changed":{"at":"2026-01-01T12:00:00.001234Z","by":"ann","reason":`
+	for name, c := range map[string]struct {
+		change Change
+		by     Person
+		want   string
+	}{
+		"a stop has its reason already": {stop, ann, `"spec":{"stop":true,"stop` + word + `null},"stopReason":"switches"}}`},
+		"a start":                       {start, ann, `"spec":{"stop":false,"stop` + word + `"seen dark"},"stopReason":null}}`},
+		"a pause":                       {pause, ann, `"spec":{"pause` + word + `"seen dark"},"pauseRequests":["upgrade"]}}`},
+		"a pause without a reason":      {pause, quiet, `"spec":{"pause` + word + `null},"pauseRequests":["upgrade"]}}`},
+		"nobody":                        {pause, nobody, `"spec":{"pauseRequests":["upgrade"]}}`},
+	} {
+		before := patch(t, c.change)
+		named := c.change.NamedBy(c.by, at)
+		if got := patch(t, named); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+		if bare, was := named.Unnamed(); patch(t, bare) != before || was != (c.by.Name != "") || patch(t, c.change) != before {
+			t.Errorf("%s: without the name it is %s", name, patch(t, bare))
+		}
+	}
+	if is := abort.NamedBy(ann, at); patch(t, is) != patch(t, abort) || is.IsBrake() || !stop.IsBrake() {
+		t.Error("a request to a fence is no brake")
 	}
 }

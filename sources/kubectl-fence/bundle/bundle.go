@@ -116,7 +116,7 @@ func (w *writer) told(ctx context.Context) {
 		return
 	}
 	rows := s.Rows()
-	text, err := yaml.Marshal(map[string]any{"notes": s.Notes(), "nodes": rows, "history": view.History(s.Fences, "")})
+	text, err := yaml.Marshal(map[string]any{"notes": s.Notes(), "nodes": rows, "history": view.History(s.Reports, s.Fences, "")})
 	if !w.lacks("status", err) {
 		w.file("status.yaml", text)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Kinds are nodefence's own kinds, as the API server names them.
-var Kinds = []string{"nodefences", "fencepolicies", "fencebudgets", "fenceledgers", "fencetargets", "fencerequests", "fencerequesttemplates", "nodeproblempolicies"}
+var Kinds = []string{"nodefences", "fencepolicies", "fencebudgets", "fenceledgers", "fencetargets", "fencerequests", "fencerequesttemplates", "nodeproblempolicies", "fenceacts", "fencereports"}
 
 // ownKeys begin the annotations that nodefence reads. Others are other programs', and may hold anything.
 const ownKeys = "nodefence.io/"

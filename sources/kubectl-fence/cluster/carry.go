@@ -12,8 +12,18 @@ import (
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 )
 
-// write carries out a change as it was built.
+// write carries out a change as it was built. A brake is not refused for the name beside it: where the API server takes
+// no name, as with older CRDs, the brake is written without.
 func (c *Client) write(ctx context.Context, ch act.Change, dry DryRun) error {
+	err := c.writeOnce(ctx, ch, dry)
+	if bare, named := ch.Unnamed(); named && (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) {
+		return c.writeOnce(ctx, bare, dry)
+	}
+	return err
+}
+
+// writeOnce writes a change.
+func (c *Client) writeOnce(ctx context.Context, ch act.Change, dry DryRun) error {
 	if ch.Namespace == "" {
 		return c.Patch(ctx, ch.Resource, ch.Name, ch.Patch, dry)
 	}

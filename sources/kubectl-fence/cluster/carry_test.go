@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -110,6 +111,31 @@ func TestCarryOfTheSwitch(t *testing.T) {
 	pause, _ := act.Pause(policy("7"), "ann")
 	if err := c.Carry(t.Context(), pause, DryRunNone, func(context.Context) (act.Change, error) { return act.Pause(policy("8", "bob"), "ann") }); err != nil || *wrote != 1 {
 		t.Errorf("a pause beside another: %d writes: %v", *wrote, err)
+	}
+}
+
+// TestABrakeIsNotRefusedForItsName: where the API server does not take the name beside a brake, as with older CRDs, the
+// brake is written without. Nothing else is written twice.
+func TestABrakeIsNotRefusedForItsName(t *testing.T) {
+	var bodies []string
+	for reason, code := range map[metav1.StatusReason]int32{metav1.StatusReasonBadRequest: http.StatusBadRequest, metav1.StatusReasonInvalid: http.StatusUnprocessableEntity, metav1.StatusReasonForbidden: http.StatusForbidden} {
+		bodies = nil
+		c, err := New(kubetest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if bodies = append(bodies, string(body)); strings.Contains(string(body), "stopChanged") {
+				kubetest.Refuse(w, code, reason)
+				return
+			}
+			kubetest.Answer(w, corev1.Node{})
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, _ := act.Stop(&api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: api.LedgerName, UID: "u"}}, "a fire")
+		err = c.Carry(t.Context(), stop.NamedBy(act.Person{Name: "ann"}, time.Unix(0, 0)), DryRunNone, nil)
+		if want := map[bool]int{true: 1, false: 2}[reason == metav1.StatusReasonForbidden]; len(bodies) != want || (err == nil) != (want == 2) {
+			t.Errorf("%s: %v: %q", reason, err, bodies)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 const (
@@ -31,9 +32,11 @@ const (
 // Client reads and writes as one person.
 type Client struct {
 	// Kube reads Kubernetes' own kinds.
-	Kube  kubernetes.Interface
-	own   rest.Interface
-	clock *kube.Clock
+	Kube kubernetes.Interface
+	// Namespace is nodefence's.
+	Namespace string
+	own       rest.Interface
+	clock     *kube.Clock
 }
 
 // New connects to the cluster that the configuration names. It sends no request.
@@ -57,7 +60,7 @@ func New(cfg *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Kube: core, own: own, clock: clock}, nil
+	return &Client{Kube: core, Namespace: view.OwnNamespace, own: own, clock: clock}, nil
 }
 
 // Now is the API server's time, by which nodefence goes (S30); before its first answer, this machine's.

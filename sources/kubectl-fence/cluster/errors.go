@@ -64,15 +64,15 @@ func Explain(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return NoCluster(nil)
 	case errors.As(err, &refused):
-		return answered(refused, err)
+		return wrapRefusal(refused, err)
 	case errors.As(err, &unreached):
-		return unanswered(unreached)
+		return wrapNoAnswer(unreached)
 	}
 	return err
 }
 
-// unanswered says why a request got no answer.
-func unanswered(e *url.Error) error {
+// wrapNoAnswer says why a request got no answer.
+func wrapNoAnswer(e *url.Error) error {
 	at, untrusted := host(e.URL), &tls.CertificateVerificationError{}
 	switch {
 	case errors.As(e.Err, &untrusted):
@@ -83,8 +83,8 @@ func unanswered(e *url.Error) error {
 	return fmt.Errorf("the API server does not answer at %s: check --context, and that the cluster runs: %w", at, e.Err)
 }
 
-// answered says what the API server's refusal means.
-func answered(refused apierrors.APIStatus, err error) error {
+// wrapRefusal says what the API server's refusal means.
+func wrapRefusal(refused apierrors.APIStatus, err error) error {
 	st := refused.Status()
 	switch {
 	case apierrors.IsNotFound(err) && !Absent(err):

@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -34,8 +36,36 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 		return s, err
 	}
 	s = view.Seen{Policies: policies.Items, Fences: fences.Items, Targets: targets.Items, Nodes: nodes.Items, Now: c.Now()}
-	s.Ledger, err = c.LedgerIfAny(ctx)
+	s.Acts = c.brakeActs(ctx)
+	if s.Ledger, err = c.LedgerIfAny(ctx); err == nil {
+		c.LookForSource(ctx, &s)
+	}
 	return s, err
+}
+
+// brakeActs are the acts of people on brakes. Where they can't be read, it is not known who changed a brake.
+func (c *Client) brakeActs(ctx context.Context) []api.FenceAct {
+	out := &api.FenceActList{}
+	brakes := fmt.Sprintf("%s in (%s,%s)", api.ActLabel, api.ActStop, api.ActPause)
+	if err := c.own.Get().Resource("fenceacts").Param("labelSelector", brakes).Do(ctx).Into(out); err != nil {
+		return nil
+	}
+	return out.Items
+}
+
+// LookForSource reads the Lease of the source that leads, if the ledger does not show that a source looks. A user
+// without the right to read it learns the rest.
+func (c *Client) LookForSource(ctx context.Context, s *view.Seen) {
+	if s.Namespace = c.Namespace; !s.Blind() {
+		return
+	}
+	l, err := c.Kube.CoordinationV1().Leases(c.Namespace).Get(ctx, view.SourceLease, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		s.Source, s.SourceRead = l, true
+	case Absent(err):
+		s.SourceRead = true
+	}
 }
 
 // NodeEvents are the Events about a Node that say that its record can't be written.
@@ -60,15 +90,54 @@ func (c *Client) Fences(ctx context.Context) ([]api.NodeFence, error) {
 	return l.Items, err
 }
 
+// reportsPage is how many FenceReports are read with one request.
+const reportsPage = 500
+
+// Reports reads the FenceReports of a node, or all if the name is empty, a page at a time. A cluster with older kinds has
+// no FenceReports, or cannot select by node and sends all.
+func (c *Client) Reports(ctx context.Context, node string) (reports []api.FenceReport, err error) {
+	selector := ""
+	if node != "" {
+		selector = fields.OneTermEqualSelector("spec.nodeName", node).String()
+	}
+	for next := ""; ; {
+		var l api.FenceReportList
+		r := c.own.Get().Resource(reportsResource).Param("limit", strconv.Itoa(reportsPage)).Param("continue", next)
+		if selector != "" {
+			r = r.Param("fieldSelector", selector)
+		}
+		err := r.Do(ctx).Into(&l)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, nil
+		case selector != "" && apierrors.IsBadRequest(err):
+			return c.Reports(ctx, "")
+		case err != nil:
+			return nil, err
+		}
+		reports = append(reports, l.Items...)
+		if next = l.Continue; next == "" {
+			return reports, nil
+		}
+	}
+}
+
+const reportsResource = "fencereports"
+
 // Policies are all FencePolicies.
 func (c *Client) Policies(ctx context.Context) ([]api.FencePolicy, error) {
 	l, err := all[api.FencePolicyList](ctx, c, "fencepolicies", "")
 	return l.Items, err
 }
 
-// Raw is the collection of one of nodefence's kinds as the API server sends it; of all namespaces.
+// Raw is the collection of one of nodefence's kinds as the API server sends it; of all namespaces. Of FenceReports,
+// which may be thousands, it is the first page.
 func (c *Client) Raw(ctx context.Context, resource string) ([]byte, error) {
-	return c.own.Get().Resource(resource).Do(ctx).Raw()
+	r := c.own.Get().Resource(resource)
+	if resource == reportsResource {
+		r = r.Param("limit", strconv.Itoa(reportsPage))
+	}
+	return r.Do(ctx).Raw()
 }
 
 // NodeNames are the names of all nodes.

@@ -131,15 +131,19 @@ func TestTheGatesPicture(t *testing.T) {
 		"a ledger with one": {running(own(bmc)).watched().with(ledger, `{"metadata": {"name": "cluster"}, "spec": {"stopNodes": ["a"]}}`),
 			Report{Refused: "PolicyNotUnderstood: FenceLedger cluster has spec.stopNodes, which this nodefence does not know: upgrade nodefence, or take the field out"}},
 		"nodefence is not running": {running(own(bmc)).with(ledger, `{"metadata": {"name": "cluster"}}`),
-			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet"}},
+			Report{Now: "nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)"}},
 		"nodefence ran once": {running(own(bmc)).with(ledger, `{"status": {"leases": {"observedAt": "2026-01-02T03:04:05.000000Z", "since": "2026-01-02T03:00:00.000000Z", "renewal": "10s", "total": 3}}}`),
-			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases since 2026-01-02T03:04:05Z"}},
+			Report{Now: "nodefence has not looked at the Leases since 2026-01-02T03:04:05Z: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)"}},
 		"it is not running, and would hold": {running(own(bmc)).changed(`"Enforce"`, `"DryRun"`).with(ledger, `{"metadata": {"name": "cluster"}}`),
-			Report{Now: "nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet; while it runs: would be held: DryRun: this node would be fenced now; policy workers (generation 2) is in DryRun"}},
+			Report{Now: "nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)"}},
+		"a dry run": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`), Report{Now: "DryRun: would begin; policy workers (generation 2) is in DryRun"}},
+		"a dry run that limits hold": {running(own(bmc)).watched().changed(`"Enforce"`, `"DryRun"`).changed(`"40%"`, `"0%"`), Report{
+			Now:   "DryRun: would be held by TooManyUnhealthy: policy workers (generation 2): 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0); policy workers (generation 2) is in DryRun",
+			Notes: []string{"policy workers: with this node alone 1 of 3 nodes are unhealthy, maxUnhealthy is 0% (0), so that no fence ever begins; raise maxUnhealthy"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, code := tc.cluster.report(t)
-			if held, begins := got.Held(), strings.HasPrefix(got.Now, wouldBegin) || strings.HasPrefix(got.Now, wouldAsk); (held == "") != begins {
+			if held, begins := got.Held(), got.Now == wouldBegin || strings.HasPrefix(got.Now, wouldAsk); (held == "") != begins {
 				t.Errorf("held: %q", held)
 			}
 			if n := len(tc.want.Now); strings.HasSuffix(tc.want.Now, " ") && len(got.Now) > n {

@@ -13,26 +13,25 @@ import (
 
 	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
-	"github.com/nodefence/nodefence/shared/config"
 	"github.com/nodefence/nodefence/shared/fence"
-	"github.com/nodefence/nodefence/shared/fence/facts"
 	"github.com/nodefence/nodefence/shared/fence/observed"
 	"github.com/nodefence/nodefence/shared/hold"
 	"github.com/nodefence/nodefence/shared/look"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // invalid are what somebody has to correct besides the permanent holds of the table.
 var invalid = []api.Reason{api.BindingInvalid, api.PauseWindowInvalid}
 
-// judge asks the automaton and the ledger's own rule for their verdict, as if the node had
+// judge asks the automaton and the ledger's own rule for their verdict on a decision, as if the node had
 // failed long enough ago.
-func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan) error {
+func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, dec api.Decision) error {
 	record := w.record(n.Name)
 	if r.heldByRecord(record) {
 		return nil
 	}
 	now := w.Client.Clock().Now()
-	f, seen := failedNode(n, record, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, now)
+	f, seen := failedNode(n, record, dec, now)
 	w.markPlane(r, n.Name, &seen)
 	r.noteReboot(seen.Node)
 	if err := look.Brakes(ctx, w.Client.NewReader(0), f, &seen, true); err != nil {
@@ -53,16 +52,23 @@ func (w *world) judge(ctx context.Context, r *Report, n *corev1.Node, plan confi
 		r.Now = wouldBegin
 	case reason == api.WaitingForApproval:
 		r.Now = wouldAsk + words
+	case reason == api.DryRun:
+		r.Now = words
 	default:
 		r.Now = "would be held: " + words
 	}
-	if p := w.ledger.Status.Leases.ObservedAt; r.Refused == "" && (p == nil || now.Sub(p.Time) > facts.Resync) {
-		r.Now = asleep(p) + "; while it runs: " + r.Now
-		if reason == api.LeasePictureOld {
-			r.Now = asleep(p)
+	if asleep := view.WithoutAges(w.seen().SourceAbsent()); r.Refused == "" && asleep != "" {
+		asleep += " (" + string(api.LeasePictureOld) + ")"
+		if r.Now = asleep + "; while it runs: " + r.Now; reason == api.LeasePictureOld {
+			r.Now = asleep
 		}
 	}
 	return nil
+}
+
+// seen is what was read, for the words of package view.
+func (w *world) seen() *view.Seen {
+	return &view.Seen{Policies: w.lists.Policies, Fences: w.lists.Fences, Ledger: w.ledger, Source: w.source, SourceRead: w.sourceRead, Namespace: w.Settings.Namespace, Now: w.Client.Clock().Now()}
 }
 
 // noteReboot notes a planned reboot. It holds a fence for some time after the failure, and the plan is about a later
@@ -102,15 +108,6 @@ func (w *world) deletion(ctx context.Context, r *Report, f *api.NodeFence, seen 
 	return nil
 }
 
-// asleep says why nodefence would not notice a failure.
-func asleep(last *api.Time) string {
-	words := "nodefence is not running, or its source does not reach this cluster: nothing would begin (" + string(api.LeasePictureOld) + "). Nobody "
-	if last == nil {
-		return words + "has watched the Leases yet"
-	}
-	return words + "has watched the Leases since " + last.UTC().Format(time.RFC3339)
-}
-
 // decided is the reason for which the fence would be held; empty if it would begin. One that a person
 // must approve is tried once more with that: what would then hold it is the reason.
 func (w *world) decided(ctx context.Context, r *Report, f *api.NodeFence, seen observed.Look, now time.Time) (reason api.Reason, message string, err error) {
@@ -148,11 +145,31 @@ func (w *world) tried(f *api.NodeFence, seen observed.Look, c admission.Picture,
 			if seen.Verdict = w.admit(f, c, admission.Admit); seen.Verdict == nil {
 				return "", ""
 			}
+		case fence.DryReserve, fence.DryDrain, fence.DryChecks:
+			w.rehearse(act, f, &seen, c)
+			if v := seen.Verdict; v != nil && v.Reason == api.LeasePictureOld {
+				return v.Reason, v.Message
+			}
 		default:
 			return f.Status.Reason, f.Status.Message
 		}
 	}
 	return f.Status.Reason, f.Status.Message
+}
+
+// rehearse asks the ledger's rule in a dry run, and has the next look show the answer.
+func (w *world) rehearse(act fence.Action, f *api.NodeFence, seen *observed.Look, c admission.Picture) {
+	q := map[fence.Action]admission.Question{fence.DryReserve: admission.ForSlot, fence.DryDrain: admission.ForDrain, fence.DryChecks: admission.ForChecks}[act]
+	seen.Verdict = w.admit(f, c, func(f *api.NodeFence, c admission.Picture, l *api.FenceLedger, now time.Time) *observed.Verdict {
+		return admission.AdmitDryRun(q, f, w.lists.Fences, c, l, now)
+	})
+	switch {
+	case seen.Verdict != nil:
+	case act == fence.DryChecks:
+		seen.DryChecks = true
+	default:
+		seen.DryRun = &observed.DryRun{At: w.Client.Clock().Now(), Drain: act == fence.DryDrain}
+	}
 }
 
 // limited warns of limits under which no fence could begin, even if all other nodes were

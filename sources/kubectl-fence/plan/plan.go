@@ -25,11 +25,11 @@ type Options struct {
 	Read bool
 }
 
-// Make returns the reports of one node, or of all. Of cfg it sends nothing but reads, and under
-// Read a patch of the node's FenceTarget.
-func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
+// Make returns the reports of one node, or of all, and which part of nodefence is absent in words; empty if none is
+// known to be. Of cfg it sends nothing but reads, and under Read a patch of the node's FenceTarget.
+func Make(ctx context.Context, cfg *rest.Config, o Options) (all []Report, absent string, err error) {
 	if o.Adopt.Has(adopt.FAR) && len(o.FARNamespaces()) == 0 {
-		return nil, errors.New("--adopt has far, and --adopt-namespaces has no namespace that --request-namespaces has too: nodefence would not start so")
+		return nil, "", errors.New("--adopt has far, and --adopt-namespaces has no namespace that --request-namespaces has too: nodefence would not start so")
 	}
 	asks := ""
 	if o.Read {
@@ -39,7 +39,7 @@ func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return reads{next, asks} })
 	client, err := kube.New(cfg)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	parts := functions.Parts{Settings: o.Settings, Client: client, Drivers: functions.DriversIn(client, o.Settings), Log: slog.New(slog.DiscardHandler)}
 	w, err := readWorld(ctx, parts)
@@ -47,9 +47,10 @@ func Make(ctx context.Context, cfg *rest.Config, o Options) ([]Report, error) {
 		err = w.ask(ctx, o.Node)
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return w.reports(ctx, o.Node)
+	all, err = w.reports(ctx, o.Node)
+	return all, w.seen().Absent(), err
 }
 
 // Bad tells whether the node is refused, or one of its devices is known not to answer.

@@ -153,7 +153,7 @@ func run(t *testing.T, cfg *rest.Config, args []string, out, problems io.Writer)
 		t.Fatal(err)
 	}
 	o.Node = fs.Arg(0)
-	all, err := Make(t.Context(), cfg, o)
+	all, _, err := Make(t.Context(), cfg, o)
 	switch {
 	case err != nil:
 	case form == "json": // as the program encodes one
@@ -202,7 +202,7 @@ func TestPlan(t *testing.T) {
 		t.Fatal(code, problems)
 	}
 	want := `node        a
-now         nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet
+now         nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)
 checked     ipmi 192.0.2.7:623: NotCheckedYet: it was not read yet as it is configured now
 policy      workers, generation 2, mode Enforce, action Reboot
 when        Ready=Unknown for 10s
@@ -283,7 +283,7 @@ func TestRefused(t *testing.T) {
 func TestAll(t *testing.T) {
 	code, out, _ := running(own(bmc)).plan(t, "--all")
 	want := `NODE FENCE POLICY DEVICE WHY
-a yes workers ipmi 192.0.2.7:623 nodefence is not running, or its source does not reach this cluster: nothing would begin (LeasePictureOld). Nobody has watched the Leases yet
+a yes workers ipmi 192.0.2.7:623 nodefence has not looked at the Leases yet: no fence begins; no source leads: there is no Lease nodefence-system/nodefence-source (LeasePictureOld)
 b refused workers no binding: there is no ConfigMap fence-config-node-b, fence-config-b, fence-config-default; and no provider ID was enrolled for node b while it was healthy; looked in namespace nodefence-system
 c refused workers no binding: there is no ConfigMap fence-config-node-c, fence-config-c, fence-config-default; and no provider ID was enrolled for node c while it was healthy; looked in namespace nodefence-system
 `

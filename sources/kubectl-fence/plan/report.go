@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/nodefence/nodefence/shared/look"
 	"github.com/nodefence/nodefence/shared/policy"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
+	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
 )
 
 // Report is everything that is known about one node's fencing.
@@ -57,6 +59,8 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Sources are the ConfigMaps that were read, in the versions that were read.
 	Sources []api.ConfigSource `json:"sources,omitempty"`
+	// Ready: the node is Ready, and planned for as if it had failed.
+	Ready bool `json:"-"`
 }
 
 // Device is what switches the machine.
@@ -89,6 +93,9 @@ type world struct {
 	planner *binding.Planner
 	ledger  *api.FenceLedger
 	lists   look.Lists
+	// source is the Lease of the source that leads, and sourceRead tells whether it was read.
+	source     *coordinationv1.Lease
+	sourceRead bool
 	// planePods are the pods of the control plane; planePodsUnread says why they could not be read.
 	planePods       []corev1.Pod
 	planePodsUnread string
@@ -109,10 +116,25 @@ func readWorld(ctx context.Context, p functions.Parts) (*world, error) {
 	if w.lists, err = look.ReadLists(ctx, p.Client.NewReader(p.Client.Clock().Elapsed())); err != nil {
 		return nil, err
 	}
+	w.readSource(ctx)
 	if err = w.readPlanePods(ctx); err != nil {
 		return nil, err
 	}
 	return w, w.readProblems(ctx)
+}
+
+// readSource reads the Lease of the source that leads, if the ledger does not show that a source looks. A user without
+// the right to read it learns the rest.
+func (w *world) readSource(ctx context.Context) {
+	if !w.seen().Blind() {
+		return
+	}
+	l, err := w.Client.LeaseIn(ctx, w.Settings.Namespace, view.SourceLease)
+	if err != nil {
+		w.sourceRead = apierrors.IsNotFound(err)
+		return
+	}
+	w.source, w.sourceRead = l, true
 }
 
 // readPlanePods reads the static pods of the control plane. The gate has the right to read them: a user
@@ -146,7 +168,7 @@ func (w *world) reports(ctx context.Context, node string) ([]Report, error) {
 }
 
 func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
-	r := &Report{Node: n.Name}
+	r := &Report{Node: n.Name, Ready: look.NodeFrom(n, "").Ready()}
 	if w.unread != "" {
 		r.Notes = append(r.Notes, w.unread)
 	}
@@ -169,31 +191,43 @@ func (w *world) report(ctx context.Context, n *corev1.Node) (*Report, error) {
 	var no *config.Refused
 	switch {
 	case errors.As(err, &no):
-		w.refuse(r, t, no)
-		return r, nil
+		return r, w.withoutDevices(ctx, r, n, t, no)
 	case err != nil:
 		return nil, err
 	}
 	cluster.Over(r.Policy)
 	r.configured(plan, cluster)
 	w.doubt(r, t)
-	return r, w.wouldDo(ctx, r, n, plan, t)
+	return r, w.wouldDo(ctx, r, n, api.Decision{ResolvedPolicy: *r.Policy, Devices: plan.Devices()}, t)
 }
 
-// wouldDo says what a fence by this plan would do, and looks for what may hold it.
-func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, plan config.Plan, t *api.FenceTarget) error {
-	devices := plan.Devices()
+// withoutDevices refuses a fence for which no device is bound. An action that switches no device begins all the same:
+// the gate opens such a fence, and a person says that the machine is off.
+func (w *world) withoutDevices(ctx context.Context, r *Report, n *corev1.Node, t *api.FenceTarget, no *config.Refused) error {
+	if w.refuse(r, t, no); r.Refused == "" || r.Policy.Settings.Action.Device() {
+		return nil
+	}
+	dec := api.Decision{ResolvedPolicy: *r.Policy}
+	if r.Policy.Settings.Action.Reads() {
+		dec.DevicesError = no.Error()
+	}
+	r.Refused = ""
+	return w.wouldDo(ctx, r, n, dec, t)
+}
+
+// wouldDo says what a fence by this decision would do, and looks for what may hold it.
+func (w *world) wouldDo(ctx context.Context, r *Report, n *corev1.Node, dec api.Decision, t *api.FenceTarget) error {
+	devices := dec.Devices
 	for i := range devices {
 		if err := w.credentials(ctx, r, &devices[i]); err != nil || r.Refused != "" {
 			return err
 		}
 	}
 	r.checked(t, devices)
-	if err := w.judge(ctx, r, n, plan); err != nil {
+	if err := w.judge(ctx, r, n, dec); err != nil {
 		return err
 	}
 	if r.Refused == "" {
-		dec := api.Decision{ResolvedPolicy: *r.Policy, Devices: devices}
 		r.StaysOff = act.StaysOff(&dec, w.record(n.Name), w.Client.Clock().Now())
 		r.Calls = calls(&dec, r.StaysOff)
 	}

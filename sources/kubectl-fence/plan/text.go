@@ -42,15 +42,23 @@ func table(w io.Writer, all []Report) {
 		if broken := r.broken(); result == "yes" && broken != "" {
 			result, r.Now = "no answer", broken
 		}
-		cells(w, r.Node, result, policy, device, cmp.Or(r.Refused, r.Unknown, r.Now))
+		cells(w, r.Node, result, policy, device, cmp.Or(r.Refused, r.Unknown, r.now()))
 	}
+}
+
+// now is what Report.Now says. A node that is Ready is planned for as if it had failed.
+func (r *Report) now() string {
+	if r.Ready && r.Now == wouldBegin {
+		return wouldBegin + " if the node failed now"
+	}
+	return r.Now
 }
 
 func one(w io.Writer, r Report) {
 	cells(w, "node", r.Node)
 	said(w, "refused", r.Refused)
 	said(w, "unknown", r.Unknown)
-	said(w, "now", r.Now)
+	said(w, "now", r.now())
 	for _, c := range r.Checked {
 		cells(w, "checked", c.words())
 	}

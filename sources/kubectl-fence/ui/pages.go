@@ -18,7 +18,9 @@ var static embed.FS
 
 // look is what there is to be seen now.
 func (s *Server) look() *page.Look {
-	l := &page.Look{Seen: s.mirror.Seen(s.Client.Now()), Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
+	seen := s.mirror.Seen(s.Client.Now())
+	s.lookForSource(&seen)
+	l := &page.Look{Seen: seen, Base: s.base, User: s.User, Server: s.Options.Server, Context: s.Context, Zone: time.Local}
 	for _, g := range s.mirror.Gaps() {
 		l.Gaps = append(l.Gaps, page.Gap{Kind: g.Kind, Words: g.Words(), Unread: g.Unread, Since: served(l.Now, g.Since)})
 	}
@@ -54,7 +56,11 @@ func (s *Server) at(path string, seen bool) (page.Shown, *page.Look, string, err
 	case u.Path == "/history":
 		return page.NewHistory(l, q.Get("node")), l, "History", nil
 	case strings.HasPrefix(u.Path, "/node/"):
-		p, err := page.NewNode(l, strings.TrimPrefix(u.Path, "/node/"))
+		name := strings.TrimPrefix(u.Path, "/node/")
+		if l.Node(name) != nil || l.Fence(name) != nil {
+			s.lookForEvents(&l.Seen, name)
+		}
+		p, err := page.NewNode(l, name)
 		switch {
 		case err != nil:
 		case seen:

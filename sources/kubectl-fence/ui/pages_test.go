@@ -31,7 +31,7 @@ func before(t *testing.T, cfg *rest.Config) (*Server, *http.Client, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Options: Options{Client: c, User: "alice", Namespace: "nodefence-system", Out: io.Discard}, mirror: mirror.New(c)}
+	s := &Server{Options: Options{Client: c, User: "alice", Namespace: "nodefence-system", Out: io.Discard}, mirror: mirror.New(c).WithReports()}
 	web := httptest.NewUnstartedServer(nil)
 	u, err := url.Parse("http://" + web.Listener.Addr().String())
 	if err != nil {

@@ -40,6 +40,11 @@ type Server struct {
 
 	mu      sync.Mutex
 	notices []string
+
+	// reading guards what is read for pages besides what the mirror follows.
+	reading sync.Mutex
+	source  sourceLease
+	events  map[string]nodeEvents
 }
 
 // host is the only address that is listened on.
@@ -51,7 +56,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s port %d: %w; choose another one with --port, or leave it out", host, o.Port, err)
 	}
-	s := &Server{Options: o, mirror: mirror.New(o.Client)}
+	s := &Server{Options: o, mirror: mirror.New(o.Client).WithReports()}
 	s.guard = newGuard(l.Addr().(*net.TCPAddr).Port)
 	s.invited = s.invite
 	ctx, stop := context.WithCancel(ctx)

@@ -98,12 +98,14 @@ func changing[T any](get func(context.Context, *Server, string) (*T, error), bui
 			if err != nil {
 				return prepared{}, err
 			}
+			ch = ch.NamedBy(in.Person, s.Client.Now())
 			anew := func(ctx context.Context) (act.Change, error) {
 				now, err := get(ctx, s, name)
 				if err != nil {
 					return act.Change{}, err
 				}
-				return build(now, &in)
+				ch, err := build(now, &in)
+				return ch.NamedBy(in.Person, s.Client.Now()), err
 			}
 			carry := func(ctx context.Context) error { return s.Client.Carry(ctx, ch, cluster.DryRunNone, anew) }
 			return prepared{says: ch.Says, shown: ch.Shown(), done: ch.Done, as: in.as, carry: carry}, nil

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-
 	"github.com/nodefence/nodefence/shared/fence/facts"
 )
 
@@ -14,17 +12,6 @@ func (s *Seen) Blind() bool {
 	}
 	at := s.Ledger.Status.Leases.ObservedAt
 	return at == nil || s.Now.Sub(at.Time) > facts.Resync
-}
-
-// Blindness says so in a sentence; empty if it is not.
-func (s *Seen) Blindness() string {
-	if !s.Blind() {
-		return ""
-	}
-	if s.Ledger.Status.Leases.ObservedAt == nil {
-		return "nodefence " + s.lookedLast() + ", and no fence begins before it has. See that its source runs."
-	}
-	return fmt.Sprintf("nodefence %s, and no fence begins while that is longer ago than %s. See that its source runs.", s.lookedLast(), facts.Resync)
 }
 
 // lookedLast says when nodefence looked at the Leases last, of one that is blind.

@@ -51,7 +51,7 @@ var remedies = map[api.Reason]Remedy{
 	api.WaitingForReboot: {"reboot the node: until then it may still write to what was released", ""},
 	api.KdumpOver:        goesOn, api.KdumpSeen: goesOn,
 
-	api.RecordNotSaved: {mendRefusal, ""}, api.CredentialsChanged: goesOn,
+	api.RecordNotSaved: {mendRefusal, ""}, api.ReportNotWritten: {mendRefusal, ""}, api.CredentialsChanged: goesOn,
 
 	// Holds of the gate that follow from more than the policies and the node.
 	api.Paused:                 {"let those whose names stand in spec.pauseRequests of the policy end their pause", "kubectl fence resume POLICY"},

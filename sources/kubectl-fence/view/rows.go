@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 )
 
@@ -101,13 +102,10 @@ func (s *Seen) stand(r *Row, f *api.NodeFence, p *api.FencePolicy, resolved *api
 	}
 }
 
-// Notes say what holds all fences, which policies are paused, which storms there are, and which held nodes no status
-// names.
+// Notes say which part of nodefence is absent, what holds all fences, which policies are paused, which storms there
+// are, and which held nodes no status names.
 func (s *Seen) Notes() []string {
-	out := append(s.Brakes(), s.Pauses()...)
-	if words := s.Blindness(); words != "" {
-		out = append(out, words)
-	}
+	out := append(s.Holds(), s.Pauses()...)
 	out = append(out, s.Storms(stamp)...)
 	if w := s.lost(); w != "" {
 		out = append(out, w)
@@ -120,21 +118,34 @@ func (s *Seen) Notes() []string {
 	return out
 }
 
-// Brakes say what holds all fences by what the ledger says.
+// Brakes say what holds all fences by what the ledger says now. Its condition AcceptingFences is written once in a
+// while.
 func (s *Seen) Brakes() []string {
 	if s.Ledger == nil {
 		return nil
 	}
-	var out []string
 	if s.Ledger.Spec.Stop {
 		words := "FenceLedger cluster is stopped: no fence begins, and no further power-off is sent"
 		if why := s.Ledger.Spec.StopReason; why != "" {
 			words += " (" + why + ")"
 		}
-		return append(out, words+"; kubectl fence start lets them begin again")
+		if who := s.who(s.Ledger.UID, api.ActStop, func(to string) bool { return to == "true" }); who != "" {
+			words += "; stopped " + who
+		}
+		return []string{words + "; kubectl fence start lets them begin again"}
 	}
-	if c := meta.FindStatusCondition(s.Ledger.Status.Conditions, "AcceptingFences"); c != nil && c.Status == metav1.ConditionFalse {
-		out = append(out, fmt.Sprintf("no fence begins: %s: %s", c.Reason, c.Message))
+	c := meta.FindStatusCondition(admission.LedgerConditions(s.Ledger, s.Now), "AcceptingFences")
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason == string(api.LeasePictureOld) && s.Blind() { // Absent says that
+		return nil
 	}
-	return out
+	return []string{fmt.Sprintf("no fence begins: %s: %s", c.Reason, c.Message)}
+}
+
+// Holds say what holds all fences: a part of nodefence that is absent, and the ledger's brakes.
+func (s *Seen) Holds() []string {
+	var out []string
+	if words := s.Absent(); words != "" {
+		out = append(out, words)
+	}
+	return append(out, s.Brakes()...)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +25,17 @@ type Seen struct {
 	Fences   []api.NodeFence
 	Targets  []api.FenceTarget
 	Ledger   *api.FenceLedger
+	// Reports are those of fences that are over, where they were read.
+	Reports []api.FenceReport
 	// Events are those about one Node, where they were read.
 	Events []corev1.Event
+	// Acts are those of people on brakes, where they were read.
+	Acts []api.FenceAct
+	// Source is the Lease of the source that leads; nil if there is none. SourceRead tells whether it was read.
+	Source     *coordinationv1.Lease
+	SourceRead bool
+	// Namespace is nodefence's; OwnNamespace where it is empty.
+	Namespace string
 	// Now is when it was read.
 	Now time.Time
 
@@ -122,7 +132,7 @@ func (s *Seen) held(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api
 	if h := s.listed(node); h != nil && !hold.Intended(h.Reason) {
 		return h
 	}
-	return s.exempt(node, p, r)
+	return s.findExemption(node, p, r)
 }
 
 // listed is what a policy's status says of a node that is not fenced. A status is written now and then:
@@ -163,12 +173,20 @@ func readyWord(n *corev1.Node) string {
 	if n == nil {
 		return "NoNode"
 	}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return string(c.Status)
-		}
+	if c := readyCondition(n); c != nil {
+		return string(c.Status)
 	}
 	return "Unknown"
+}
+
+// readyCondition is a node's Ready condition; nil if it has none.
+func readyCondition(n *corev1.Node) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c
+		}
+	}
+	return nil
 }
 
 // NoSuchNode names the nodes that exist, those with a similar name first.

@@ -12,9 +12,9 @@ import (
 	"github.com/nodefence/nodefence/shared/policy"
 )
 
-// exempt says why the node is not fenced, as far as that follows from the node and the policies of now; nil if it
-// may be. The status of a policy may be older, and names 64 nodes at most.
-func (s *Seen) exempt(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
+// findExemption returns the hold that exempts the node from fences, by the node and the policies as they are now; nil if
+// no hold does. The status of a policy may be older, and names 64 nodes at most.
+func (s *Seen) findExemption(node string, p *api.FencePolicy, r *api.ResolvedPolicy) *api.HeldNode {
 	n := s.Node(node)
 	if n == nil || p == nil {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +74,7 @@ func TestAPolicyThatCannotBeRead(t *testing.T) {
 // many are 200 nodes, of which the status of the policy that selects them names 64. Nothing else is wrong.
 func many(reason api.Reason) Seen {
 	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
-	s.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	s.Ledger.Status.Leases = seen().Ledger.Status.Leases
 	st := &s.Policies[0].Status
 	st.HeldCount = 200
 	for i := range 200 {

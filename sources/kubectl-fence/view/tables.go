@@ -81,17 +81,16 @@ func DevicesTable(targets []api.FenceTarget, now time.Time) *metav1.Table {
 
 // HistoryTable is one line for each fence.
 func HistoryTable(past []Past, now time.Time) *metav1.Table {
-	t := table("NODE", "FENCE", "OPENED", "ENDED", "OUTCOME", "WHY", "BY", "PROOF", "CUTS", "+POLICY", "+EVIDENCE", "+MESSAGE")
+	t := table("WHEN", "NODE", "FENCE", "WHY", "BY", "PROOF", "RELEASED", "TOOK", "OUTCOME", "+CUTS", "+POLICY", "+EVIDENCE", "+MESSAGE")
 	for _, p := range past {
-		ended := "open"
-		if p.Ended != nil {
-			ended = ago(now, p.Ended) + " ago"
-		}
-		opened := ""
+		opened, took := "", "open"
 		if p.Opened != nil {
 			opened = ago(now, p.Opened) + " ago"
 		}
-		add(t, p.Node, fmt.Sprint(p.FenceNumber), opened, ended, string(p.Outcome), p.Why, strings.Join(p.By, ", "), p.ProofType(), fmt.Sprint(p.Cuts), p.Policy, strings.Join(p.Evidence, "; "), p.Message)
+		if p.Opened != nil && p.Ended != nil {
+			took = duration.HumanDuration(p.Ended.Sub(*p.Opened))
+		}
+		add(t, opened, p.Node, fmt.Sprint(p.FenceNumber), p.Why, strings.Join(p.By, ", "), p.ProofType(), p.Work, took, string(p.Outcome), fmt.Sprint(p.Cuts), p.Policy, strings.Join(p.Evidence, "; "), p.Message)
 	}
 	return t
 }

@@ -30,7 +30,7 @@ func policyOf(name, pool string) api.FencePolicy {
 	p := api.FencePolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2}}
 	p.Spec.Selector = &api.LabelSelector{MatchLabels: map[string]string{"pool": pool}}
 	p.Spec.Mode, p.Spec.Action = api.ModeEnforce, api.ActionReboot
-	p.Status.ObservedAt, p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = at(0), 4, 2, 1
+	p.Status.ObservedAt = at(0)
 	return p
 }
 
@@ -48,7 +48,8 @@ func fenceOf(name string, phase api.Phase, reason api.Reason, message string) ap
 // seen is a cluster in which every kind of row occurs.
 func seen() Seen {
 	s := Seen{Now: start, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{policyOf("workers", "a")}}
-	s.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	s.Ledger.Name = api.LedgerName
+	s.Ledger.Status.Leases = api.LeasePicture{Since: at(-time.Hour), ObservedAt: at(-time.Second), Renewal: metav1.Duration{Duration: 10 * time.Second}, Total: 9}
 	for _, n := range []string{"a1", "a2", "a3", "b1"} {
 		s.Nodes = append(s.Nodes, node(n, corev1.ConditionTrue))
 	}
@@ -129,7 +130,7 @@ func TestAnyPhaseIsAState(t *testing.T) {
 
 // TestWhy is three sentences and what to do.
 func TestWhy(t *testing.T) {
-	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 2 of its 4 nodes are unhealthy, 1 fence is open, and 0 more may begin now; workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
+	rule := "Policy workers decides (generation 2, mode Enforce, action Reboot, precedence 100): 4 of its 7 nodes are unhealthy, 1 of 1 at once runs, and 0 more may begin now (TooManyUnhealthy: 4 of 7 nodes are unhealthy, maxUnhealthy is 40% (2)); workers allows maxUnhealthy 40% and maxConcurrent 1.\n"
 	calm := "Nodefence looks at the node at each change of it, and at the latest 30s after that.\n\n"
 	s := seen()
 	for name, want := range map[string]string{
@@ -273,20 +274,20 @@ func TestNotes(t *testing.T) {
 		t.Error(n)
 	}
 	s.Ledger.Status.Storms = []api.Storm{
-		{Policy: "workers", Message: "3 of 4"}, {Policy: "racks", TopologyKey: "rack", Domain: "7", CoolDownUntil: at(time.Minute)},
+		{Policy: "deleted", Message: "3 of 4"}, {Policy: "racks", TopologyKey: "rack", Domain: "7", CoolDownUntil: at(time.Minute)},
 		{Policy: "zones", TopologyKey: "zone", CoolDownUntil: at(time.Hour)}, {Policy: "over", CoolDownUntil: at(0)},
 	}
 	s.Ledger.Spec.CoolDownEnded = &api.CoolDownEnded{By: "bob", Reason: "switches", Until: *at(time.Hour)}
 	if d := cmp.Diff([]string{
-		"Storm over policy workers: 3 of 4. No fence begins there.",
+		"Storm over policy deleted: 3 of 4. No fence begins there.",
 		"The storm over policy racks, rack 7 has ended; no fence begins there before 2026-01-01T12:01:00Z.",
 		"The storm over policy zones, zone without a value has ended, and bob has ended its cool-down: switches.",
 	}, s.Notes()); d != "" {
 		t.Error(d)
 	}
 	s.Ledger.Status.Storms = nil
-	s.Ledger.Status.Conditions = []metav1.Condition{{Type: "AcceptingFences", Status: metav1.ConditionFalse, Reason: string(api.LeasePictureOld), Message: "nobody watches"}}
-	if d := cmp.Diff([]string{"no fence begins: LeasePictureOld: nobody watches"}, s.Notes()); d != "" {
+	s.Ledger.Status.Leases.Since = at(-time.Second)
+	if d := cmp.Diff([]string{"no fence begins: LeasePictureOld: the Leases have been watched for less than one renewal"}, s.Notes()); d != "" {
 		t.Error(d)
 	}
 	s.Ledger.Spec.Stop, s.Ledger.Spec.StopReason = true, "switches"
@@ -324,8 +325,8 @@ func TestADeadNodefence(t *testing.T) {
 		note, next string
 	}{
 		"runs":  {at(-30 * time.Second), "", "Nodefence looks at it at 2026-01-01T12:00:12Z (in 12s), or earlier if something changes."},
-		"dead":  {at(-31 * time.Second), "nodefence has not looked at the Leases since 2026-01-01T11:59:29Z, and no fence begins while that is longer ago than 30s. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases since 2026-01-01T11:59:29Z, so its source may not run."},
-		"never": {nil, "nodefence has not looked at the Leases yet, and no fence begins before it has. See that its source runs.", "Nodefence may not look at the node: it has not looked at the Leases yet, so its source may not run."},
+		"dead":  {at(-31 * time.Second), "nodefence has not looked at the Leases since 2026-01-01T11:59:29Z (31s ago): no fence begins. See: kubectl get pods -n nodefence-system", "Nodefence may not look at the node: it has not looked at the Leases since 2026-01-01T11:59:29Z, so its source may not run."},
+		"never": {nil, "nodefence has not looked at the Leases yet: no fence begins. See: kubectl get pods -n nodefence-system", "Nodefence may not look at the node: it has not looked at the Leases yet, so its source may not run."},
 	} {
 		s := seen()
 		s.Ledger.Status.Leases.ObservedAt = tc.at
@@ -347,7 +348,7 @@ func TestADeadNodefence(t *testing.T) {
 	}
 	s := seen()
 	s.Ledger = nil
-	if a, err := s.Why("a4"); err != nil || !strings.HasPrefix(a.Next, "nodefence looks at it at") || s.Blindness() != "" {
+	if a, err := s.Why("a4"); err != nil || !strings.HasPrefix(a.Next, "nodefence looks at it at") || s.Absent() != "" {
 		t.Errorf("nothing is known of the ledger: %v: %s", err, a.Next)
 	}
 }
@@ -363,15 +364,19 @@ func TestHistory(t *testing.T) {
 	st.Evidence = []api.Evidence{{Type: api.TriggerNodeCondition, Condition: "Ready", Status: "Unknown", Since: *at(-3 * time.Minute)}}
 	st.Proof = &api.Proof{Type: api.ProofSeenOff, At: *at(0), Reads: []api.Read{{State: api.PoweredOff, At: *at(-time.Second)}, {State: api.PoweredOff, At: *at(0)}}}
 	st.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: "off"}}
-	st.Past = []api.PastFence{
-		{FenceNumber: 2, OpenedAt: *at(-time.Hour), ClosedAt: *at(-50 * time.Minute), Outcome: api.HealedBeforeFence},
-		{FenceNumber: 3, OpenedAt: *st.OpenedAt, ClosedAt: *st.PhaseSince, Outcome: api.Recovered},
-	}
-	past := History([]api.NodeFence{f}, "")
+	reports := []api.FenceReport{reportOf(&f, 2, at(-time.Hour), at(-50*time.Minute)), reportOf(&f, 3, st.OpenedAt, st.PhaseSince), {Spec: api.FenceReportSpec{NodeName: "other"}}}
+	past := History(reports, []api.NodeFence{f}, "a1")
 	if len(past) != 2 || past[0].FenceNumber != 3 || past[1].FenceNumber != 2 || past[1].Outcome != api.HealedBeforeFence {
 		t.Fatalf("%+v", past)
 	}
-	want := `fence 3 of node a1, under policy workers, for Ready=Unknown
+	if of := History(reports, nil, "a1"); len(of) != 2 || len(of[0].Entries) > 0 {
+		t.Errorf("once the record is deleted: %+v", of)
+	}
+	if of := Since(History(reports, []api.NodeFence{f}, "a1"), start.Add(-10*time.Minute)); len(of) != 1 || of[0].FenceNumber != 3 {
+		t.Errorf("of the last ten minutes: %+v", of)
+	}
+	past[0] = latest(&f)
+	want := `fence 3 of node a1, under policy workers: Ready=Unknown
   by        ann (fan)
   by        bob (Approve: Done)
   evidence  Ready=Unknown since 2026-01-01T11:57:00Z
@@ -381,13 +386,38 @@ func TestHistory(t *testing.T) {
 	if d := cmp.Diff(want, Story(past[0])); d != "" {
 		t.Error(d)
 	}
-	if got := History([]api.NodeFence{f}, "other"); len(got) > 0 {
+	wasDead := `fence 2 of node a1, under policy workers: Ready=Unknown since noon
+  by        ann (fan)
+  by        bob (ConfirmOff: Done, plug pulled)
+  2026-01-01T11:00:00Z  opened
+  2026-01-01T11:05:00Z  released 3 pods, 1 and 0 attachments left, timed out
+  2026-01-01T11:10:00Z  ended: healed
+  proof     Confirmed at 2026-01-01T11:05:00Z, by bob, read Unknown at 2026-01-01T11:05:00Z
+`
+	if d := cmp.Diff(wasDead, Story(past[1])); d != "" {
+		t.Error(d)
+	}
+	if got := History(nil, []api.NodeFence{f}, "other"); len(got) > 0 {
 		t.Error("of another node:", got)
 	}
 	row := HistoryTable(past, start).Rows[0].Cells
-	if d := cmp.Diff([]any{"a1", "3", "2m ago", "60s ago", "Recovered", "Ready=Unknown", "ann (fan), bob (Approve: Done)", "SeenOff", "1", "workers", "Ready=Unknown since 2026-01-01T11:57:00Z", "back"}, row); d != "" {
+	if d := cmp.Diff([]any{"2m ago", "a1", "3", "Ready=Unknown", "ann (fan), bob (Approve: Done)", "SeenOff", "-", "60s", "Recovered", "1", "workers", "Ready=Unknown since 2026-01-01T11:57:00Z", "back"}, row); d != "" {
 		t.Error(d)
 	}
+}
+
+// reportOf is the report of one fence of a record.
+func reportOf(f *api.NodeFence, number int64, opened, closed *api.Time) api.FenceReport {
+	then := metav1.NewMicroTime(opened.Add(5 * time.Minute))
+	r := api.FenceReport{Spec: api.FenceReportSpec{
+		NodeName: f.Name, FenceUID: f.UID, FenceNumber: number, PolicyName: "workers", Why: "Ready=Unknown since noon", OpenedAt: *opened, ClosedAt: *closed, ReleasedAt: &then,
+		AskedBy:  []api.ReportAsker{{Source: "/s", User: "ann", Reason: "fan"}},
+		Requests: []api.ReportRequest{{Request: api.AskedConfirmOff, By: "bob", Reason: "plug pulled", Result: api.Done}},
+		Proof:    &api.ReportProof{Type: api.ProofConfirmed, By: "bob", At: then, Reads: []api.ReportRead{{State: api.PowerUnknown, At: then}}},
+		Released: &api.ReportRelease{StartedAt: then, Pods: 3, PodsLeft: 1, TimedOut: true}, Outcome: api.HealedBeforeFence, Message: "healed",
+	}}
+	r.Name = api.ReportName(f.UID, number)
+	return r
 }
 
 // TestForeignTextsStayInTheirLine: what others write begins no line, such as one of a proof, and steers no terminal.
@@ -399,11 +429,11 @@ func TestForeignTextsStayInTheirLine(t *testing.T) {
 	f.Status.Decision.Trigger = api.Trigger{Type: api.TriggerRequest, Reason: foreign}
 	f.Status.Proof = &api.Proof{Type: api.ProofConfirmed, At: *at(0), By: foreign}
 	f.Status.History = []api.HistoryEntry{{At: *at(0), Phase: api.Fencing, Reason: api.SeenOff, Message: foreign}}
-	story := "fence 3 of node a1, under policy workers, for Request: " + shown + "\n" +
+	story := "fence 3 of node a1, under policy workers: Request: " + shown + "\n" +
 		"  by        ann (" + shown + ")\n" +
 		"  2026-01-01T12:00:00Z  Fencing  SeenOff: " + shown + "\n" +
 		"  proof     Confirmed at 2026-01-01T12:00:00Z, by " + shown + "\n"
-	if d := cmp.Diff(story, Story(History([]api.NodeFence{f}, "")[0])); d != "" {
+	if d := cmp.Diff(story, Story(History(nil, []api.NodeFence{f}, "")[0])); d != "" {
 		t.Error(d)
 	}
 	s := seen()

@@ -89,7 +89,7 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, h *api.HeldNode, p *api.FencePo
 	case f != nil && f.Open():
 		st := &f.Status
 		a.Reason, message = st.Reason, st.Message
-		a.What = fmt.Sprintf("Fence %d of node %s stands in phase %s for %s (%s)", st.FenceNumber, a.Node, f.CurrentPhase(), s.since(st.PhaseSince), said(st.Reason, st.Message))
+		a.What = fmt.Sprintf("Fence %d of node %s stands in phase %s for %s (%s)", st.FenceNumber, a.Node, f.CurrentPhase(), s.since(st.PhaseSince), said(st.Reason, st.Message)) + s.illAgain(f)
 	case h != nil:
 		a.Reason, message = h.Reason, h.Message
 		a.What = fmt.Sprintf("Node %s is not being fenced (%s)", a.Node, said(h.Reason, h.Message))
@@ -115,6 +115,26 @@ func (s *Seen) what(a *Answer, f *api.NodeFence, h *api.HeldNode, p *api.FencePo
 		a.Do, a.Run = "nothing; see what a fence would do", "kubectl fence plan "+a.Node
 	}
 	return message
+}
+
+// illAgain says of a node whose machine is back that the node is not Ready; empty if the node is Ready. A kubelet that
+// starts reports Ready=False, and Ready=True later: a node whose Ready turned Unknown in this phase has failed again.
+func (s *Seen) illAgain(f *api.NodeFence) string {
+	n := s.Node(f.Spec.NodeName)
+	if f.CurrentPhase() != api.Recovering || n == nil || readyWord(n) == string(corev1.ConditionTrue) {
+		return ""
+	}
+	c := readyCondition(n)
+	words := fmt.Sprintf("; its Ready is %s", readyWord(n))
+	if c == nil || f.Status.PhaseSince == nil {
+		return words
+	}
+	since := api.Time{Time: c.LastTransitionTime.Time}
+	words += " for " + s.since(&since)
+	if c.Status == corev1.ConditionUnknown && c.LastTransitionTime.After(f.Status.PhaseSince.Time) {
+		words += ": it has failed again; nodefence waits for it until recovery.bootTimeout of its policy is over"
+	}
+	return words
 }
 
 // unfenced says why a node that is not Ready has no open fence, as far as that is known.
@@ -158,10 +178,10 @@ func (s *Seen) rule(p *api.FencePolicy, r *api.ResolvedPolicy) string {
 		return fmt.Sprintf("None of %d FencePolicies selects it", len(s.Policies))
 	}
 	words := fmt.Sprintf("Policy %s decides (generation %d, mode %s, action %s, precedence %s)", p.Name, p.Generation, r.Settings.Mode, r.Settings.Action, precedence(p))
-	if st := &p.Status; st.ObservedAt == nil {
-		words += ": nodefence has not counted its nodes yet"
+	if f := s.figures(p); f != nil {
+		words += ": " + figureWords(f)
 	} else {
-		words += fmt.Sprintf(": %s unhealthy, %s open, and %d more may begin now", ofItsNodes(st.UnhealthyNodes, st.SelectedNodes), Count(st.OpenFences, "fence is", "fences are"), st.FencesAllowed)
+		words += ": how many fences may begin is not known"
 	}
 	for _, l := range r.Limits {
 		words += "; " + limitWords(l)

@@ -27,7 +27,7 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 	must(t, plane.Install(ctx, c))
 	r := release(ctx, t, c)
 	chart := r.file("nodefence-*.tgz")
-	install := []string{"install", "nodefence", chart, "--namespace", system, "--create-namespace", "--set", "components.jobs.enabled=true"}
+	install := []string{"install", "nodefence", chart, "--namespace", system, "--create-namespace", "--set", "platform=deployments", "--set", "components.jobs.enabled=true"}
 	r.helm(install...)
 	must(t, rig.Until(ctx, "nodefence's kinds to be served", func() (bool, error) {
 		_, err := c.Fences.Policies(ctx)
@@ -40,7 +40,7 @@ func TestHelmKeepsWhatPeopleWrote(t *testing.T) {
 
 	// A kind of an older release, without what newer ones have.
 	r.kubectl(nil, "annotate", "crd", "fencebudgets.nodefence.io", "controller-gen.kubebuilder.io/version=old", "--overwrite")
-	r.helm("upgrade", "nodefence", chart, "--namespace", system, "--set", "deviceCallSeconds=10", "--set", "peopleRoles=false")
+	r.helm("upgrade", "nodefence", chart, "--namespace", system, "--set", "platform=deployments", "--set", "deviceCallSeconds=10", "--set", "peopleRoles=false")
 	if got := r.kubectl(nil, "-n", system, "get", "deployment", "nodefence-power", "-o", "jsonpath={.spec.template.spec.containers[0].env[?(@.name=='NODEFENCE_DEVICE_CALL_TIMEOUT')].value}"); got != "10s" {
 		t.Errorf("after the upgrade power's timeout is %q", got)
 	}

@@ -22,7 +22,7 @@ var bindings = schema.GroupVersionResource{Group: "sources.knative.dev", Version
 func TestAFenceOnWhatIsReleased(t *testing.T) {
 	w := newWorld(t)
 	r := release(w.ctx, t, w.Cluster)
-	r.kubectl(r.helm("template", "--kube-version", "1.36.3", "nodefence", r.file("nodefence-*.tgz")), "apply", "--server-side", "-f", "-")
+	r.kubectl(r.helm("template", "--kube-version", "1.36.3", "--set", "platform=deployments", "nodefence", r.file("nodefence-*.tgz")), "apply", "--server-side", "-f", "-")
 	w.until("nodefence's kinds to be served", func() (bool, error) {
 		_, err := w.Fences.Policies(w.ctx)
 		return err == nil, nil

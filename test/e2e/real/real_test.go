@@ -14,13 +14,6 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// quick makes a fence's own waits short; the proof stays the same.
-const quick = `
-power: {offTimeout: 1m, retryInterval: 1s}
-recovery: {bootTimeout: 5m, readyDuration: 1s}
-limits: {maxUnhealthy: "50%", maxConcurrent: 3, stormCoolDown: 1s}
-`
-
 // networks has the nodes of all labs of real machines.
 const networks = "10.64.0.0/11"
 
@@ -69,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	name := fmt.Sprintf("real-%d", os.Getpid())
 	w := &world{rig.ForTest(ctx, t, rig.LabOptions{Name: name, Flags: []string{"--real", "--grace", "20s"}, Progress: os.Stderr}), t, ctx}
 	w.NodeNetworks = networks
-	must(t, w.Furnish(ctx, quick))
+	must(t, w.Furnish(ctx, rig.Quick))
 	log := &rig.Log{}
 	p, err := w.StartProcess(ctx, t.TempDir(), log)
 	must(t, err)
@@ -82,16 +75,16 @@ func newWorld(t *testing.T) *world {
 // TestANodeThatHangsIsFenced: a node stands still with its power on, its pod writes elsewhere, and the node comes back.
 func TestANodeThatHangsIsFenced(t *testing.T) { // S1, S7, S22
 	w := newWorld(t)
-	victim := w.running("")
+	victim := w.awaitDatabase("")
 	boot := w.bootID(victim)
 	must(t, w.Lab.Node(victim, "crash"))
-	other := w.running(victim)
+	other := w.awaitDatabase(victim)
 	f, err := w.Phase(w.ctx, victim, api.Finished)
 	must(t, err)
 	if f.Status.Outcome != api.Recovered {
 		t.Errorf("outcome of the fence of %s: %s: %s", victim, f.Status.Outcome, f.Status.Message)
 	}
-	w.checkCommands(victim, "off on")
+	w.Lab.CheckWords(t, victim, "off on")
 	must(t, w.Ready(w.ctx, victim, corev1.ConditionTrue))
 	if now := w.bootID(victim); now == boot {
 		t.Errorf("%s still has boot ID %s", victim, boot)
@@ -103,20 +96,20 @@ func TestANodeThatHangsIsFenced(t *testing.T) { // S1, S7, S22
 // TestANodeThatIsCutOffIsFencedBeforeItsPodMoves: the pod of a node without a network writes until the power is cut.
 func TestANodeThatIsCutOffIsFencedBeforeItsPodMoves(t *testing.T) { // S1
 	w := newWorld(t)
-	victim := w.running("")
+	victim := w.awaitDatabase("")
 	must(t, w.Lab.Node(victim, "partition"))
-	other := w.running(victim)
+	other := w.awaitDatabase(victim)
 	must(t, w.Lab.Node(victim, "heal"))
 	_, err := w.Phase(w.ctx, victim, api.Finished)
 	must(t, err)
-	w.checkCommands(victim, "off on")
+	w.Lab.CheckWords(t, victim, "off on")
 	must(t, w.Ready(w.ctx, victim, corev1.ConditionTrue))
 	must(t, w.Unmarked(w.ctx, victim))
 	w.checkWriters(victim, other)
 }
 
-// running waits until the database runs on another node than not, and returns the node.
-func (w *world) running(not string) string {
+// awaitDatabase waits until the database runs on another node than not, and returns the node.
+func (w *world) awaitDatabase(not string) string {
 	w.t.Helper()
 	node, err := w.PodRunning(w.ctx, "db-0", not)
 	must(w.t, err)
@@ -128,16 +121,6 @@ func (w *world) bootID(node string) string {
 	n, err := w.Kube.CoreV1().Nodes().Get(w.ctx, node, metav1.GetOptions{})
 	must(w.t, err)
 	return n.Status.NodeInfo.BootID
-}
-
-// checkCommands compares what a BMC accepted besides reads.
-func (w *world) checkCommands(node, want string) {
-	w.t.Helper()
-	got, err := w.Lab.Words(node)
-	must(w.t, err)
-	if got != want {
-		w.t.Errorf("the BMC of %s was told %q, want %q", node, got, want)
-	}
 }
 
 // checkWriters checks that the database wrote on these nodes, one after the other.

@@ -27,7 +27,7 @@ type result struct {
 func runCLI(t *testing.T, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Run(t.Context(), args, &stdout, &stderr)
+	code := Run(t.Context(), args, testHost, &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -226,7 +226,7 @@ stringData: {password: "a\"b"}
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
-	for _, cmd := range newRoot().Commands() {
+	for _, cmd := range newRoot(testHost).Commands() {
 		t.Run(cmd.Name(), func(t *testing.T) {
 			if got := runCLI(t, cmd.Name(), "--help"); got.code != exitFine || !strings.Contains(got.stdout, "Usage:") {
 				t.Errorf("got %+v", got)

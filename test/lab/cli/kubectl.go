@@ -11,7 +11,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/kubebuild"
 )
 
-func newKubectl() *cobra.Command {
+func newKubectl(host Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",
 		Short: "Be kubectl, for a machine that has none",
@@ -24,7 +24,7 @@ takes minutes. "kubectl help" is kubectl's own.`,
 			if len(args) == 1 && args[0] == "--help" {
 				return cmd.Help()
 			}
-			if os.Getenv("KUBECONFIG") == "" {
+			if host.Getenv("KUBECONFIG") == "" {
 				return errors.New("KUBECONFIG is not set: export KUBECONFIG=$(nodefence-lab up --name NAME), or name another cluster's file")
 			}
 			path, err := kubebuild.EnsureKubectl(cmd.Context(), cmd.ErrOrStderr())

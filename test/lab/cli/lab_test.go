@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nodefence/nodefence/test/lab/await"
 	"github.com/nodefence/nodefence/test/lab/kubebuild"
@@ -21,12 +22,15 @@ import (
 // a process of its own to be interrupted or to be started by itself.
 const beTheCommand = "NODEFENCE_LAB_BE_THE_COMMAND"
 
+// testHost is the machine of the tests.
+var testHost = Host{Now: time.Now, Getenv: os.Getenv}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(beTheCommand) == "" {
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := Run(ctx, os.Args[1:], testHost, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }

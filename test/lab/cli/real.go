@@ -11,14 +11,14 @@ import (
 	"github.com/nodefence/nodefence/test/lab/simclient"
 )
 
-// newReal has what labs of real machines start in the background. It isn't for users.
-func newReal() *cobra.Command {
+// newReal has the commands that labs of real machines start in the background. No user needs them.
+func newReal(host Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "real",
 		Short:  "Run the real machines (\"up --real\" does this)",
 		Hidden: true,
 	}
-	cmd.AddCommand(newRealMachines(), newRealChassis(),
+	cmd.AddCommand(newRealMachines(host), newRealChassis(),
 		&cobra.Command{
 			Use:   "enter FILE",
 			Short: "Become a machine",
@@ -29,12 +29,12 @@ func newReal() *cobra.Command {
 			Use:   "boot FILE",
 			Short: "Be the first process of a machine",
 			Args:  cobra.ExactArgs(1),
-			RunE:  func(_ *cobra.Command, args []string) error { return real.Start(args[0]) },
+			RunE:  func(cmd *cobra.Command, args []string) error { return real.Start(cmd.Context(), args[0]) },
 		})
 	return cmd
 }
 
-func newRealMachines() *cobra.Command {
+func newRealMachines(host Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "machines FILE",
 		Short: "Run all machines of a lab",
@@ -48,12 +48,12 @@ func newRealMachines() *cobra.Command {
 			if err := json.Unmarshal(raw, &config); err != nil {
 				return fmt.Errorf("parse configuration %s: %w", args[0], err)
 			}
-			return real.Run(cmd.Context(), config)
+			return real.Run(cmd.Context(), config, host.Now)
 		},
 	}
 }
 
-// newRealChassis is what ipmi_sim calls, in the words of its "chassis_control".
+// newRealChassis is the command that ipmi_sim calls, in the words of "chassis_control".
 func newRealChassis() *cobra.Command {
 	return &cobra.Command{
 		Use:   "chassis SOCKET NODE {get WHAT | set WHAT VALUE}",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -20,9 +21,15 @@ const (
 // errBadNews ends a command that has already printed everything.
 var errBadNews = errors.New("bad news")
 
+// Host is what main takes from the machine on which a command runs.
+type Host struct {
+	Now    func() time.Time
+	Getenv func(name string) string
+}
+
 // Run runs one command and returns its exit code.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+func Run(ctx context.Context, args []string, host Host, stdout, stderr io.Writer) int {
+	root := newRoot(host)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -48,7 +55,7 @@ func remedy(err error) string {
 	return ""
 }
 
-func newRoot() *cobra.Command {
+func newRoot(host Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nodefence-lab",
 		Short: "Kubernetes clusters with simulated machines, on this machine",
@@ -68,7 +75,7 @@ whole; writers: a volume had two); 2 the command failed.`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newUp(), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newRecords(), newBuild(), newKubectl(), newMachines(), newReal())
+	root.AddCommand(newUp(host), newDown(), newStatus(), newList(), newNode(), newBMC(), newWriters(), newBindings(), newSnapshot(), newRestore(), newKeep(), newReset(), newRecords(), newBuild(), newKubectl(host), newMachines(), newReal(host))
 	return root
 }
 

@@ -17,7 +17,7 @@ import (
 // watchPeriod is how soon an attached "up" sees that its lab has died.
 const watchPeriod = time.Second
 
-func newUp() *cobra.Command {
+func newUp(host Host) *cobra.Command {
 	o := bringup.Defaults()
 	var attach bool
 	cmd := &cobra.Command{
@@ -35,7 +35,7 @@ are missing. The API server and the BMCs are then in a network of the lab's, in
 which this machine has an address.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return up(cmd, o, attach)
+			return up(cmd, o, attach, host)
 		},
 	}
 	machineFlags(cmd, &o)
@@ -61,13 +61,13 @@ func machineFlags(cmd *cobra.Command, o *bringup.Options) {
 	f.StringToStringVar(&o.BMCUUIDs, "bmc-uuid", nil, "NODE=UUID: what a BMC says its machine is")
 }
 
-func up(cmd *cobra.Command, o bringup.Options, attach bool) error {
-	begin := time.Now()
+func up(cmd *cobra.Command, o bringup.Options, attach bool, host Host) error {
+	begin := host.Now()
 	record, err := bringup.Up(cmd.Context(), o, cmd.ErrOrStderr())
 	if err != nil {
 		return fmt.Errorf("start lab: %w", err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "lab %q is up after %.1fs\n", o.Name, time.Since(begin).Seconds())
+	fmt.Fprintf(cmd.ErrOrStderr(), "lab %q is up after %.1fs\n", o.Name, host.Now().Sub(begin).Seconds())
 	fmt.Fprintln(cmd.OutOrStdout(), record.Kubeconfig)
 	if !attach {
 		return nil

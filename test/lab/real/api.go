@@ -11,7 +11,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/simclient"
 )
 
-// handler has the paths that simulated machines have, and the one that BMCs call.
+// handler serves the paths of simulated machines, and the path for BMCs.
 func (l *lab) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -81,12 +81,12 @@ func askChassis(m *machine, r *http.Request) (any, error) {
 	return map[string]string{"says": says}, err
 }
 
-// withMachine finds the machine; if do refuses, that is the caller's mistake.
+// withMachine finds the machine, and calls do. An error of do is the caller's mistake.
 func (l *lab) withMachine(do func(*machine, *http.Request) (any, error)) http.HandlerFunc {
-	return control.HandleMachine(l.find, errState, do)
+	return control.HandleMachine(l.findMachine, errState, do)
 }
 
-func (l *lab) find(name string) *machine {
+func (l *lab) findMachine(name string) *machine {
 	for _, m := range l.machines {
 		if m.boot.Node == name {
 			return m

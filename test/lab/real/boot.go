@@ -1,6 +1,7 @@
 package real
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Boot is what a machine's first process is told.
+// Boot is the configuration of a machine's first process.
 type Boot struct {
 	// Self is this program, Node the node's name, Index its number.
 	Self   string
@@ -22,7 +23,7 @@ type Boot struct {
 	// Group and Netns are where the machine's processes run.
 	Group, Netns string
 	Address      net.IP
-	// Folder has the machine's disks, Volumes is what all machines share, Images has archives.
+	// Folder has the machine's disks, Volumes the volumes of all machines, Images the archives of images.
 	Folder, Volumes, Images string
 	// Programs is the executable with kubelet and kube-proxy.
 	Programs string
@@ -46,8 +47,8 @@ func readBoot(file string) (Boot, error) {
 	return b, nil
 }
 
-// Enter moves this process into the cgroups of a machine, and becomes the program that makes the machine's namespaces
-// and runs Start in them.
+// Enter moves this process into the cgroups of a machine, and executes unshare, for the machine's namespaces. unshare
+// runs Start.
 func Enter(file string) error {
 	b, err := readBoot(file)
 	if err != nil {
@@ -61,14 +62,15 @@ func Enter(file string) error {
 		return err
 	}
 	args := []string{
-		"nsenter", "--net=" + netnsFile(b.Netns), find("unshare"), "--mount", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "--kill-child",
+		"nsenter", "--net=" + netnsFile(b.Netns), findProgram("unshare"), "--mount", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "--kill-child",
 		b.Self, "real", "boot", file,
 	}
-	return fmt.Errorf("become nsenter: %w", syscall.Exec(find("nsenter"), args, os.Environ()))
+	return fmt.Errorf("become nsenter: %w", syscall.Exec(findProgram("nsenter"), args, os.Environ()))
 }
 
-// Start is the first process of a machine. It returns only if the machine cannot run.
-func Start(file string) error {
+// Start is the first process of a machine. Start returns if the machine cannot run, or if ctx ends between two starts
+// of a service.
+func Start(ctx context.Context, file string) error {
 	b, err := readBoot(file)
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func Start(file string) error {
 	if err := writeConfigs(b); err != nil {
 		return err
 	}
-	return runServices(b)
+	return runServices(ctx, b)
 }
 
 func writeJSON(file string, value any) error {

@@ -21,17 +21,17 @@ const (
 	powerLimit = 30 * time.Second
 )
 
-// hierarchy is one of cgroup v1.
+// hierarchy is a mounted hierarchy of cgroup v1.
 type hierarchy struct {
 	mount string
-	// controllers are also the options by which it is mounted again.
+	// controllers are also the options of a further mount.
 	controllers []string
 }
 
 func (h hierarchy) has(controller string) bool { return slices.Contains(h.controllers, controller) }
 
-// hierarchies returns those of cgroup v1 that are mounted.
-func hierarchies() ([]hierarchy, error) {
+// listHierarchies returns the mounted hierarchies of cgroup v1.
+func listHierarchies() ([]hierarchy, error) {
 	file, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("find cgroups: %w", err)
@@ -76,7 +76,7 @@ type group struct {
 }
 
 func newGroup(elements ...string) (group, error) {
-	in, err := hierarchies()
+	in, err := listHierarchies()
 	return group{path: filepath.Join(elements...), in: in}, err
 }
 
@@ -93,7 +93,7 @@ func (g group) create() error {
 			if !h.has("cpuset") {
 				continue
 			}
-			if err := errors.Join(inherit(parent, at, "cpuset.cpus"), inherit(parent, at, "cpuset.mems")); err != nil {
+			if err := errors.Join(copyFromParent(parent, at, "cpuset.cpus"), copyFromParent(parent, at, "cpuset.mems")); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ func (g group) create() error {
 	return nil
 }
 
-func inherit(parent, child, file string) error {
+func copyFromParent(parent, child, file string) error {
 	value, err := os.ReadFile(filepath.Join(parent, file))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(child, file), value, 0o644)
@@ -122,7 +122,7 @@ func (g group) enter(pid int) error {
 	return nil
 }
 
-// freezer is the folder of the cgroup in the hierarchy that stops processes.
+// freezer is the folder of the cgroup in the freezer hierarchy.
 func (g group) freezer() string {
 	for _, h := range g.in {
 		if h.has("freezer") {
@@ -139,15 +139,15 @@ func (g group) exists() bool {
 	return at != "" && err == nil
 }
 
-// freeze stops all processes of the cgroup and of those below it; when it returns, none runs.
+// freeze stops all processes of the cgroup and of the cgroups below, and returns when no process runs.
 func (g group) freeze(ctx context.Context) error { return g.setState(ctx, "FROZEN") }
 
-// thaw lets them go on.
+// thaw lets all processes go on.
 func (g group) thaw(ctx context.Context) error { return g.setState(ctx, "THAWED") }
 
 func (g group) setState(ctx context.Context, state string) error {
 	file := filepath.Join(g.freezer(), "freezer.state")
-	return until(ctx, "cgroup "+g.path+" to be "+state, func() (bool, error) {
+	return waitUntil(ctx, "cgroup "+g.path+" to be "+state, func() (bool, error) {
 		if err := os.WriteFile(file, []byte(state), 0o644); err != nil {
 			return false, err
 		}
@@ -156,7 +156,7 @@ func (g group) setState(ctx context.Context, state string) error {
 	})
 }
 
-// processes lists the processes of the cgroup and of those below it.
+// processes lists the processes of the cgroup and of the cgroups below.
 func (g group) processes() ([]int, error) {
 	var all []int
 	err := filepath.WalkDir(g.freezer(), func(at string, entry fs.DirEntry, err error) error {
@@ -171,7 +171,7 @@ func (g group) processes() ([]int, error) {
 			return nil
 		}
 		for text := range strings.FieldsSeq(string(raw)) {
-			// A process of a namespace that is not ours reads as 0.
+			// A process of a foreign namespace reads as 0.
 			if pid, err := strconv.Atoi(text); err == nil && pid > 0 {
 				all = append(all, pid)
 			}
@@ -181,7 +181,7 @@ func (g group) processes() ([]int, error) {
 	return all, err
 }
 
-// kill ends all processes. They are frozen before they are killed, so that none executes one more instruction.
+// kill freezes all processes, and kills the frozen processes: no process executes a further instruction.
 func (g group) kill(ctx context.Context) error {
 	if err := g.freeze(ctx); err != nil {
 		return err
@@ -198,19 +198,19 @@ func (g group) kill(ctx context.Context) error {
 	if err := g.thaw(ctx); err != nil {
 		return err
 	}
-	return until(ctx, "processes of cgroup "+g.path+" to end", func() (bool, error) {
+	return waitUntil(ctx, "processes of cgroup "+g.path+" to end", func() (bool, error) {
 		left, err := g.processes()
 		return len(left) == 0, err
 	})
 }
 
-// remove deletes the cgroup and those below it. No process may be in them.
+// remove deletes the cgroup and the cgroups below. All must be empty.
 func (g group) remove(ctx context.Context) error {
 	for _, h := range g.in {
 		top := filepath.Join(h.mount, g.path)
-		err := until(ctx, "cgroup "+top+" to be empty", func() (bool, error) {
+		err := waitUntil(ctx, "cgroup "+top+" to be empty", func() (bool, error) {
 			err := removeFolders(top)
-			return err == nil, ignore(err, syscall.EBUSY)
+			return err == nil, ignoreError(err, syscall.EBUSY)
 		})
 		if err != nil {
 			return err
@@ -219,31 +219,31 @@ func (g group) remove(ctx context.Context) error {
 	return nil
 }
 
-// removeFolders deletes a folder of cgroups, whose files go with it.
+// removeFolders deletes a folder of cgroups with all folders below. The kernel removes the files.
 func removeFolders(top string) error {
 	var folders []string
 	err := filepath.WalkDir(top, func(at string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, at)
 		}
-		return ignore(err, fs.ErrNotExist)
+		return ignoreError(err, fs.ErrNotExist)
 	})
 	for _, at := range slices.Backward(folders) {
-		err = errors.Join(err, ignore(syscall.Rmdir(at), syscall.ENOENT))
+		err = errors.Join(err, ignoreError(syscall.Rmdir(at), syscall.ENOENT))
 	}
 	return err
 }
 
-// ignore returns no error in the place of one that is expected.
-func ignore(err, expected error) error {
+// ignoreError returns nil for the expected error, and any other error as it is.
+func ignoreError(err, expected error) error {
 	if errors.Is(err, expected) {
 		return nil
 	}
 	return err
 }
 
-// until asks until the answer is yes, or fails.
-func until(ctx context.Context, what string, so func() (bool, error)) error {
+// waitUntil asks until the answer is yes, or fails.
+func waitUntil(ctx context.Context, what string, so func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, powerLimit)
 	defer cancel()
 	tick := time.NewTicker(poll)

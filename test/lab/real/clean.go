@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Clean ends all machines and BMCs of a lab, and removes all that they have left outside of its folder. It finds
-// these by their names, so that it also finds what nobody has recorded. End the control plane first.
+// Clean ends all machines and BMCs of a lab, and removes their remains outside of the lab's folder. Clean searches by
+// name, and so finds unrecorded remains too. End the control plane first.
 func Clean(ctx context.Context, l Layout) error {
 	if os.Getuid() != 0 {
 		return nil // nobody but root can have made any of these

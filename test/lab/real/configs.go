@@ -2,7 +2,7 @@ package real
 
 import "fmt"
 
-// containerd of Debian 12 speaks no OOM scores below its own, which root without CAP_SYS_RESOURCE cannot set.
+// containerd of Debian 12 cannot set an OOM score below its own without CAP_SYS_RESOURCE.
 const containerdText = `version = 2
 disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp"]
 [plugins."io.containerd.grpc.v1.cri"]
@@ -18,7 +18,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   conf_dir = "` + cniConfig + `"
 `
 
-// writeConfigs writes what the services of a machine read.
+// writeConfigs writes the configuration of a machine's services.
 func writeConfigs(b Boot) error {
 	if err := writeFiles(map[string]string{containerdConfig: containerdText, cniConfig + "/10-lab.conflist": cniText(b)}); err != nil {
 		return err
@@ -34,7 +34,7 @@ func cniText(b Boot) string {
   {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false, "hairpinMode": true,
    "ipam": {"type": "host-local", "ranges": [[{"subnet": %q}]], "routes": [{"dst": "0.0.0.0/0"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
-`, pods(b.Index))
+`, podNetwork(b.Index))
 }
 
 // kubeletSettings is a KubeletConfiguration. The disk is shared with this machine, so that the kubelet evicts for no

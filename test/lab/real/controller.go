@@ -14,7 +14,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 )
 
-// controller is the BMC of a machine: OpenIPMI's ipmi_sim, which asks and tells the machine by a script.
+// controller is the BMC of a machine: OpenIPMI's ipmi_sim with a script that asks and tells the machine.
 type controller struct {
 	*bmc.Panel
 	node, folder, address string
@@ -30,7 +30,7 @@ type controller struct {
 
 const bmcPort = "623"
 
-// emulation says that there is one management controller, and of which kind.
+// emulation describes the one management controller.
 const emulation = `mc_setbmc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
 mc_enable 0x20
@@ -47,10 +47,10 @@ chassis_control %[5]q
 user 2 true %[6]q %[7]q admin 10
 `
 
-// script is what ipmi_sim calls with "get power" and the like.
+// script is the command of ipmi_sim for "get power" and the like.
 const script = "#!/bin/sh\nexec %s real chassis %s %s \"$@\"\n"
 
-// install writes what ipmi_sim reads. Its calls reach the machine by the socket.
+// install writes the configuration of ipmi_sim. Calls of ipmi_sim reach the machine by the socket.
 func (c *controller) install(self, socket string) error {
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return fmt.Errorf("make folder of BMC: %w", err)
@@ -60,7 +60,7 @@ func (c *controller) install(self, socket string) error {
 		os.WriteFile(filepath.Join(c.folder, "emulation"), []byte(emulation), 0o600))
 }
 
-// start runs ipmi_sim with that password. It is in a cgroup of the lab, so that Clean finds it.
+// start runs ipmi_sim with this password, in a cgroup of the lab: Clean finds the process there.
 func (c *controller) start(password string) error {
 	wire := bmc.Wire(c.guid)
 	config := fmt.Sprintf(lanConfig, c.address, bmcPort, wire[:], c.node, filepath.Join(c.folder, "chassis"), c.username, password)
@@ -72,7 +72,7 @@ func (c *controller) start(password string) error {
 		return fmt.Errorf("open log of BMC: %w", err)
 	}
 	defer log.Close()
-	path, args := c.layout.InSwitch(find("ipmi_sim"), "-n", "-c", "lan.conf", "-f", "emulation", "-s", c.folder)
+	path, args := c.layout.InSwitch(findProgram("ipmi_sim"), "-n", "-c", "lan.conf", "-f", "emulation", "-s", c.folder)
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.folder, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -87,14 +87,14 @@ func (c *controller) start(password string) error {
 	return c.group.enter(cmd.Process.Pid)
 }
 
-// stop ends ipmi_sim, also one that is stopped.
+// stop ends ipmi_sim, also a stopped process.
 func (c *controller) stop() {
 	_ = c.program.Process.Kill() // or it has ended
 	<-c.ended
 }
 
-// spoil makes the BMC misbehave, or stop misbehaving. A BMC that hangs is stopped; it starts anew afterwards, without
-// what it has not read.
+// spoil sets or ends a fault of the BMC. ipmi_sim is stopped for the fault Hang, and later started anew without the
+// commands of the meantime.
 func (c *controller) spoil(fault string) error {
 	kind, err := c.SetFault(fault, bmc.Reset)
 	if err != nil {

@@ -2,6 +2,7 @@ package real
 
 import (
 	"testing"
+	"time"
 
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 )
@@ -37,7 +38,7 @@ func TestWhatTheProgramOfABMCCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &told{on: !tc.off}
-			c := &controller{Panel: bmc.NewPanel("node-0", "10.64.0.100:623", m, nil)}
+			c := &controller{Panel: bmc.NewPanel("node-0", "10.64.0.100:623", m, nil, time.Now)}
 			says, err := c.answer(tc.args)
 			if says != tc.says || m.orders != tc.orders || (err != nil) != tc.refused {
 				t.Errorf("says %q, want %q; ordered %q, want %q; error: %v", says, tc.says, m.orders, tc.orders, err)

@@ -5,6 +5,6 @@
 // frozen, and each of its processes is killed before the freezer thaws: none of them executes one more
 // instruction.
 //
-// What a reader must not get wrong: all that a lab makes on this machine has a name that follows from the
-// lab's folder (Layout), so that Clean finds the remains of a lab whose processes were killed.
+// Each namespace, cgroup and interface of a lab has a name that follows from the lab's folder (Layout). By these names
+// Clean finds the remains of a killed lab.
 package real

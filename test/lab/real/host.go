@@ -15,22 +15,22 @@ import (
 // cniFolder is where Debian's containernetworking-plugins are.
 const cniFolder = "/usr/lib/cni"
 
-// needs are the programs that real machines are made of, and the Debian packages that have them.
+// needs are the programs of real machines, with their Debian packages.
 var needs = []struct{ program, pkg string }{
 	{"containerd", "containerd"}, {"ctr", "containerd"}, {"runc", "runc"}, {"nft", "nftables"}, {"iptables", "iptables"},
 	{"conntrack", "conntrack"}, {"ethtool", "ethtool"}, {"ipmi_sim", "openipmi"}, {"ip", "iproute2"}, {"nsenter", "util-linux"},
 	{"unshare", "util-linux"}, {cniFolder + "/bridge", "containernetworking-plugins"},
 }
 
-// path is the search path of all programs, with those of root.
-func path() string { return os.Getenv("PATH") + ":/usr/sbin:/sbin" }
+// searchPath has the folders into which Debian installs programs, with those of root.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// find returns the path of a program, or its name if there is none.
-func find(program string) string {
+// findProgram returns the path of a program, or the bare name of a program that is not installed.
+func findProgram(program string) string {
 	if filepath.IsAbs(program) {
 		return program
 	}
-	for _, folder := range filepath.SplitList(path()) {
+	for _, folder := range filepath.SplitList(searchPath) {
 		at := filepath.Join(folder, program)
 		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return at
@@ -39,7 +39,7 @@ func find(program string) string {
 	return program
 }
 
-// Check tells what this machine lacks for real machines.
+// Check returns an error with the requirements that this machine does not meet.
 func Check() error {
 	if os.Getuid() != 0 {
 		return errors.New("real machines need root: they are namespaces and cgroups")
@@ -47,7 +47,7 @@ func Check() error {
 	if missing := missingPackages(); len(missing) > 0 {
 		return fmt.Errorf("real machines need programs that are not installed: apt-get install --no-install-recommends %s", strings.Join(missing, " "))
 	}
-	all, err := hierarchies()
+	all, err := listHierarchies()
 	if err != nil {
 		return err
 	}
@@ -61,17 +61,17 @@ func Check() error {
 
 func missingPackages() (missing []string) {
 	for _, n := range needs {
-		if info, err := os.Stat(find(n.program)); (err != nil || info.IsDir()) && !slices.Contains(missing, n.pkg) {
+		if info, err := os.Stat(findProgram(n.program)); (err != nil || info.IsDir()) && !slices.Contains(missing, n.pkg) {
 			missing = append(missing, n.pkg)
 		}
 	}
 	return missing
 }
 
-// call runs a program with an input, and returns its output in the error if it fails.
-func call(ctx context.Context, input, program string, args ...string) error {
+// runProgram runs a program with an input. The error has the program's output.
+func runProgram(ctx context.Context, input, program string, args ...string) error {
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, find(program), args...)
+	cmd := exec.CommandContext(ctx, findProgram(program), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err, bytes.TrimSpace(out.Bytes()))

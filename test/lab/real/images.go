@@ -38,12 +38,12 @@ func (i image) write(path string) error {
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux", "created": time.Unix(0, 0).UTC(),
 		"config": map[string]any{"Entrypoint": i.entrypoint},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest(layer)}},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digestOf(layer)}},
 	})
 	if err != nil {
 		return fmt.Errorf("make image: %w", err)
 	}
-	configName := digest(config) + ".json"
+	configName := digestOf(config) + ".json"
 	manifest, err := json.Marshal([]map[string]any{{"Config": configName, "RepoTags": i.names, "Layers": []string{"layer.tar"}}})
 	if err != nil {
 		return fmt.Errorf("make image: %w", err)
@@ -93,7 +93,7 @@ func addFile(to *tar.Writer, name string, mode int64, content []byte) error {
 	return nil
 }
 
-func digest(content []byte) string {
+func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }

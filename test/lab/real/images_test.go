@@ -65,7 +65,7 @@ func TestAnImageHasItsNameAndItsProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	layer := files[manifest[0].Layers[0]]
-	if diff := cmp.Diff([]string{"sha256:" + digest(layer)}, config.RootFS.DiffIDs); diff != "" {
+	if diff := cmp.Diff([]string{"sha256:" + digestOf(layer)}, config.RootFS.DiffIDs); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"/agent", "pause"}, config.Config.Entrypoint); diff != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/nodefence/nodefence/test/lab/machine/bmc"
 )
 
-// The states of a machine, by the names that simulated machines have.
+// The states of a machine, named as those of simulated machines.
 const (
 	stateOff         = "off"
 	stateRunning     = "running"
@@ -25,7 +25,7 @@ const (
 	statePartitioned = "partitioned"
 )
 
-// machine is one machine. Its methods PowerOff and so on are what bmc.Machine wants.
+// machine is one machine, and implements bmc.Machine.
 type machine struct {
 	boot   Boot
 	folder string
@@ -37,7 +37,7 @@ type machine struct {
 	ctx    context.Context
 	bmc    *controller
 	orders chan order
-	// lit is power, for who must not wait for a change that is on its way.
+	// lit is power, for readers without the lock: a change of power may take long.
 	lit atomic.Bool
 
 	mu         sync.Mutex
@@ -72,13 +72,13 @@ func (m *machine) Reset() { m.orders <- order{"reset", (*machine).restart} }
 // ShutDown orders to switch a machine off, unless it hangs: it has no ACPI that would tell its processes.
 func (m *machine) ShutDown() { m.orders <- order{"shut down", (*machine).shutDown} }
 
-// order is what a BMC wants of a machine.
+// order is a command of a BMC to a machine.
 type order struct {
 	what string
 	do   func(*machine) error
 }
 
-// obey carries out the orders of the BMC, which has nobody to tell an error.
+// obey carries out the orders of the BMC, and logs errors: a BMC has answered before.
 func (m *machine) obey() {
 	for o := range m.orders {
 		m.mu.Lock()
@@ -106,7 +106,7 @@ func (m *machine) shutDown() error {
 	return m.switchOff()
 }
 
-// switchOff is called under the lock, as is all that follows.
+// switchOff and the methods below are called under the lock.
 func (m *machine) switchOff() error {
 	if !m.power {
 		return nil
@@ -119,7 +119,7 @@ func (m *machine) switchOff() error {
 	return errors.Join(plugOut(m.ctx, m.layout, m.boot.Node), m.group.remove(m.ctx))
 }
 
-// end kills all that runs. The first process may not be in its cgroup yet.
+// end kills all processes. The first process may not be in its cgroup yet.
 func (m *machine) end() error {
 	err := m.group.kill(m.ctx)
 	if m.system != nil {
@@ -154,10 +154,10 @@ func (m *machine) switchOn() error {
 	return nil
 }
 
-// bootFile is what the machine's first process reads.
+// bootFile is the configuration file of the machine's first process.
 func (m *machine) bootFile() string { return filepath.Join(m.folder, "boot.json") }
 
-// prepare makes the machine's disks, which a power loss leaves as they are.
+// prepare makes the machine's disks. A power loss does not change disks.
 func (m *machine) prepare() error {
 	for _, disk := range disks {
 		if err := os.MkdirAll(filepath.Join(m.folder, disk.folder), 0o755); err != nil {
@@ -175,7 +175,7 @@ func (m *machine) startSystem() (*system, error) {
 	defer console.Close()
 	cmd := exec.Command(m.self, "real", "enter", m.bootFile())
 	cmd.Stdout, cmd.Stderr = console, console
-	cmd.Env = append(os.Environ(), "PATH="+path(), "GOMEMLIMIT=", "TMPDIR="+temporary)
+	cmd.Env = append(os.Environ(), "PATH="+searchPath, "GOMEMLIMIT=", "TMPDIR="+temporary)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", m.boot.Node, err)
@@ -183,7 +183,7 @@ func (m *machine) startSystem() (*system, error) {
 	return &system{process: cmd, ended: make(chan struct{})}, nil
 }
 
-// watch notes the end of a machine's first process, after which the machine hangs.
+// watch notes the end of a machine's first process. The machine hangs from then on.
 func (m *machine) watch(s *system) {
 	_ = s.process.Wait()
 	close(s.ended)

@@ -12,10 +12,10 @@ import (
 // temporary is a machine's folder for temporary files: this machine's own would keep them after a power loss.
 const temporary = "/run/tmp"
 
-// VolumesFolder is where the folder that all machines share is on each of them.
+// VolumesFolder is the path of the shared folder on each machine.
 const VolumesFolder = "/var/lib/volumes"
 
-// disks are the folders of a machine that a power loss leaves, and where they are on it.
+// disks are the folders of a machine that survive a power loss, with their paths on the machine.
 var disks = []struct{ folder, at string }{
 	{"kubelet", "/var/lib/kubelet"}, {"containerd", "/var/lib/containerd"}, {"cni", "/var/lib/cni"}, {"logs", "/var/log/pods"},
 }
@@ -28,7 +28,7 @@ func mountAll(b Boot) error {
 	}
 	// A copy of these mounts would keep the network of a machine that is switched off.
 	_ = syscall.Unmount(netnsFolder, syscall.MNT_DETACH) // or there is none
-	groups, err := hierarchies()                         // before /sys is another
+	groups, err := listHierarchies()                     // before /sys is another
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func mountAll(b Boot) error {
 		return err
 	}
 	for _, at := range []string{"/run", "/var/lib", "/var/log"} {
-		if err := cover(at, filepath.Dir(b.Images), filepath.Dir(b.Self), filepath.Dir(b.Programs)); err != nil {
+		if err := coverFolder(at, filepath.Dir(b.Images), filepath.Dir(b.Self), filepath.Dir(b.Programs)); err != nil {
 			return err
 		}
 	}
@@ -44,24 +44,24 @@ func mountAll(b Boot) error {
 		return err
 	}
 	for _, disk := range disks {
-		if err := bind(filepath.Join(b.Folder, disk.folder), disk.at); err != nil {
+		if err := bindFolder(filepath.Join(b.Folder, disk.folder), disk.at); err != nil {
 			return err
 		}
 	}
-	if err := bind(b.Volumes, VolumesFolder); err != nil {
+	if err := bindFolder(b.Volumes, VolumesFolder); err != nil {
 		return err
 	}
 	// Volumes that the kubelet mounts have to be seen in containers.
 	if err := syscall.Mount("", "/var/lib/kubelet", "", syscall.MS_REC|syscall.MS_SHARED, ""); err != nil {
 		return fmt.Errorf("share the kubelet's mounts: %w", err)
 	}
-	return errors.Join(os.MkdirAll(temporary, 0o777), os.MkdirAll("/run/lock", 0o755), os.MkdirAll("/var/log/containers", 0o755), override(b))
+	return errors.Join(os.MkdirAll(temporary, 0o777), os.MkdirAll("/run/lock", 0o755), os.MkdirAll("/var/log/containers", 0o755), overrideFiles(b))
 }
 
 // mountSystem makes /proc and /sys those of the machine's namespaces. A cgroup hierarchy that is mounted in a cgroup
 // namespace shows the machine's own cgroup as its root.
 func mountSystem(b Boot, groups []hierarchy) error {
-	if err := errors.Join(mount("proc", "/proc", "proc", ""), mount("sysfs", "/sys", "sysfs", ""), mount("tmpfs", "/sys/fs/cgroup", "tmpfs", "mode=755")); err != nil {
+	if err := errors.Join(mountFolder("proc", "/proc", "proc", ""), mountFolder("sysfs", "/sys", "sysfs", ""), mountFolder("tmpfs", "/sys/fs/cgroup", "tmpfs", "mode=755")); err != nil {
 		return err
 	}
 	for _, h := range groups {
@@ -69,7 +69,7 @@ func mountSystem(b Boot, groups []hierarchy) error {
 		if strings.HasPrefix(options, "name=") {
 			options = "none," + options
 		}
-		if err := mount("cgroup", filepath.Join("/sys/fs/cgroup", filepath.Base(h.mount)), "cgroup", options); err != nil {
+		if err := mountFolder("cgroup", filepath.Join("/sys/fs/cgroup", filepath.Base(h.mount)), "cgroup", options); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func mountFirmware(b Boot) error {
 	if err != nil {
 		return fmt.Errorf("read /sys/class: %w", err)
 	}
-	if err := errors.Join(mount("tmpfs", "/mnt", "tmpfs", "mode=755"), mount("sysfs", "/mnt/sys", "sysfs", ""), mount("tmpfs", "/sys/class", "tmpfs", "mode=755")); err != nil {
+	if err := errors.Join(mountFolder("tmpfs", "/mnt", "tmpfs", "mode=755"), mountFolder("sysfs", "/mnt/sys", "sysfs", ""), mountFolder("tmpfs", "/sys/class", "tmpfs", "mode=755")); err != nil {
 		return err
 	}
 	for _, class := range classes {
@@ -103,7 +103,7 @@ func mountEtc(b Boot) error {
 	if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
 		return fmt.Errorf("make /etc: %w", err)
 	}
-	if err := mount("overlay", "/etc", "overlay", "lowerdir=/etc,upperdir="+upper+",workdir="+work); err != nil {
+	if err := mountFolder("overlay", "/etc", "overlay", "lowerdir=/etc,upperdir="+upper+",workdir="+work); err != nil {
 		return err
 	}
 	for _, file := range []string{"/etc/resolv.conf", "/etc/machine-id"} { // either may be a link into /run
@@ -114,13 +114,13 @@ func mountEtc(b Boot) error {
 	return writeFiles(map[string]string{
 		"/etc/hosts":       fmt.Sprintf("127.0.0.1 localhost\n%s %s\n", b.Address, b.Node),
 		"/etc/resolv.conf": "nameserver " + clusterDNS + "\n",
-		"/etc/machine-id":  digest([]byte("machine-id of " + b.UUID))[:32] + "\n",
+		"/etc/machine-id":  digestOf([]byte("machine-id of " + b.UUID))[:32] + "\n",
 	})
 }
 
-// override gives the machine a boot ID, and the values of kernel settings that a kubelet would write if they were
-// others: this kernel's settings are not the machine's.
-func override(b Boot) error {
+// overrideFiles gives the machine a boot ID, and the kernel settings of a kubelet. The kubelet writes settings with
+// other values, and this kernel's settings are not the machine's.
+func overrideFiles(b Boot) error {
 	for file, text := range map[string]string{
 		"kernel/random/boot_id": b.BootID, "kernel/panic": "10", "kernel/panic_on_oops": "1", "vm/overcommit_memory": "1",
 	} {
@@ -135,15 +135,15 @@ func override(b Boot) error {
 	return nil
 }
 
-// cover mounts an empty file system over a folder, in which those of the folders of keep are that were in it.
-func cover(at string, keep ...string) error {
+// coverFolder mounts an empty file system over a folder. The folders of keep stay visible below it.
+func coverFolder(at string, keep ...string) error {
 	const stage = "/mnt/stage"
-	if err := mount("tmpfs", stage, "tmpfs", "mode=755"); err != nil {
+	if err := mountFolder("tmpfs", stage, "tmpfs", "mode=755"); err != nil {
 		return err
 	}
 	for _, folder := range keep {
 		if strings.HasPrefix(folder, at+"/") {
-			if err := bind(folder, stage+strings.TrimPrefix(folder, at)); err != nil {
+			if err := bindFolder(folder, stage+strings.TrimPrefix(folder, at)); err != nil {
 				return err
 			}
 		}
@@ -154,7 +154,7 @@ func cover(at string, keep ...string) error {
 	return nil
 }
 
-func mount(source, at, kind, options string) error {
+func mountFolder(source, at, kind, options string) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
 	}
@@ -164,7 +164,7 @@ func mount(source, at, kind, options string) error {
 	return nil
 }
 
-func bind(folder, at string) error {
+func bindFolder(folder, at string) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
 	}

@@ -17,7 +17,7 @@ func MakeSwitch(ctx context.Context, l Layout, nodes int) error {
 	if err := checkAddresses(l); err != nil {
 		return err
 	}
-	if err := call(ctx, "", "ip", "netns", "add", l.ID); err != nil {
+	if err := runProgram(ctx, "", "ip", "netns", "add", l.ID); err != nil {
 		return err
 	}
 	inside := []string{
@@ -27,22 +27,22 @@ func MakeSwitch(ctx context.Context, l Layout, nodes int) error {
 		fmt.Sprintf("addr add %s/24 dev br0", l.ControlPlane()),
 	}
 	for i := range nodes {
-		inside = append(inside, fmt.Sprintf("addr add %s/32 dev br0", l.BMC(i)), fmt.Sprintf("route add %s via %s", pods(i), l.Node(i)))
+		inside = append(inside, fmt.Sprintf("addr add %s/32 dev br0", l.BMC(i)), fmt.Sprintf("route add %s via %s", podNetwork(i), l.Node(i)))
 	}
-	if err := configure(ctx, l.ID, inside...); err != nil {
+	if err := configureLinks(ctx, l.ID, inside...); err != nil {
 		return err
 	}
 	outside := []string{
 		fmt.Sprintf("link add %s type veth peer name uplink netns %s", l.uplinkName(), l.ID),
 		fmt.Sprintf("addr add %s/24 dev %s", l.uplink(), l.uplinkName()), "link set " + l.uplinkName() + " up",
 	}
-	if err := call(ctx, strings.Join(outside, "\n"), "ip", "-batch", "-"); err != nil {
+	if err := runProgram(ctx, strings.Join(outside, "\n"), "ip", "-batch", "-"); err != nil {
 		return err
 	}
-	return configure(ctx, l.ID, "link set uplink master br0 up")
+	return configureLinks(ctx, l.ID, "link set uplink master br0 up")
 }
 
-// checkAddresses refuses a network that this machine is in already.
+// checkAddresses refuses a network in which this machine already has an address.
 func checkAddresses(l Layout) error {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -56,18 +56,18 @@ func checkAddresses(l Layout) error {
 	return nil
 }
 
-// configure runs lines of iproute2 in a network namespace.
-func configure(ctx context.Context, netns string, lines ...string) error {
-	return call(ctx, strings.Join(lines, "\n"), "ip", "-n", netns, "-batch", "-")
+// configureLinks runs lines of iproute2 in a network namespace.
+func configureLinks(ctx context.Context, netns string, lines ...string) error {
+	return runProgram(ctx, strings.Join(lines, "\n"), "ip", "-n", netns, "-batch", "-")
 }
 
 // plugIn gives a machine a network namespace, with a cable to the switch.
 func plugIn(ctx context.Context, l Layout, node string, index, nodes int) error {
 	netns := l.machineNetns(node)
-	if err := call(ctx, "", "ip", "netns", "add", netns); err != nil {
+	if err := runProgram(ctx, "", "ip", "netns", "add", netns); err != nil {
 		return err
 	}
-	if err := configure(ctx, l.ID, fmt.Sprintf("link add %s type veth peer name eth0 netns %s", node, netns), "link set "+node+" master br0 up"); err != nil {
+	if err := configureLinks(ctx, l.ID, fmt.Sprintf("link add %s type veth peer name eth0 netns %s", node, netns), "link set "+node+" master br0 up"); err != nil {
 		return err
 	}
 	lines := []string{
@@ -76,23 +76,23 @@ func plugIn(ctx context.Context, l Layout, node string, index, nodes int) error 
 	}
 	for other := range nodes {
 		if other != index {
-			lines = append(lines, fmt.Sprintf("route add %s via %s", pods(other), l.Node(other)))
+			lines = append(lines, fmt.Sprintf("route add %s via %s", podNetwork(other), l.Node(other)))
 		}
 	}
-	return configure(ctx, netns, lines...)
+	return configureLinks(ctx, netns, lines...)
 }
 
-// plugOut removes what plugIn has made. The kernel would remove the cable some time after the namespace, and until
-// then its name would be taken.
+// plugOut removes the cable and the namespace of plugIn. The kernel removes a cable some time after its namespace: until
+// then the name is taken.
 func plugOut(ctx context.Context, l Layout, node string) error {
-	return errors.Join(configure(ctx, l.ID, "link del "+node), deleteNetns(ctx, l.machineNetns(node)))
+	return errors.Join(configureLinks(ctx, l.ID, "link del "+node), deleteNetns(ctx, l.machineNetns(node)))
 }
 
 func deleteNetns(ctx context.Context, name string) error {
 	if _, err := os.Stat(netnsFile(name)); err != nil {
 		return nil
 	}
-	return call(ctx, "", "ip", "netns", "del", name)
+	return runProgram(ctx, "", "ip", "netns", "del", name)
 }
 
 // setCable connects a machine's port of the switch, or disconnects it.
@@ -101,7 +101,7 @@ func setCable(ctx context.Context, l Layout, node string, connected bool) error 
 	if connected {
 		state = "up"
 	}
-	return configure(ctx, l.ID, "link set "+node+" "+state)
+	return configureLinks(ctx, l.ID, "link set "+node+" "+state)
 }
 
 // removeNetworks deletes all network namespaces of a lab, and this machine's interface.
@@ -116,7 +116,7 @@ func removeNetworks(ctx context.Context, l Layout) error {
 		}
 	}
 	if _, err := net.InterfaceByName(l.uplinkName()); err == nil {
-		if err := call(ctx, "", "ip", "link", "del", l.uplinkName()); err != nil {
+		if err := runProgram(ctx, "", "ip", "link", "del", l.uplinkName()); err != nil {
 			return err
 		}
 	}
@@ -128,10 +128,10 @@ func removeNetworks(ctx context.Context, l Layout) error {
 func unmountNetns() error {
 	left, err := os.ReadDir(netnsFolder)
 	if err != nil || len(left) > 0 {
-		return ignore(err, os.ErrNotExist)
+		return ignoreError(err, os.ErrNotExist)
 	}
 	err = syscall.Unmount(netnsFolder, 0)
-	if err = ignore(ignore(err, syscall.EINVAL), syscall.EBUSY); err != nil {
+	if err = ignoreError(ignoreError(err, syscall.EINVAL), syscall.EBUSY); err != nil {
 		return fmt.Errorf("unmount %s: %w", netnsFolder, err)
 	}
 	return nil

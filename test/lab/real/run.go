@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -44,7 +45,7 @@ type Config struct {
 func (c Config) volumes() string { return filepath.Join(c.StateDir, "volumes") }
 func (c Config) images() string  { return filepath.Join(c.StateDir, "images") }
 
-// maxOrders is how many orders of a BMC may wait for those before.
+// maxOrders bounds the orders of a BMC that wait.
 const maxOrders = 64
 
 // lab is all machines of a lab.
@@ -52,16 +53,17 @@ type lab struct {
 	config   Config
 	layout   Layout
 	self     string
+	now      func() time.Time
 	machines []*machine
 }
 
-// Run runs the machines until ctx ends. Clean removes what they leave.
-func Run(ctx context.Context, config Config) error {
+// Run runs the machines until ctx ends, with commands of BMCs dated by now. Clean removes the remains.
+func Run(ctx context.Context, config Config, now func() time.Time) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find own executable: %w", err)
 	}
-	l := &lab{config: config, layout: NewLayout(config.Folder), self: self}
+	l := &lab{config: config, layout: NewLayout(config.Folder), self: self, now: now}
 	journal, err := l.prepare()
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func Run(ctx context.Context, config Config) error {
 		}
 		l.machines = append(l.machines, m)
 	}
-	// BMCs call on the socket as soon as they run.
+	// A running BMC calls on the socket.
 	listener, err := control.Listen(config.Socket)
 	if err != nil {
 		return err
@@ -89,7 +91,7 @@ func Run(ctx context.Context, config Config) error {
 	return errors.Join(err, unread)
 }
 
-// stopAll ends what this process has started, so that it reaps these. What fails is left to Clean.
+// stopAll ends and reaps all child processes. Clean removes the remains of a failure.
 func (l *lab) stopAll() {
 	var wg sync.WaitGroup
 	for _, m := range l.machines {
@@ -142,7 +144,7 @@ func (l *lab) build(ctx context.Context, index int, journal io.Writer) (*machine
 		node: node, folder: filepath.Join(folder, "bmc"), address: l.layout.BMC(index).String(), guid: says, layout: l.layout, group: controllers,
 		username: fmt.Sprintf("operator-%d", index), password: rand.Text()[:16],
 	}
-	m.bmc.Panel = bmc.NewPanel(node, m.bmc.address+":"+bmcPort, m, journal)
+	m.bmc.Panel = bmc.NewPanel(node, m.bmc.address+":"+bmcPort, m, journal, l.now)
 	return m, m.bmc.install(l.self, l.config.Socket)
 }
 
@@ -158,7 +160,7 @@ func (l *lab) bootOf(node string, index int, folder string, firmware uuid.UUID) 
 	}
 }
 
-// uuidOr is the UUID that a text says, or own if the text is empty.
+// uuidOr parses a UUID; an empty text stands for own.
 func uuidOr(own uuid.UUID, text string) (uuid.UUID, error) {
 	if text == "" {
 		return own, nil
@@ -179,7 +181,7 @@ func (l *lab) prepare() (*os.File, error) {
 		{names: []string{PauseImage}, program: l.config.Agent, entrypoint: []string{"/agent", "pause"}},
 		{names: []string{AgentImage}, program: l.config.Agent, entrypoint: []string{"/agent"}},
 	} {
-		if err := i.write(filepath.Join(l.config.images(), digest([]byte(i.names[0]))[:12]+".tar")); err != nil {
+		if err := i.write(filepath.Join(l.config.images(), digestOf([]byte(i.names[0]))[:12]+".tar")); err != nil {
 			return nil, err
 		}
 	}

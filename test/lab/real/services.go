@@ -23,14 +23,14 @@ const (
 	restartPause = time.Second
 )
 
-// runServices starts the runtime, the kubelet and kube-proxy, and starts each again that ends. As the machine's first
-// process it also reaps what others leave.
-func runServices(b Boot) error {
+// runServices starts the runtime, the kubelet and kube-proxy, and starts each service again that ends. runServices is
+// the machine's first process, and also reaps the orphans of other processes.
+func runServices(ctx context.Context, b Boot) error {
 	running := map[int]service{}
-	if err := begin(running, service{"containerd", find("containerd"), []string{"--config", containerdConfig}}, b); err != nil {
+	if err := startService(running, service{"containerd", findProgram("containerd"), []string{"--config", containerdConfig}}, b); err != nil {
 		return err
 	}
-	if err := awaitRuntime(); err != nil {
+	if err := awaitRuntime(ctx); err != nil {
 		return err
 	}
 	if err := importImages(b); err != nil {
@@ -40,7 +40,7 @@ func runServices(b Boot) error {
 		{"kubelet", b.Programs, kubeletFlags(b)},
 		{"kube-proxy", b.Programs, []string{"kube-proxy", "--config=" + proxyConfig, "--v=2"}},
 	} {
-		if err := begin(running, s, b); err != nil {
+		if err := startService(running, s, b); err != nil {
 			return err
 		}
 	}
@@ -59,8 +59,10 @@ func runServices(b Boot) error {
 		}
 		delete(running, pid)
 		fmt.Printf("%s has ended with %d, and starts again\n", s.name, status)
-		time.Sleep(restartPause)
-		if err := begin(running, s, b); err != nil {
+		if err := waitFor(ctx, restartPause); err != nil {
+			return fmt.Errorf("start %s again: %w", s.name, err)
+		}
+		if err := startService(running, s, b); err != nil {
 			return err
 		}
 	}
@@ -72,8 +74,20 @@ type service struct {
 	args          []string
 }
 
-// begin starts a service; nobody but the loop of runServices waits for it.
-func begin(running map[int]service, s service, b Boot) error {
+// waitFor returns after a time, or when ctx ends.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// startService starts a service. The loop of runServices alone waits for the end of the service.
+func startService(running map[int]service, s service, b Boot) error {
 	log, err := os.OpenFile(filepath.Join(b.Folder, s.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log of %s: %w", s.name, err)
@@ -88,9 +102,9 @@ func begin(running map[int]service, s service, b Boot) error {
 }
 
 // awaitRuntime waits until containerd answers.
-func awaitRuntime() error {
-	return until(context.Background(), "containerd to answer", func() (bool, error) {
-		return call(context.Background(), "", "ctr", "--address", containerdSocket, "version") == nil, nil
+func awaitRuntime(ctx context.Context) error {
+	return waitUntil(ctx, "containerd to answer", func() (bool, error) {
+		return runProgram(ctx, "", "ctr", "--address", containerdSocket, "version") == nil, nil
 	})
 }
 
@@ -117,7 +131,7 @@ func importImages(b Boot) error {
 
 // ImportImage loads one archive into the machine that runs this process.
 func ImportImage(archive string) error {
-	out, err := exec.Command(find("ctr"), "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", archive).CombinedOutput()
+	out, err := exec.Command(findProgram("ctr"), "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", archive).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("import %s: %w: %s", filepath.Base(archive), err, bytes.TrimSpace(out))
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// errState is for a verb that makes no sense in the machine's present state.
+// errState refuses a verb in the machine's present state.
 var errState = errors.New("not in this state")
 
 // verbs are what may happen to a machine. Each is called under its lock.
@@ -45,7 +45,7 @@ func (m *machine) crash() error {
 	return nil
 }
 
-// setCut pulls the network cable or plugs it in; it also works for a machine that is off.
+// setCut pulls or plugs the network cable, also of a machine without power.
 func (m *machine) setCut(cut bool) error {
 	m.cut = cut
 	if !m.power {

@@ -24,8 +24,8 @@ type line struct {
 // writer is one process that writes.
 type writer struct{ node, pod, id string }
 
-// parseLines reads the lines of a volume in the order in which the kernel has ordered the writes. What is no line of
-// agent, such as the remains of a write that was cut, is left out.
+// parseLines reads the lines of a volume, in the kernel's order of the writes. Any other text, such as the remains of an
+// incomplete write, is left out.
 func parseLines(raw []byte) (all []line) {
 	for text := range bytes.Lines(raw) {
 		f := strings.Fields(string(text))
@@ -39,9 +39,9 @@ func parseLines(raw []byte) (all []line) {
 	return all
 }
 
-// replay tells a ledger who wrote to a volume: each writer from its first line to its last. The writer of the last line
+// replayLines tells a ledger who wrote to a volume: each writer from its first line to its last. The writer of the last line
 // of all still writes. machineOf maps nodes to machines.
-func replay(ledger *writers.Ledger, clock *time.Time, volume string, lines []line, machineOf map[string]string) {
+func replayLines(ledger *writers.Ledger, clock *time.Time, volume string, lines []line, machineOf map[string]string) {
 	last := map[writer]int{}
 	for i, l := range lines {
 		last[l.writer] = i
@@ -76,7 +76,7 @@ func readVolumes(folder, journal string, machineOf map[string]string) (*writers.
 		if err != nil {
 			return nil, fmt.Errorf("read volume: %w", err)
 		}
-		replay(ledger, &clock, entry.Name(), parseLines(raw), machineOf)
+		replayLines(ledger, &clock, entry.Name(), parseLines(raw), machineOf)
 	}
 	next := journal + ".next"
 	if err := errors.Join(os.WriteFile(next, text.Bytes(), 0o600), os.Rename(next, journal)); err != nil {

@@ -41,7 +41,7 @@ func TestWritersOfAVolume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var clock time.Time
 			ledger := writers.New(&bytes.Buffer{}, func() time.Time { return clock })
-			replay(ledger, &clock, "db", parseLines(tc.raw), machines)
+			replayLines(ledger, &clock, "db", parseLines(tc.raw), machines)
 			records, open := ledger.Records(), 0
 			for _, r := range records {
 				if r.To == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/nodefence/nodefence/functions"
 	"github.com/nodefence/nodefence/infra/local"
 	"github.com/nodefence/nodefence/shared/kube"
+	"github.com/nodefence/nodefence/shared/probe"
 	"github.com/nodefence/nodefence/shared/run"
 	"github.com/nodefence/nodefence/sources/apiserver"
 	"github.com/nodefence/nodefence/sources/program"
@@ -51,6 +52,11 @@ flags:
 const name = "nodefence-local"
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "reach" { // as activityChecks of type Neighbors run the image
+		code, words := probe.Command(context.Background(), os.Args[2:], os.Getenv(probe.HostIP))
+		fmt.Println(words)
+		os.Exit(code)
+	}
 	program.Main(name, start)
 }
 
@@ -100,9 +106,11 @@ func self(given, host string, inPod bool) (string, error) {
 type settings struct {
 	functions.Settings
 	CheckEvery apiserver.CheckInterval `envconfig:"NODEFENCE_CHECK_INTERVAL" default:"10m"`
+	// Accounts is the namespace of the ServiceAccounts nodefence-<function>; empty for the process's own account alone.
+	Accounts string `envconfig:"NODEFENCE_ACCOUNTS_NAMESPACE"`
 	// These have flags alone.
-	dir, listen, triggers string
-	verbose               bool
+	dir, listen, probes, triggers string
+	verbose                       bool
 }
 
 // flags are the program's flags, which set s.
@@ -113,9 +121,11 @@ func (s *settings) flags(out io.Writer) *flag.FlagSet {
 	fs.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "`file` that says how to reach the cluster (KUBECONFIG; in a pod its own account)")
 	fs.StringVar(&s.dir, "data-dir", "nodefence-data", "`folder` for the broker's events")
 	fs.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to listen on")
+	fs.StringVar(&s.probes, "listen-probes", "", "`address` that serves /healthz, /readyz and /metrics and takes no events, for a pod (default: none)")
 	fs.StringVar(&s.triggers, "triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
 	fs.TextVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL)")
 	fs.BoolVar(&s.verbose, "v", false, "log more")
+	fs.StringVar(&s.Accounts, "accounts-namespace", s.Accounts, "`namespace` of the ServiceAccounts nodefence-<function>, as which the functions act, by impersonation (NODEFENCE_ACCOUNTS_NAMESPACE; by default all act as this process's own account)")
 	fs.StringVar(&s.Namespace, "namespace", s.Namespace, "`namespace` of the fence-config ConfigMaps (NODEFENCE_NAMESPACE)")
 	fs.StringVar(&s.ChecksNamespace, "checks-namespace", s.ChecksNamespace, "`namespace` of the activity checks' Jobs (NODEFENCE_CHECKS_NAMESPACE)")
 	fs.Func("request-namespaces", "`namespaces`, by commas, whose FenceRequests count (NODEFENCE_REQUEST_NAMESPACES; nodefence-system by default)", s.RequestNamespaces.Decode)
@@ -133,12 +143,17 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return kube.NoCluster("--kubeconfig", err)
 	}
 	l, err := local.New(ctx, local.Options{
-		Config: cfg, DataDir: s.dir, Triggers: s.triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery),
+		Config: cfg, DataDir: s.dir, Triggers: s.triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery), Accounts: s.Accounts,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close() }()
 	log.Info("running", "cluster", cfg.Host, "listen", s.listen, "data", s.dir)
-	return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
+	if s.probes == "" {
+		return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
+	}
+	return program.Serve(ctx, s.probes, l.Probes(), func(ctx context.Context) error {
+		return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
+	})
 }

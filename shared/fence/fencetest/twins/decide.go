@@ -181,8 +181,15 @@ var broken = map[string]walk.Decider{
 		s.Node.Cordoned = s.Node.Cordoned && f.Status.Phase != api.Recovering
 		s.Node.Taint = s.Node.Taint && f.Status.Phase != api.Recovering
 	}),
-	"closes with its finalizer on":   Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Finalizer = false }),
-	"does not say when to look next": after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) { st.NextLook = nil }),
+	"closes a fence without its report": Before(func(f *api.NodeFence, s *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Recovering {
+			at := observed.StampOf(now)
+			f.Status.Report, s.Report = &api.ReportRecord{Name: "r", At: at, Digest: "d"}, &observed.Report{Digest: "d"}
+		}
+	}),
+	"overwrites the report of a fence": Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Report = nil }),
+	"closes with its finalizer on":     Before(func(_ *api.NodeFence, s *observed.Look, _ time.Time) { s.Finalizer = false }),
+	"does not say when to look next":   after(func(st *api.NodeFenceStatus, _ fence.Action, _ time.Time) { st.NextLook = nil }),
 	"cuts where it should only isolate": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
 		f.Status.Decision.Settings.Action = api.ActionReboot
 	}),

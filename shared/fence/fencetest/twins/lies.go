@@ -25,6 +25,18 @@ var brokenLies = map[string]walk.Decider{
 			f.Status.ProvenCut = &q
 		}
 	}),
+	"refutes a cut by one status": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
+		if c := f.Status.ProvenCut; c != nil && c.HeartbeatSince == "" {
+			q := *c
+			q.HeartbeatSince = "never"
+			f.Status.ProvenCut = &q
+		}
+	}),
+	"overlooks the boot ID of a Node that was registered anew": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
+		if c := f.Status.ProvenCut; c != nil && s.Node.UID != c.NodeUID {
+			s.Node.Heartbeat = c.Heartbeat
+		}
+	}),
 	"takes a Ready that a controller wrote for the kubelet's": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if c := f.Status.ProvenCut; c != nil && s.Node.Heartbeat != c.Heartbeat && !s.Node.KubeletSays() {
 			s.Node.Conditions = []observed.Condition{{Type: "Ready", Status: "False"}}
@@ -34,6 +46,16 @@ var brokenLies = map[string]walk.Decider{
 	"takes another boot for the one of before": Before(func(f *api.NodeFence, s *observed.Look, _ time.Time) {
 		if c := f.Status.ProvenCut; c != nil {
 			s.Node.BootID = c.BootID
+		}
+	}),
+	"ends a fence before its cut is judged": Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Recovering && f.Status.Outcome == api.Recovered {
+			f.Status.ReadySince = stampOf(now.Add(-time.Hour))
+		}
+	}),
+	"waits for ever for the judgment of a cut": Before(func(f *api.NodeFence, _ *observed.Look, now time.Time) {
+		if f.Status.Phase == api.Recovering && f.Status.Outcome == api.Recovered {
+			f.Status.ReadySince = stampOf(now)
 		}
 	}),
 	"ends a fence whose cut was none as recovered": Before(func(f *api.NodeFence, _ *observed.Look, _ time.Time) {
@@ -53,3 +75,5 @@ func believing(p api.Phase) walk.Decider {
 		}
 	})
 }
+
+func stampOf(t time.Time) *api.Time { return new(observed.StampOf(t)) }

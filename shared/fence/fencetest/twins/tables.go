@@ -48,6 +48,7 @@ func Decides() []Twin {
 	add(true, of(specs.Draining(), specs.GivesUp(), specs.Skips()), brokenDraining)
 	add(false, of(specs.Reported()), brokenReported)
 	add(false, of(specs.Lies()), brokenLies)
+	add(false, of(specs.DryRun(), specs.DryDrain(), specs.DryChecks()), brokenDry)
 	return all
 }
 

@@ -38,7 +38,7 @@ func (s *State) bareKey(age func(*api.Time, ...time.Duration) string) []any {
 		return nil
 	}
 	failed := slices.ContainsFunc(s.st.Evidence, func(e api.Evidence) bool { return e.Type == api.TriggerMachine })
-	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)), age(s.st.DecidedAt, facts.YesValidity(&s.spec.Decision))}
+	k := []any{"bare", failed, s.sh.machine, s.sh.asked, age(s.sh.decided, facts.AdmissionValidity(&s.spec.Decision)), age(s.st.DecidedAt, facts.AdmissionValidity(&s.spec.Decision))}
 	if m := s.st.Machine; m != nil {
 		k = append(k, m.Tries, age(&m.AskedAt, promisedShow-1))
 	}
@@ -72,7 +72,7 @@ func checkBare(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	if !s.isBare() {
 		return
 	}
-	say(slices.Contains([]fence.Action{fence.None, fence.Resolve, fence.Reserve, fence.DropFinalizer, fence.DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
+	say(slices.Contains([]fence.Action{fence.None, fence.Resolve, fence.Reserve, fence.WriteReport, fence.DropFinalizer, fence.DeleteMachine}, act), "S6: a Machine that has no node has nothing to be switched, marked or released")
 	say(a.Proof == nil && a.Release.StartedAt == nil && a.Phase != api.Releasing && a.Phase != api.PoweringOn, "S1: nothing is proven of a Machine that has no node, and nothing released")
 	if a.Outcome == api.MachineListedNoMore && s.st.Outcome == "" {
 		say(s.st.Machine != nil && seen.MachineLooked && seen.Machine == nil, "S2: that its deletion was asked for is no evidence of it")

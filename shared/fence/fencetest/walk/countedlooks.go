@@ -72,6 +72,7 @@ func countedBases(s *State, now time.Time) []observed.Look {
 	case api.Recovering:
 		back := usual(s, now, "True", true, "b")
 		back.Node.Taint, back.Node.Cordoned, back.Node.OutOfService, back.Cleared = false, false, false, true
+		back.Report = s.writtenReport()
 		closed := back
 		closed.Finalizer = false
 		all = append(all, back, closed)

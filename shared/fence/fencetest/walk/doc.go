@@ -62,8 +62,9 @@
 //
 // Each other file belongs to one kind of fence, and has its looks, its part of the key, its part
 // of the shadow and its checks: alone.go (a Machine without a node), batch.go (a release at a
-// rate), counted*.go (tries and cuts are counted), held.go and windows.go (pause windows, a
-// restored API server), lies.go (a device that may lie), reads.go (action WaitForOff), suspect.go (a still Lease alone).
+// rate), counted*.go (tries and cuts are counted), dryrun.go (mode DryRun), held.go and windows.go (pause windows, a
+// restored API server), lies.go (a device that may lie), reads.go (action WaitForOff), suspect.go (a still Lease alone). The report
+// of a fence is in trail.go.
 //
 // # How to add a look
 //

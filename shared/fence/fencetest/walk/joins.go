@@ -121,7 +121,9 @@ func joinedLooks(s *State) []look {
 		})
 		with(func(x *observed.Look) { x.Node.UID = "uid-2" })
 		with(func(x *observed.Look) { x.Node.Taint, x.Node.Cordoned = false, false })
-		with(func(x *observed.Look) { x.Node.Taint, x.Node.Cordoned, x.Finalizer = false, false, false })
+		with(func(x *observed.Look) {
+			x.Node.Taint, x.Node.Cordoned, x.Finalizer, x.Report = false, false, false, s.writtenReport()
+		})
 	}
 	return append(all, look{dt: 0, seen: usual(s, s.now, "Unknown", false, "a"), abort: true})
 }

@@ -37,7 +37,7 @@ func (s *State) proofKey(age func(*api.Time, ...time.Duration) string) string {
 	}
 	key := fmt.Sprint("proof", k.BootID, s.sh.dumpBoot, k.DoneAt != nil, age(s.st.Lease.StillSince, 2*fencetest.Renewal-1), age(&moved, 2*fencetest.Renewal-1))
 	if s.st.Phase == api.Releasing {
-		key += fmt.Sprint(age(s.st.DecidedAt, facts.YesValidity(&s.spec.Decision)), age(s.sh.decided, facts.YesValidity(&s.spec.Decision)), age(s.st.Release.AskedAt, facts.Poll-1))
+		key += fmt.Sprint(age(s.st.DecidedAt, facts.AdmissionValidity(&s.spec.Decision)), age(s.sh.decided, facts.AdmissionValidity(&s.spec.Decision)), age(s.st.Release.AskedAt, facts.Poll-1))
 	}
 	return key
 }

@@ -99,6 +99,7 @@ func key(s *State) string {
 	k = append(k, s.wordKey(age)...)
 	k = append(k, s.reportedKey()...)
 	k = append(k, s.lieKey()...)
+	k = append(k, s.dryKey()...)
 	if s.isGentle() {
 		k = append(k, gentleKey(s, age)...)
 	}
@@ -119,13 +120,14 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 		k = append(k, p.OffAt != nil, s.sh.late)
 	case api.Recovering:
 		k = append(k, placed(st.Placed), s.sh.late)
+		k = append(k, s.reportKey(age)...)
 		if st.Outcome == "" {
 			k = append(k, lease, p.OffAt != nil, age(st.ReadySince, pol.Settings.Recovery.ReadyDuration.Duration), age(st.PhaseSince, pol.Settings.Recovery.BootTimeout.Duration))
 		}
 	case api.Fenced, api.Failed:
 		k = append(k, lease, st.Answer(api.AskedRetry) != nil)
 	case "", api.Pending, api.Isolating:
-		k = append(k, st.Retries, age(st.DecidedAt, facts.YesValidity(&s.spec.Decision)), placed(st.Placed))
+		k = append(k, st.Retries, age(st.DecidedAt, facts.AdmissionValidity(&s.spec.Decision)), placed(st.Placed))
 	case api.Probing, api.Fencing:
 		k = append(k, st.Retries, age(st.Lease.StillSince, 2*fencetest.Renewal), p.FirstOff != nil && st.Lease.StillSince != nil && st.Lease.StillSince.After(p.FirstOff.At.Time),
 			st.BootIDBefore == "", read(p.LastRead, promisedReadOf(&s.spec.Decision)), read(p.FirstOff, facts.Settle, fencetest.Renewal+fencetest.Renewal/5),
@@ -134,7 +136,7 @@ func (s *State) phaseKey(k []any, age func(*api.Time, ...time.Duration) string, 
 			k = append(k, s.spec.Decision.Asker() != nil, s.sh.withdrawn, p.CutAt != nil && l.After(p.CutAt.Time), s.sh.moved.After(s.sh.sent))
 		}
 		if !p.SwitchedByUs {
-			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.YesValidity(&s.spec.Decision)))
+			k = append(k, st.Placed.Taint, age(s.sh.decided, facts.AdmissionValidity(&s.spec.Decision)))
 		}
 	case api.Releasing:
 		k = append(k, proof, p.OffAt != nil, st.Lease.StillSince != nil && st.Proof != nil && st.Lease.StillSince.After(st.Proof.At.Time),

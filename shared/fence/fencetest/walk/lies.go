@@ -13,23 +13,26 @@ import (
 // The walk of a machine whose device may lie: the work is released on two reads of off, and the node's kubelet says which
 // boot it is. The fence after that is walked too.
 
-// The Node's heartbeat when the cut was proven, and one that the kubelet has written since.
+// The Node's heartbeat when the cut was proven, and two that the kubelet has written since.
 const (
 	heartbeatBefore = "h0"
 	heartbeatSince  = "h1"
+	heartbeatLater  = "h2"
 )
 
 // lies is what really happened to the cut.
 type lies struct {
-	// doubted: a cut of ours was proven, and the kubelet has said nothing since. boot is the boot that was cut, and
-	// heartbeat the Node's heartbeat at the proof; cutIn is the fence that cut the power.
-	doubted         bool
-	boot, heartbeat string
-	cutIn           int64
-	// refuted: the kubelet has said, after the cut, the boot ID of before, which no other node has, and nobody has
-	// trusted the device since. refutedIn is the fence that cut the power.
+	// doubted: a cut of ours was proven, and is not judged. boot is the boot that was cut, and heartbeat the Node's
+	// heartbeat at the proof; cutIn is the fence that cut the power. heard is the first heartbeat since, under boot.
+	doubted                bool
+	boot, heartbeat, heard string
+	cutIn                  int64
+	// refuted: the kubelet has said twice, after the cut, the boot ID of before, which no other node has, and nobody
+	// has trusted the device since. refutedIn is the fence that cut the power.
 	refuted   bool
 	refutedIn int64
+	// back is since when the fence recovers; zero in any other phase.
+	back time.Time
 }
 
 // mayLie: the device of this fence may say off of a machine that is on.
@@ -68,18 +71,34 @@ func (s *State) lieKey() []any {
 		return nil
 	}
 	r, l := s.st.Refuted, s.sh.lies
-	return []any{"lies", l.doubted, l.refuted, l.boot, l.heartbeat, l.cutIn == s.st.FenceNumber, s.st.ProvenCut != nil, r != nil, r != nil && r.FenceNumber == s.st.FenceNumber, s.st.FenceNumber}
+	late := !l.back.IsZero() && s.now.Sub(l.back) > promisedJudged
+	return []any{"lies", late, s.st.ReadySince != nil && s.now.Sub(s.st.ReadySince.Time) > promisedJudged, l.doubted, l.refuted, l.boot, l.heartbeat, l.heard, l.cutIn == s.st.FenceNumber, s.st.ProvenCut != nil, r != nil, r != nil && r.FenceNumber == s.st.FenceNumber, s.st.FenceNumber}
 }
 
-// lieLooks vary what the kubelet has said since the cut: nothing, the boot of before, another boot; and whether other nodes
-// have that boot ID.
+// lieWaits are past the time for which the judgment of a cut is waited for.
+func lieWaits(s *State) []time.Duration {
+	if !s.mayLie() || s.st.Phase != api.Recovering || !s.sh.lies.doubted || s.st.Outcome == "" {
+		return nil
+	}
+	return []time.Duration{promisedJudged + time.Second}
+}
+
+// lieLooks vary what the kubelet has said since the cut: nothing, the boot of before in a heartbeat that is new or is the
+// last one again, another boot; whether other nodes have that boot ID; and whether the Node was registered anew.
 func lieLooks(s *State, with func(func(*observed.Look))) {
-	if !s.mayLie() || s.st.ProvenCut == nil && !s.sh.lies.doubted {
+	l := s.sh.lies
+	if !s.mayLie() || s.st.ProvenCut == nil && !l.doubted {
 		return
 	}
-	with(func(y *observed.Look) { y.Node.Heartbeat = heartbeatSince })
-	with(func(y *observed.Look) { y.Node.Heartbeat, y.Node.BootIDShared = heartbeatSince, true })
-	with(func(y *observed.Look) { y.Node.Heartbeat, y.Node.BootID = heartbeatSince, "b" })
+	next := heartbeatSince
+	if l.heard != "" {
+		next = heartbeatLater
+		with(func(y *observed.Look) { y.Node.Heartbeat = l.heard })
+	}
+	with(func(y *observed.Look) { y.Node.Heartbeat = next })
+	with(func(y *observed.Look) { y.Node.Heartbeat, y.Node.BootIDShared = next, true })
+	with(func(y *observed.Look) { y.Node.Heartbeat, y.Node.BootID = next, "b" })
+	with(func(y *observed.Look) { y.Node.Heartbeat, y.Node.UID = next, "uid-2" })
 }
 
 // trusting are looks beside which a person says that the device may be believed.
@@ -112,23 +131,35 @@ func (sh *shadow) hearsBoot(s *State, l *look, now time.Time) {
 	if l.trust {
 		sh.lies.refuted = false
 	}
+	switch {
+	case s.st.Phase != api.Recovering:
+		sh.lies.back = time.Time{}
+	case sh.lies.back.IsZero():
+		sh.lies.back = now
+	}
 	n, ready := seen.Node, ""
 	for _, c := range n.Conditions {
 		ready = c.Status
 	}
-	if !sh.lies.doubted || !judgesBoot[s.st.Phase] || !n.Exists || n.UID != "uid-1" || n.Heartbeat == sh.lies.heartbeat || ready == "Unknown" {
+	x := &sh.lies
+	same := n.BootID == x.boot
+	if !x.doubted || !judgesBoot[s.st.Phase] || !n.Exists || n.UID != "uid-1" && !same || n.Heartbeat == x.heartbeat || ready == "Unknown" {
 		return
 	}
-	sh.lies.doubted = false
-	sh.lies.refuted = n.BootID == sh.lies.boot && !n.BootIDShared
-	sh.lies.refutedIn = sh.lies.cutIn
+	switch {
+	case same && n.Heartbeat == x.heard: // the kubelet has said nothing new
+	case same && x.heard == "" && !n.BootIDShared:
+		x.heard = n.Heartbeat
+	default:
+		x.doubted, x.refuted, x.refutedIn = false, same && !n.BootIDShared, x.cutIn
+	}
 }
 
 // provesCut keeps what the look showed of the boot when two reads proved a cut of ours.
 func (sh *shadow) provesCut(s *State, seen *observed.Look, after *api.NodeFenceStatus) {
 	p := after.Proof
 	if s.mayLie() && s.st.Phase == api.Fencing && after.Phase == api.Releasing && p != nil && p.Type == api.ProofSeenOff && sh.cut {
-		sh.lies.doubted, sh.lies.boot, sh.lies.heartbeat, sh.lies.cutIn = true, seen.Node.BootID, seen.Node.Heartbeat, after.FenceNumber
+		sh.lies.doubted, sh.lies.boot, sh.lies.heartbeat, sh.lies.heard, sh.lies.cutIn = true, seen.Node.BootID, seen.Node.Heartbeat, "", after.FenceNumber
 	}
 }
 
@@ -138,7 +169,8 @@ func checkLies(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 		return
 	}
 	is, b := sh.lies.refuted, &s.st
-	say((a.Refuted != nil) == is, "S28: a cut is refuted as long as the kubelet has said after it the boot ID of before and no person trusts the device")
+	say((a.Refuted != nil) == is, "S28: a cut is refuted as long as the kubelet has said twice after it the boot ID of before and no person trusts the device")
+	checkJudgment(sh, f, seen, b, a, act, now, say)
 	if !is {
 		return
 	}
@@ -149,6 +181,17 @@ func checkLies(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	waits := a.Phase == api.Pending || !a.Phase.LeadsToRelease() || a.Phase == api.Failed
 	say(b.Phase != api.Pending || waits || word || !mine, "S1: no fence leaves the gate once the boot ID has refuted a cut, but for a person's word")
 	say(a.Outcome != api.Recovered || a.FenceNumber != sh.lies.refutedIn, "S28: a fence whose cut the boot ID refutes does not end as one whose node was off")
+}
+
+// checkJudgment holds that a fence waits for the judgment of its cut, and not for ever. A fence whose node has failed again
+// has noted its report, and waits no more.
+func checkJudgment(sh *shadow, f *api.NodeFence, seen *observed.Look, b, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
+	n := seen.Node
+	lives := n.Exists && n.Ready() && n.UID == "uid-1" && n.BootID == sh.lies.boot && seen.Lease.Exists && now.Sub(sh.moved) < 2*fencetest.Renewal
+	waits := sh.lies.doubted && (n.Heartbeat == sh.lies.heard || n.Heartbeat == sh.lies.heartbeat) && lives && b.Report == nil && b.ReadySince != nil && now.Sub(sh.lies.back) < promisedJudged
+	say(!waits || b.Outcome != api.Recovered || a.Phase != api.Finished || f.Spec.Requests.Abort != nil || seen.Deleting, "S28: a fence waits until the status of its node judges its cut")
+	late := b.ReadySince != nil && now.Sub(b.ReadySince.Time) > promisedJudged && b.Outcome == api.Recovered
+	say(!late || b.Phase != api.Recovering || a.Phase != api.Recovering || act != fence.None, "S27: the judgment of a cut is waited for in bounded time")
 }
 
 // opensAfterALie: the next fence of the node opens at once.

@@ -108,6 +108,8 @@ func (w *walker) followFrom(s *State, dead, on bool, change ...func(look int, se
 				seen.Checked = checkedAll(st, api.AnswerNone)
 			case act == fence.Undo:
 				seen.Node.Taint, seen.Node.Cordoned = false, false
+			case act == fence.WriteReport:
+				seen.Report = &observed.Report{Digest: st.Report.Digest}
 			case act == fence.DropFinalizer:
 				seen.Finalizer = false
 			case act == fence.ClearOutOfService:

@@ -53,6 +53,7 @@ func waits(s *State) []time.Duration {
 	all = append(all, lateReads(s)...)
 	all = append(all, longWaits(s)...)
 	all = append(all, drainWaits(s)...)
+	all = append(all, lieWaits(s)...)
 	if s.spec.Decision.Asker() != nil && !s.st.CutOrReleased && (s.st.Phase == api.Pending || s.atDevice()) {
 		all = append(all, api.RequestValidity+time.Second)
 	}
@@ -72,7 +73,10 @@ func waits(s *State) []time.Duration {
 		}
 		return append(all, 31*time.Second, 51*time.Second)
 	case api.Recovering:
-		return append(all, 71*time.Second)
+		if all = append(all, 71*time.Second); s.st.Report != nil && s.mayMissReport() {
+			all = append(all, facts.ReportWithin+time.Second)
+		}
+		return all
 	case api.Failed, api.Fenced:
 		return all
 	case api.Probing, api.Fencing:
@@ -128,6 +132,7 @@ func usual(s *State, now time.Time, ready string, moved bool, boot string) obser
 		seen.Node.Heartbeat = heartbeatBefore
 	}
 	seen.ReservedCall = s.spec.Decision.DeviceCallTimeout.Duration
+	seen.Report = s.usualReport()
 	return seen
 }
 
@@ -147,10 +152,11 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 	untainted(s, with)
 	drainLooks(s, with)
 	lieLooks(s, with)
+	dryLooks(s, now, with)
 	switch s.st.Phase {
 	case "", api.Pending:
 		checkedLooks(s, with)
-		old := now.Add(-2 * facts.YesValidity(&s.spec.Decision))
+		old := now.Add(-2 * facts.AdmissionValidity(&s.spec.Decision))
 		with(func(y *observed.Look) { y.HandsOver = true })
 		with(func(y *observed.Look) { y.Reserved = nil })
 		with(func(y *observed.Look) { y.Reserved, y.Resolved = nil, false })
@@ -175,6 +181,7 @@ func vary(s *State, now time.Time, x observed.Look) []observed.Look {
 		with(func(y *observed.Look) { y.Node.OutOfService = false })
 		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 	case api.Recovering:
+		reportLooks(s, with)
 		with(func(y *observed.Look) { y.Node.OutOfService, y.Cleared = false, true })
 		with(func(y *observed.Look) { y.Finalizer = false })
 		with(func(y *observed.Look) { y.Finalizer, y.Node.Taint = false, false })

@@ -79,6 +79,7 @@ func asides() []aside {
 		{[]fencetest.Given{specs.Bare()}, Options{Live: true}},
 		{[]fencetest.Given{specs.Held()}, Options{Live: true}},
 		{[]fencetest.Given{specs.Manual()}, Options{}},
+		{[]fencetest.Given{specs.DryRun(), specs.DryDrain(), specs.DryChecks()}, Options{}},
 		{[]fencetest.Given{specs.Delayed()}, Options{Live: true}},
 		{words, Options{Live: true, Most: 2000}},
 		{words, Options{Live: true, Few: 5, Most: 2000}},

@@ -21,6 +21,7 @@ const (
 	promisedGrace     = 30 * time.Second // that a check has beyond its own time
 	promisedShow      = 45 * time.Second // until a Machine shows whether it was remediated
 	promisedMinute    = time.Minute      // over which deletions are counted
+	promisedJudged    = 8 * time.Minute  // that a node which is back is waited for to say its boot ID once more
 	promisedClocks    = 2 * time.Second  // that two processes' clocks lie apart at most
 )
 

@@ -18,6 +18,8 @@ type shadow struct {
 	// cutOff: what must be cut off before the power is cut was read so last.
 	cutOff bool
 	wrong  bool
+	// reported is since when the report of the fence is tried to be written.
+	reported time.Time
 	// cut: our own Off was asked for after a read of on, and not undone since.
 	cut bool
 	// backOn: the machine was on since another program had begun to reboot it.

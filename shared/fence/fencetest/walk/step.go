@@ -36,6 +36,7 @@ func (w *walker) step(s *State, l *look) {
 	sh.freedBy(s, after, act)
 	sh.counts(s, l, after, act, now)
 	sh.works(s, after, act)
+	sh.reports(after, act, now)
 	sh.entered(s, &l.seen, after, now)
 	sh.acted(s, &l.seen, after, act, now)
 	next := &w.next

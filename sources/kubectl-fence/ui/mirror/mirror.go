@@ -45,7 +45,7 @@ type followed struct {
 
 // Mirror follows the kinds that the pages and status -w show. Run it once.
 type Mirror struct {
-	nodes, fences, policies, targets, ledgers *followed
+	nodes, fences, policies, targets, ledgers, reports *followed
 
 	client  *cluster.Client
 	mu      sync.Mutex
@@ -67,8 +67,18 @@ func New(c *cluster.Client) *Mirror {
 	return m
 }
 
+// WithReports follows the FenceReports too. Call it before Run.
+func (m *Mirror) WithReports() *Mirror {
+	m.reports = m.follow("FenceReports", &api.FenceReport{}, m.client.Own("fencereports"))
+	return m
+}
+
 func (m *Mirror) all() []*followed {
-	return []*followed{m.nodes, m.fences, m.policies, m.targets, m.ledgers}
+	all := []*followed{m.nodes, m.fences, m.policies, m.targets, m.ledgers}
+	if m.reports != nil {
+		all = append(all, m.reports)
+	}
+	return all
 }
 
 // follow prepares the informer of one kind.
@@ -131,6 +141,9 @@ func (m *Mirror) Seen(now time.Time) view.Seen {
 		Fences:   items(m.fences, func(f *api.NodeFence) string { return f.Name }),
 		Policies: items(m.policies, func(p *api.FencePolicy) string { return p.Name }),
 		Targets:  items(m.targets, func(t *api.FenceTarget) string { return t.Name }),
+	}
+	if m.reports != nil {
+		s.Reports = items(m.reports, func(r *api.FenceReport) string { return r.Name })
 	}
 	for _, l := range items(m.ledgers, func(l *api.FenceLedger) string { return l.Name }) {
 		if l.Name == api.LedgerName {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/nodefence/nodefence/shared/admission"
 	api "github.com/nodefence/nodefence/shared/api/v1alpha1"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/act"
 	"github.com/nodefence/nodefence/sources/kubectl-fence/view"
@@ -53,10 +54,13 @@ type Zone struct {
 
 // PolicyLine is one policy with its counts and limits.
 type PolicyLine struct {
-	Name, Mode, Action                       string
-	Selected, Unhealthy, Open, Allowed, Held int32
-	MaxUnhealthy, MaxConcurrent              string
-	// Counted tells whether nodefence has counted its nodes.
+	Name, Mode, Action           string
+	Selected, Unhealthy, Allowed int32
+	Held                         int32
+	MaxUnhealthy                 string
+	// Slots say how many fences run of those that may run at once, how many dry runs would run, and how many wait.
+	Slots string
+	// Counted tells whether all was read that is counted.
 	Counted bool
 	// Brake says why nothing begins under it; empty if something may.
 	Brake string
@@ -86,9 +90,7 @@ func NewCluster(l *Look, zone string, asked bool) *Cluster {
 		c.Attention, c.More = c.Attention[:mostAttention], more
 	}
 	c.Zones = zones(all, func(z string) bool { return len(all) <= mostTiles || asked && z == zone })
-	for i := range l.Policies {
-		c.Brakes = append(c.Brakes, policyLine(&l.Policies[i]))
-	}
+	c.Brakes = l.policyLines()
 	return c
 }
 
@@ -155,25 +157,49 @@ func zones(lines []Line, whole func(string) bool) []Zone {
 	return out
 }
 
-func policyLine(p *api.FencePolicy) PolicyLine {
-	st := &p.Status
-	out := PolicyLine{
-		Name: p.Name, Mode: string(p.Spec.Mode), Action: string(p.Spec.Action), Paused: p.Spec.PauseRequests,
-		Selected: st.SelectedNodes, Unhealthy: st.UnhealthyNodes, Open: st.OpenFences, Allowed: st.FencesAllowed, Held: st.HeldCount, Counted: st.ObservedAt != nil,
+// policyLines are all policies, with what is counted under them now.
+func (l *Look) policyLines() []PolicyLine {
+	var figures []admission.Figures
+	if !l.Lacks(nodes, fences, policies, ledgers) {
+		figures = l.Figures()
 	}
+	var out []PolicyLine
+	for i := range l.Policies {
+		x, p := policyLine(&l.Policies[i]), &l.Policies[i]
+		accepted, allowed := refusal(p, "Accepted"), refusal(p, "FencingAllowed")
+		if figures != nil {
+			allowed = x.count(&figures[i])
+		}
+		x.Brake = cmp.Or(accepted, allowed)
+		out = append(out, x)
+	}
+	return out
+}
+
+// policyLine is one policy, without what is counted under it.
+func policyLine(p *api.FencePolicy) PolicyLine {
+	out := PolicyLine{Name: p.Name, Mode: string(p.Spec.Mode), Action: string(p.Spec.Action), Paused: p.Spec.PauseRequests, Held: p.Status.HeldCount}
 	if m := p.Spec.Limits.MaxUnhealthy; m != nil {
 		out.MaxUnhealthy = m.String()
 	}
-	out.MaxConcurrent = "1"
-	if m := p.Spec.Limits.MaxConcurrent; m != nil {
-		out.MaxConcurrent = fmt.Sprint(*m)
-	}
-	for _, name := range []string{"Accepted", "FencingAllowed"} {
-		if c := meta.FindStatusCondition(st.Conditions, name); c != nil && c.Status == metav1.ConditionFalse && out.Brake == "" {
-			out.Brake = c.Reason + ": " + c.Message
-		}
-	}
 	return out
+}
+
+// refusal is why a condition of the policy's status is False; empty if it is not.
+func refusal(p *api.FencePolicy, condition string) string {
+	if c := meta.FindStatusCondition(p.Status.Conditions, condition); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Reason + ": " + c.Message
+	}
+	return ""
+}
+
+// count adds what is counted now, and returns what holds all fences of the policy.
+func (x *PolicyLine) count(f *admission.Figures) string {
+	x.Counted, x.Selected, x.Unhealthy, x.Allowed, x.Slots = true, f.Selected, f.Unhealthy, f.Allowed, view.SlotWords(f)
+	if f.Why == "" {
+		return ""
+	}
+	return string(f.Why) + ": " + f.Words
 }
 
 // Unsure tells whether a node may need a look that is not listed.
@@ -196,6 +222,9 @@ func (c *Cluster) Saying() string {
 	}
 	if notes := c.Notes(); len(notes) > 0 {
 		words += " " + strings.Join(notes, " ")
+	}
+	if absent := c.Absent(); absent != "" {
+		words = absent + ". " + words
 	}
 	return words
 }

@@ -44,7 +44,7 @@ type Mark struct {
 // fenceOf is the fence that a record is about.
 func fenceOf(l *Look, f *api.NodeFence) *Fence {
 	out := &Fence{Open: f.Open()}
-	for _, p := range view.History([]api.NodeFence{*f}, f.Name) {
+	for _, p := range view.History(nil, []api.NodeFence{*f}, f.Name) {
 		if p.FenceNumber == f.Status.FenceNumber {
 			out.Past = p
 		}

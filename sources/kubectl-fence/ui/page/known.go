@@ -15,6 +15,7 @@ const (
 	fences   = "NodeFences"
 	policies = "FencePolicies"
 	ledgers  = "FenceLedgers"
+	reports  = "FenceReports"
 )
 
 // Gap is a kind of which not all is seen as it is.
@@ -100,14 +101,26 @@ func (l *Look) why(node string) (view.Answer, error) {
 // blind tells whether nodefence is blind, as far as the ledger is seen as it is.
 func (l *Look) blind() bool { return !l.Lacks(ledgers) && l.Blind() }
 
+// Absent says which part of nodefence does not answer, as far as what shows it is seen as it is.
+func (l *Look) Absent() string {
+	seen := l.Seen
+	if l.Lacks(ledgers) {
+		seen.Ledger = nil
+	}
+	if l.Lacks(fences) {
+		seen.Fences = nil
+	}
+	if l.Lacks(policies) {
+		seen.Policies = nil
+	}
+	return view.WithoutAges(seen.Absent())
+}
+
 // Notes say what holds all fences, which policies are paused, and which storms there are.
 func (l *Look) Notes() []string {
 	out := append(l.Brakes(), l.Pauses()...)
 	if l.Ledger == nil {
 		return out
-	}
-	if l.blind() {
-		out = append(out, l.Blindness())
 	}
 	return append(out, l.Storms(func(t time.Time) string { return l.At(t).Text })...)
 }

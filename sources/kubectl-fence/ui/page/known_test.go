@@ -92,7 +92,7 @@ func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 		"cluster without fences": {NewCluster(unread(one(), "NodeFences"), "", false), []string{"Whether a node needs a look is not known.", "Not known"}, []string{"No fence is open", "No policy", "Ready"}},
 		"cluster without ledger": {NewCluster(unread(one(), "FenceLedgers"), "", false), []string{"Whether a node needs a look is not known."}, []string{"No fence is open"}},
 		"policies":               {NewPolicies(unread(empty(), all...)), []string{"Which policies there are is not known."}, []string{"There is no FencePolicy", "0 policies"}},
-		"history":                {NewHistory(unread(empty(), all...), ""), []string{"Which fences there were is not known."}, []string{"The records have no fence", "0 fences"}},
+		"history":                {NewHistory(unread(empty(), all...), ""), []string{"Which fences there were is not known."}, []string{"No fence is reported or open", "0 fences"}},
 		"node": {page(unread(one(), "NodeFences", "FencePolicies", "FenceTargets"), "a"), []string{"Whether it was ever fenced is not known.", "Why node a stands so is not known", "Not known"},
 			[]string{"It was never fenced", "none selects it", "no FencePolicy selects it", "None of 0", "Nothing is wrong"}},
 	} {
@@ -116,16 +116,16 @@ func TestWhatWasNotReadIsNotKnown(t *testing.T) {
 // TestNothingIsWellThatIsNotKnown: neither nodes whose fences were not read, nor those of a policy that
 // were not counted.
 func TestNothingIsWellThatIsNotKnown(t *testing.T) {
-	const well, zeros = "that are well", "0 nodes, 0 unhealthy"
+	const well, counted = "that are well", "500 nodes, 5 unhealthy"
 	l := large(500)
 	l.Policies[0].Status.ObservedAt = at(-time.Second)
-	if html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, NewPolicies(l)); !strings.Contains(html, well) || !strings.Contains(html, zeros) {
+	if html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, NewPolicies(l)); !strings.Contains(html, well) || !strings.Contains(html, counted) {
 		t.Errorf("what is known is not said: %s", html)
 	}
 	l.Policies[0].Status.ObservedAt = nil
 	unread(l, "NodeFences")
 	html := whole(t, l, NewCluster(l, "", false)) + whole(t, l, NewPolicies(l))
-	if strings.Contains(html, well) || strings.Contains(html, zeros) || !strings.Contains(html, "Show the other 95 nodes") || !strings.Contains(html, "not counted yet") {
+	if strings.Contains(html, well) || strings.Contains(html, counted) || !strings.Contains(html, "Show the other 95 nodes") || !strings.Contains(html, "not known") {
 		t.Errorf("what is not known is said: %s", html)
 	}
 }
@@ -146,8 +146,9 @@ func TestANodefenceThatIsDead(t *testing.T) {
 			t.Errorf("looked %s: unsure %v", name, c.Unsure())
 		}
 		silent := strings.Contains(html, "its Lease has missed two renewals")
-		if noted := strings.Contains(html, "nodefence has not looked at the Leases"); noted != tc.dead || silent == tc.dead {
-			t.Errorf("looked %s: noted %v, silent %v", name, noted, silent)
+		noted := strings.Contains(html, "<strong>nodefence does not answer.</strong> nodefence has not looked at the Leases")
+		if said := strings.HasPrefix(c.Saying(), "nodefence has not looked at the Leases"); noted != tc.dead || said != tc.dead || silent == tc.dead {
+			t.Errorf("looked %s: noted %v, said %v, silent %v", name, noted, said, silent)
 		}
 	}
 	l := unread(cluster(), "FenceLedgers")

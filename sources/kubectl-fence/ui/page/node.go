@@ -94,12 +94,8 @@ func NewNode(l *Look, name string) (*Node, error) {
 	n.Facts = l.facts(n.Line)
 	if f := l.Fence(name); f != nil && f.Status.FenceNumber > 0 {
 		n.Latest, n.Asked = fenceOf(l, f), asked(f)
-		for _, p := range view.History([]api.NodeFence{*f}, name) {
-			if p.FenceNumber != f.Status.FenceNumber {
-				n.Earlier = append(n.Earlier, p)
-			}
-		}
 	}
+	n.Earlier = l.earlier(name)
 	if t := l.Target(name); t != nil {
 		n.Devices = t.Status.Devices
 		for _, c := range t.Status.Conditions {

@@ -54,7 +54,8 @@ func cluster() *Look {
 	l.Fences = []api.NodeFence{fence("b1", api.Fencing, api.PowerOffSent, "off sent"), fence("b2", api.Failed, api.DeviceFailed, "no answer"), fence("a4", api.Fenced, api.StaysOff, "it stays off")}
 	l.Policies[0].Status.Held = []api.HeldNode{{NodeName: "a2", Reason: api.TooManyUnhealthy, Message: "3 of 9"}}
 	l.Policies[0].Status.Missing = []api.MissingNode{{NodeName: "gone", Since: *at(-time.Hour)}}
-	l.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	l.Ledger.Name = api.LedgerName
+	l.Ledger.Status.Leases = api.LeasePicture{Since: at(-time.Hour), ObservedAt: at(-time.Second), Total: 9}
 	l.Ledger.Status.Leases.Still = []api.StillLease{{NodeName: "a1", Since: *at(-4 * time.Second)}, {NodeName: "a3", Since: *at(-8 * time.Second), Stale: true}}
 	l.Targets = []api.FenceTarget{{ObjectMeta: metav1.ObjectMeta{Name: "b4"}}}
 	l.Targets[0].Status.Conditions = []metav1.Condition{{Type: api.Fenceable, Status: metav1.ConditionFalse, Reason: string(api.DeviceUnreachable), Message: "no answer"}}
@@ -352,9 +353,29 @@ func TestLargeClusters(t *testing.T) {
 }
 
 // large is a cluster of n nodes in five zones, of which every hundredth is silent.
+// TestSlotsStandApart from what waits for one: numbers of open fences beside a limit of slots look impossible.
+func TestSlotsStandApart(t *testing.T) {
+	l := cluster()
+	l.Fences = []api.NodeFence{fence("b1", api.Fencing, api.PowerOffSent, "off sent")}
+	for _, n := range []string{"a2", "b2", "b3", "b4"} {
+		l.Fences = append(l.Fences, fence(n, api.Pending, api.TooManyConcurrent, "1 of 1"))
+	}
+	l.Policies[0].Status.OpenFences, l.Policies[0].Status.FencesAllowed = 0, 3 // of before
+	const slots = "1 of 1 at once runs, 4 wait"
+	for what, p := range map[string]Shown{"cluster": NewCluster(l, "", false), "policies": NewPolicies(l)} {
+		if html := whole(t, l, p); !strings.Contains(html, slots) || strings.Contains(html, "5 of 1") || strings.Contains(html, "3 more may begin") {
+			t.Errorf("%s: %s", what, html)
+		}
+	}
+	l = unread(l, "NodeFences")
+	if html := whole(t, l, NewPolicies(l)); strings.Contains(html, "at once") {
+		t.Errorf("fences were not read: %s", html)
+	}
+}
+
 func large(n int) *Look {
 	l := &Look{Base: "/base", Seen: view.Seen{Now: now, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{workers()}}}
-	l.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	l.Ledger.Status.Leases = api.LeasePicture{Since: at(-time.Hour), ObservedAt: at(-time.Second), Total: int32(n)}
 	for i := range n {
 		ready := corev1.ConditionTrue
 		if i%100 == 0 {

@@ -28,7 +28,7 @@ func pictured() *Look {
 	p.Spec.Limits.MaxUnhealthy, p.Spec.Limits.MaxConcurrent = &limit, &at2
 	p.Status.SelectedNodes, p.Status.UnhealthyNodes, p.Status.OpenFences = 18, 3, 2
 	l := &Look{User: "alice", Context: "production", Zone: time.UTC, Seen: view.Seen{Now: now, Ledger: &api.FenceLedger{}, Policies: []api.FencePolicy{p}}}
-	l.Ledger.Status.Leases.ObservedAt = at(-time.Second)
+	l.Ledger.Status.Leases = api.LeasePicture{Since: at(-time.Hour), ObservedAt: at(-time.Second), Total: 18}
 	for i := range 18 {
 		l.Nodes = append(l.Nodes, node(fmt.Sprintf("w-%d", i+1), "zone-"+string(rune('a'+i%3)), corev1.ConditionTrue))
 	}

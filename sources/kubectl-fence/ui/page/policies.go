@@ -47,15 +47,15 @@ func NewPolicies(l *Look) *Policies {
 	for _, r := range l.Rows() {
 		by[r.Policy] = append(by[r.Policy], r.Node)
 	}
-	for i := range l.Policies {
-		out.All = append(out.All, l.policy(&l.Policies[i], by[l.Policies[i].Name]))
+	for i, x := range l.policyLines() {
+		out.All = append(out.All, l.policy(&l.Policies[i], x, by[x.Name]))
 	}
 	return out
 }
 
-func (l *Look) policy(p *api.FencePolicy, nodes []string) PolicyPage {
+func (l *Look) policy(p *api.FencePolicy, line PolicyLine, nodes []string) PolicyPage {
 	out := PolicyPage{
-		PolicyLine: policyLine(p), Precedence: policy.Precedence(p), Selects: selectorWords(p.Spec.Selector), When: when(p),
+		PolicyLine: line, Precedence: policy.Precedence(p), Selects: selectorWords(p.Spec.Selector), When: when(p),
 		Effective: p.Status.Effective, HeldNodes: p.Status.Held, Last: p.Status.LastDecisions, ObservedAt: p.Status.ObservedAt, Decides: nodes,
 	}
 	if more := int(p.Status.HeldCount) - len(p.Status.Held); more > 0 {
@@ -132,7 +132,7 @@ func (p *Policies) Saying() string {
 	return strings.Join(words, ". ")
 }
 
-// History is the page of all fences that the records still have.
+// History is the page of all fences that there are reports of, and of those that are open.
 type History struct {
 	*Look
 	// Node is the one that is shown alone; empty for all.
@@ -146,7 +146,7 @@ const mostPast = 300
 
 // NewHistory is the page of all fences; of one node, unless it is empty.
 func NewHistory(l *Look, node string) *History {
-	out := &History{Look: l, Node: node, Past: view.History(l.Fences, node)}
+	out := &History{Look: l, Node: node, Past: view.History(l.Reports, l.Fences, node)}
 	if more := len(out.Past) - mostPast; more > 0 {
 		out.Past, out.More = out.Past[:mostPast], more
 	}
@@ -158,7 +158,7 @@ func (h *History) Title() string { return "History of fences – nodefence" }
 
 // Saying is the sentence that is read out when it changes.
 func (h *History) Saying() string {
-	if len(h.Past) == 0 && h.Lacks(fences) {
+	if len(h.Past) == 0 && h.Lacks(fences, reports) {
 		return "Which fences there were is not known."
 	}
 	return view.Count(len(h.Past)+h.More, "fence.", "fences.")

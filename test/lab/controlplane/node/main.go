@@ -1,8 +1,8 @@
-// Command node is what a real machine of a lab runs of Kubernetes: kubelet and kube-proxy. The first
-// argument, or the name by which it is called, says which of them.
+// Command node runs Kubernetes' programs of a real machine: kubelet or kube-proxy. The first argument, or the name of
+// the command, chooses the program.
 //
-// It is a program beside the control plane's, so that a lab of simulated machines does not wait for it.
-// The module is the same, so that what both import is compiled once.
+// A lab of simulated machines does not need this program, and so does not wait for its build. The module is the control
+// plane's: shared packages are compiled once.
 package main
 
 import (

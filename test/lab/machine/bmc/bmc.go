@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	ipmi "github.com/bougou/go-ipmi/pkg/bmc"
 	"github.com/bougou/go-ipmi/pkg/handlers"
@@ -107,7 +108,7 @@ func (b *BMC) SetFault(text string) error {
 	b.silent.Store(f.kind == Hang)
 	b.socket.setSilent(f.kind == Hang || b.dark.Load())
 	b.chassis.set(f)
-	b.log.addFault(f.kind)
+	b.log.addFault(f.kind, time.Now())
 	return nil
 }
 

@@ -61,11 +61,11 @@ func (l *log) add(c Command) {
 	}
 }
 
-// addFault adds a fault to the journal.
-func (l *log) addFault(kind string) {
+// addFault adds a fault, and the time at which the fault was set, to the journal.
+func (l *log) addFault(kind string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write(journalLine{Command: Command{Time: time.Now()}, Fault: kind})
+	l.write(journalLine{Command: Command{Time: at}, Fault: kind})
 }
 
 // write adds a line to the journal. A line that is lost makes the test fail that reads the journal.
@@ -103,14 +103,14 @@ func (l *log) record(next handlers.Handler) handlers.Handler {
 		response, code, err := next.Handle(ctx, hctx, request)
 		if word := wordFor(hctx.Command, request); word != "" {
 			accepted := code == types.CodeOK && err == nil
-			l.add(Command{Time: arrived, Command: word, Accepted: accepted, Says: answered(word, accepted, response)})
+			l.add(Command{Time: arrived, Command: word, Accepted: accepted, Says: describeAnswer(word, accepted, response)})
 		}
 		return response, code, err
 	})
 }
 
-// answered is the power that the answer to a read tells: its first bit, as IPMI has it.
-func answered(word string, accepted bool, response []byte) string {
+// describeAnswer returns the power that the answer to a read tells: the first bit, as IPMI has it.
+func describeAnswer(word string, accepted bool, response []byte) string {
 	switch {
 	case word != statusRead || !accepted || len(response) == 0:
 		return ""

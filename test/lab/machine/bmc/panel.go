@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// Panel is between a machine and a BMC that another program plays: it has the faults and the log of a BMC, and
-// no network.
+// Panel is between a machine and a BMC of another program. Panel has the faults and the log of a BMC, and no network.
 type Panel struct {
 	chassis *chassis
 	log     *log
+	now     func() time.Time
 }
 
-// NewPanel returns the panel of the BMC with that name and address. The journal gets each command and fault.
-func NewPanel(name, address string, machine Machine, journal io.Writer) *Panel {
+// NewPanel returns the panel of the BMC with that name and address. The journal gets each command and fault, with its
+// time by now.
+func NewPanel(name, address string, machine Machine, journal io.Writer, now func() time.Time) *Panel {
 	return &Panel{
+		now:     now,
 		chassis: &chassis{machine: machine, fault: faults[None]},
 		log:     &log{name: name, address: address, journal: journal},
 	}
@@ -24,7 +26,7 @@ func NewPanel(name, address string, machine Machine, journal io.Writer) *Panel {
 
 // Read returns whether the power is on, as the BMC is to say.
 func (p *Panel) Read() (on bool) {
-	arrived := time.Now()
+	arrived := p.now()
 	on = p.chassis.on()
 	says := "off"
 	if on {
@@ -34,16 +36,16 @@ func (p *Panel) Read() (on bool) {
 	return on
 }
 
-// Order carries out a command: on, off, cycle, reset or soft. An error means that the BMC is to refuse it.
+// Order carries out a command: on, off, cycle, reset or soft. After an error the BMC is to refuse the command.
 func (p *Panel) Order(word string) error {
-	arrived := time.Now()
-	err := p.order(word)
+	arrived := p.now()
+	err := p.carryOut(word)
 	p.log.add(Command{Time: arrived, Command: word, Accepted: err == nil})
 	return err
 }
 
-func (p *Panel) order(word string) error {
-	ctx := context.Background() // which the chassis does not use
+func (p *Panel) carryOut(word string) error {
+	ctx := context.Background() // not used by the chassis
 	switch word {
 	case "on":
 		return p.chassis.SetPower(ctx, true)
@@ -60,7 +62,7 @@ func (p *Panel) order(word string) error {
 }
 
 // SetFault makes the panel misbehave from now on, or with "none" stop misbehaving. The faults Hang and WrongPassword
-// are the caller's to play; unable names the faults that he cannot play.
+// are the caller's to play; unable names the faults that the caller cannot play.
 func (p *Panel) SetFault(text string, unable ...string) (kind string, err error) {
 	f, err := parseFault(text)
 	if err != nil {
@@ -72,7 +74,7 @@ func (p *Panel) SetFault(text string, unable ...string) (kind string, err error)
 		}
 	}
 	p.chassis.set(f)
-	p.log.addFault(f.kind)
+	p.log.addFault(f.kind, p.now())
 	return f.kind, nil
 }
 

@@ -3,6 +3,7 @@ package bmc
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,7 +21,7 @@ func TestPanel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault   string
 		refused bool
-		// says is what a read is answered after the command, is the power then.
+		// says is the answer to a read after the command, and is the real power.
 		says, is bool
 	}{
 		"without a fault":                      {fault: None},
@@ -32,7 +33,7 @@ func TestPanel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var journal bytes.Buffer
 			m := &switched{on: true}
-			p := NewPanel("node-0", "10.0.0.1:623", m, &journal)
+			p := NewPanel("node-0", "10.0.0.1:623", m, &journal, time.Now)
 			if _, err := p.SetFault(tc.fault); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func TestPanel(t *testing.T) {
 }
 
 func TestAPanelRefusesWhatItsBMCCannotPlay(t *testing.T) {
-	p := NewPanel("node-0", "10.0.0.1:623", &switched{on: true}, nil)
+	p := NewPanel("node-0", "10.0.0.1:623", &switched{on: true}, nil, time.Now)
 	if _, err := p.SetFault(Reset, Reset); err == nil || p.Fault() != None {
 		t.Errorf("fault %s: %v", p.Fault(), err)
 	}

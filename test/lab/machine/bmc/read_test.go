@@ -38,7 +38,7 @@ func TestTheJournalHasCommandsAndFaults(t *testing.T) {
 	l := &log{name: "node-0.a", address: "127.0.0.1:623", journal: &journal}
 	b := &BMC{log: l, chassis: &chassis{machine: &fake{}}}
 	l.add(Command{Command: statusRead, Accepted: true, Says: "on"})
-	b.log.addFault(Lie)
+	b.log.addFault(Lie, time.Now())
 	at := regexp.MustCompile(`"time":"[^"]*",`)
 	want := `{"controller":"node-0.a","address":"127.0.0.1:623","command":"status","accepted":true,"says":"on"}
 {"controller":"node-0.a","address":"127.0.0.1:623","command":"","accepted":false,"fault":"lie"}

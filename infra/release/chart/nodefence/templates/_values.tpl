@@ -32,4 +32,26 @@ account and Secret of the checks' namespace. So none of them may be another, nor
 {{- if and .Values.components.machinehealthcheck.enabled (not .Values.components.machines.enabled) }}
 {{- fail "components.machinehealthcheck takes components.machines too: by those rights power deletes the Machines" }}
 {{- end }}
+{{- include "nodefence.standaloneValues" . }}
+{{- end }}
+{{- /* What is a value of one platform alone. */}}
+{{- define "nodefence.standaloneValues" -}}
+{{- $standalone := eq .Values.platform "standalone" }}
+{{- range $name := list "authentication" "far" "kdump" }}
+{{- if and $standalone (index $.Values.components $name).enabled }}
+{{- fail (printf "components.%s is for platforms with Knative: set platform to deployments, kafka or serving" $name) }}
+{{- end }}
+{{- end }}
+{{- range $part, $own := .Values.settings }}
+{{- if and $own (ne $part "all") (ne $standalone (eq $part "local")) }}
+{{- fail (printf "settings.%s reaches no pod on platform %s: %s" $part $.Values.platform (ternary "set settings.local, which is the one process" "name the function" $standalone)) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.podMonitor .Values.serviceMonitor }}{{ fail "podMonitor and serviceMonitor would read each pod twice: set one of them" }}{{ end }}
+{{- if not $standalone }}
+{{- range $name := list "resources" "affinity" "priorityClassName" "podAnnotations" "podLabels" "extraEnv" "serviceMonitor" }}
+{{- if index $.Values $name }}{{ fail (printf "%s is for platform standalone: on platform %s each function has pods of its own" $name $.Values.platform) }}{{ end }}
+{{- end }}
+{{- if ne (int .Values.replicas) 2 }}{{ fail (printf "replicas is for platform standalone: on platform %s each function has two" .Values.platform) }}{{ end }}
+{{- end }}
 {{- end }}
