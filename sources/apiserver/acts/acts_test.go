@@ -132,7 +132,7 @@ func stands(generation int64, change func(*api.FenceLedgerSpec), managers ...str
 	l := &api.FenceLedger{ObjectMeta: metav1.ObjectMeta{Name: "cluster", UID: "u-ledger", Generation: generation}}
 	change(&l.Spec)
 	for _, m := range managers {
-		l.ManagedFields = append(l.ManagedFields, metav1.ManagedFieldsEntry{Manager: m, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:stop":{}}}`)}})
+		l.ManagedFields = append(l.ManagedFields, metav1.ManagedFieldsEntry{Manager: m, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:stop":{}}}`)})
 	}
 	return l
 }

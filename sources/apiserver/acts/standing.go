@@ -145,7 +145,10 @@ func findManager(all []metav1.ManagedFieldsEntry, field string) string {
 		var owned struct {
 			Spec map[string]json.RawMessage `json:"f:spec"`
 		}
-		if e.Subresource != "" || e.FieldsV1 == nil || !bytes.Contains(e.FieldsV1.Raw, []byte(field)) || json.Unmarshal(e.FieldsV1.Raw, &owned) != nil {
+		if e.Subresource != "" || e.FieldsV1 == nil {
+			continue
+		}
+		if raw := e.FieldsV1.GetRawBytes(); !bytes.Contains(raw, []byte(field)) || json.Unmarshal(raw, &owned) != nil {
 			continue
 		}
 		if _, is := owned.Spec["f:"+field]; is && (name == "" || e.Time != nil && e.Time.After(last)) {
