@@ -1,7 +1,7 @@
 package fence_test
 
 import (
-	"flag"
+	"os"
 	"strconv"
 	"testing"
 
@@ -10,11 +10,13 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
 
-var whole = flag.Bool("walk.whole", false, "look for each broken Decide in the whole walk at once, which takes minutes")
+// whole asks for each broken Decide in the whole walk at once, which takes minutes. It is no flag: `go test` reuses no result of
+// a test with flags of its own.
+var whole = os.Getenv("NODEFENCE_WHOLE_WALK") != ""
 
 func mustCatch(t *testing.T, x twins.Twin) {
 	t.Helper()
-	where, decisions := x.Caught(*whole)
+	where, decisions := x.Caught(whole)
 	if where == "" {
 		t.Fatalf("it survived the walk, and should break: %s", x.Breaks)
 	}

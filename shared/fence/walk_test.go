@@ -60,11 +60,11 @@ func TestSecondWalk(t *testing.T) {
 	})
 }
 
-// TestLongCallsWalk takes one look in so many: the whole of this walk is -walk.whole.
+// TestLongCallsWalk takes one look in so many: the whole of this walk is NODEFENCE_WHOLE_WALK.
 func TestLongCallsWalk(t *testing.T) {
 	t.Parallel()
 	o := walk.Options{From: walk.Begin(specs.LongCalls()), Live: true, Few: 7, Most: 6000}
-	if *whole {
+	if whole {
 		o.Few, o.Most = 0, 0
 	}
 	r := walk.Run(fence.Decide, o)

@@ -23,7 +23,22 @@ func File(t testing.TB, path, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(is), want); d != "" {
+	compare(t, path, string(is), want)
+}
+
+// Embedded is File for a file whose text is, part of the test program, is given.
+func Embedded(t testing.TB, path, is, want string) {
+	t.Helper()
+	if *update {
+		File(t, path, want)
+		return
+	}
+	compare(t, path, is, want)
+}
+
+func compare(t testing.TB, path, is, want string) {
+	t.Helper()
+	if d := cmp.Diff(is, want); d != "" {
 		t.Errorf("%s is old (make generate, or this test with -update):\n%s", path, d)
 	}
 }

@@ -183,13 +183,14 @@ func checkLies(s *State, sh *shadow, f *api.NodeFence, seen *observed.Look, a *a
 	say(a.Outcome != api.Recovered || a.FenceNumber != sh.lies.refutedIn, "S28: a fence whose cut the boot ID refutes does not end as one whose node was off")
 }
 
-// checkJudgment holds that a fence waits for the judgment of its cut, and not for ever. A fence whose node has failed again
-// has noted its report, and waits no more.
+// checkJudgment holds that a fence notes its report, and ends, only after the judgment of its cut, which it does not wait for
+// for ever. A fence whose node has failed again has noted its report, and waits no more.
 func checkJudgment(sh *shadow, f *api.NodeFence, seen *observed.Look, b, a *api.NodeFenceStatus, act fence.Action, now time.Time, say func(bool, string)) {
 	n := seen.Node
 	lives := n.Exists && n.Ready() && n.UID == "uid-1" && n.BootID == sh.lies.boot && seen.Lease.Exists && now.Sub(sh.moved) < 2*fencetest.Renewal
 	waits := sh.lies.doubted && (n.Heartbeat == sh.lies.heard || n.Heartbeat == sh.lies.heartbeat) && lives && b.Report == nil && b.ReadySince != nil && now.Sub(sh.lies.back) < promisedJudged
-	say(!waits || b.Outcome != api.Recovered || a.Phase != api.Finished || f.Spec.Requests.Abort != nil || seen.Deleting, "S28: a fence waits until the status of its node judges its cut")
+	ends := a.Phase == api.Finished || a.Report != nil
+	say(!waits || b.Outcome != api.Recovered || !ends || f.Spec.Requests.Abort != nil || seen.Deleting, "S28: a fence waits until the status of its node judges its cut")
 	late := b.ReadySince != nil && now.Sub(b.ReadySince.Time) > promisedJudged && b.Outcome == api.Recovered
 	say(!late || b.Phase != api.Recovering || a.Phase != api.Recovering || act != fence.None, "S27: the judgment of a cut is waited for in bounded time")
 }
