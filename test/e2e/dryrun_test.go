@@ -87,6 +87,7 @@ func TestADryRunOfAStorm(t *testing.T) {
 // TestDryRunBesideEnforce: four nodes die one after the other, and stay dead; two slots are free. In DryRun the same
 // nodes begin, and the others wait for the same reason with the same numbers, as under Enforce.
 func TestDryRunBesideEnforce(t *testing.T) {
+	t.Parallel()
 	waves := map[string]*[4]string{"Enforce": {}, "DryRun": {}}
 	t.Run("wave", func(t *testing.T) {
 		for mode, wave := range waves {

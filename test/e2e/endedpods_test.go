@@ -27,6 +27,7 @@ func (w *world) terminated(pod string) {
 // TestAPodThatEndedWhileItWasDeleted: a StatefulSet waits until such a pod is gone from the API. So the fence
 // releases it under each strategy, and its successor runs elsewhere (S1, S27).
 func TestAPodThatEndedWhileItWasDeleted(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]string{
 		"taint and delete":   "action: PowerOff\n",
 		"taint alone":        "action: PowerOff\nrelease: {strategy: OutOfServiceTaint}\n",

@@ -33,6 +33,7 @@ import (
 // with proof, its conditions go through the states that its users know, in their order, and its
 // deletion undoes all that was placed. Its node has no other configuration.
 func TestAFenceAgentsRemediationIsAnswered(t *testing.T) {
+	t.Parallel()
 	for _, strategy := range []string{far.ResourceDeletion, far.OutOfServiceTaint} {
 		t.Run(strategy, func(t *testing.T) {
 			w := newWorld(t, 3, quick)

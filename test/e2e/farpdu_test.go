@@ -44,6 +44,7 @@ const pduSpec = `{agent: fence_apc_snmp, retrycount: 5, retryinterval: 1s, timeo
 // strategies. Its work starts elsewhere only after the outlet is off (S1, S5). The outlets themselves
 // are a script of ours, unverified.
 func TestARealAgentSwitchesWhatAnObjectNames(t *testing.T) {
+	t.Parallel()
 	for _, strategy := range []string{far.ResourceDeletion, far.OutOfServiceTaint} {
 		t.Run(strategy, func(t *testing.T) {
 			agenttest.NeedPDU(t)

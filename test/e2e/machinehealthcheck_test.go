@@ -321,6 +321,7 @@ func TestMachineHealthCheckOfALiveController(t *testing.T) {
 // the words of its version, for the nodes that are in this cluster. Such an object then has a node that is
 // lost fenced, as long as nodefence runs.
 func TestMachineHealthCheckOfClusterAPI(t *testing.T) {
+	t.Parallel()
 	for version, x := range map[string]struct{ spec, refused, allowed, cannot, fences string }{
 		"v1beta1": {
 			`{clusterName: c, selector: {matchLabels: {pool: a}}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 300s}], unhealthyRange: "[1-2]"}`,
