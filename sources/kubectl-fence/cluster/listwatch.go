@@ -16,6 +16,11 @@ func (c *Client) Own(resource string) *cache.ListWatch {
 	return cache.NewListWatchFromClient(c.own, resource, metav1.NamespaceAll, fields.Everything())
 }
 
+// BrakeActs lists and follows the FenceActs of people who stopped, started, paused or resumed.
+func (c *Client) BrakeActs() *cache.ListWatch {
+	return cache.NewFilteredListWatchFromClient(c.own, actsResource, metav1.NamespaceAll, func(o *metav1.ListOptions) { o.LabelSelector = brakes })
+}
+
 // Pods lists and follows the Pods of one node.
 func (c *Client) Pods(node string) *cache.ListWatch {
 	return cache.NewListWatchFromClient(c.Kube.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, fields.OneTermEqualSelector("spec.nodeName", node))

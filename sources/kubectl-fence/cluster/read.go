@@ -43,11 +43,15 @@ func (c *Client) Look(ctx context.Context) (view.Seen, error) {
 	return s, err
 }
 
+const actsResource = "fenceacts"
+
+// brakes selects the FenceActs of people who stopped, started, paused or resumed.
+var brakes = fmt.Sprintf("%s in (%s,%s)", api.ActLabel, api.ActStop, api.ActPause)
+
 // brakeActs are the acts of people on brakes. Where they can't be read, it is not known who changed a brake.
 func (c *Client) brakeActs(ctx context.Context) []api.FenceAct {
 	out := &api.FenceActList{}
-	brakes := fmt.Sprintf("%s in (%s,%s)", api.ActLabel, api.ActStop, api.ActPause)
-	if err := c.own.Get().Resource("fenceacts").Param("labelSelector", brakes).Do(ctx).Into(out); err != nil {
+	if err := c.own.Get().Resource(actsResource).Param("labelSelector", brakes).Do(ctx).Into(out); err != nil {
 		return nil
 	}
 	return out.Items

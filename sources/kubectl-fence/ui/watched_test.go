@@ -28,7 +28,7 @@ func (s *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case q.Get("sendInitialEvents") == "true": // as one that does not know this yet
 		kubetest.Refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 	case q.Get("watch") == "":
-		kind := map[string]string{"nodes": "Node", "pods": "Pod", "nodefences": "NodeFence", "fencepolicies": "FencePolicy", "fencetargets": "FenceTarget", "fenceledgers": "FenceLedger", "fencereports": "FenceReport"}[path.Base(r.URL.Path)]
+		kind := map[string]string{"nodes": "Node", "pods": "Pod", "nodefences": "NodeFence", "fencepolicies": "FencePolicy", "fencetargets": "FenceTarget", "fenceledgers": "FenceLedger", "fencereports": "FenceReport", "fenceacts": "FenceAct"}[path.Base(r.URL.Path)]
 		version, items := "v1", ""
 		if strings.HasPrefix(r.URL.Path, own) {
 			version = "nodefence.io/v1alpha1"

@@ -59,6 +59,7 @@ func TestThePages(t *testing.T) {
 	w.forges(alice)
 	w.escapes(alice)
 	w.changes(bob)
+	w.namesStopper(bob)
 	w.clock(browser, second)
 
 	for _, p := range []struct{ name, link string }{{"cluster", "Cluster"}, {"policies", "Policies"}, {"history", "History"}} {
@@ -214,6 +215,17 @@ func (w *world) changes(b *tab) {
 	b.says("h1", "Nothing was done")
 	b.says("main", "nodefence-administer")
 	b.click("Go back")
+}
+
+// namesStopper checks that the page says who stopped all fences, though nobody gave a name.
+func (w *world) namesStopper(b *tab) {
+	w.t.Helper()
+	const ledger = "apiVersion: nodefence.io/v1alpha1\nkind: FenceLedger\nmetadata: {name: cluster}\nspec: "
+	w.must(w.ApplyAs(w.ctx, "robot", ledger+"{stop: true}\n"))
+	b.click("Cluster")
+	b.says(".note", "stopped by somebody who gave no name (field manager robot)")
+	w.must(w.ApplyAs(w.ctx, "robot", ledger+"{stop: false}\n"))
+	b.sees(`!document.body.textContent.includes("field manager robot")`)
 }
 
 // escapes: what others have written is text on the page, and nothing else.

@@ -46,6 +46,8 @@ type followed struct {
 // Mirror follows the kinds that the pages and status -w show. Run it once.
 type Mirror struct {
 	nodes, fences, policies, targets, ledgers, reports *followed
+	// acts tell who changed a brake. Where they can't be read, pages leave that out: it is no Gap.
+	acts *followed
 
 	client  *cluster.Client
 	mu      sync.Mutex
@@ -64,6 +66,7 @@ func New(c *cluster.Client) *Mirror {
 	m.policies = m.follow("FencePolicies", &api.FencePolicy{}, c.Own("fencepolicies"))
 	m.targets = m.follow("FenceTargets", &api.FenceTarget{}, c.Own("fencetargets"))
 	m.ledgers = m.follow("FenceLedgers", &api.FenceLedger{}, c.Own("fenceledgers"))
+	m.acts = m.follow("FenceActs", &api.FenceAct{}, c.BrakeActs())
 	return m
 }
 
@@ -73,7 +76,8 @@ func (m *Mirror) WithReports() *Mirror {
 	return m
 }
 
-func (m *Mirror) all() []*followed {
+// shown are the kinds of which each lack is a Gap.
+func (m *Mirror) shown() []*followed {
 	all := []*followed{m.nodes, m.fences, m.policies, m.targets, m.ledgers}
 	if m.reports != nil {
 		all = append(all, m.reports)
@@ -101,7 +105,7 @@ func (m *Mirror) Run(ctx context.Context) {
 	m.mu.Unlock()
 	var wg sync.WaitGroup
 	wg.Go(func() { m.forgets(ctx) })
-	for _, f := range m.all() {
+	for _, f := range append(m.shown(), m.acts) {
 		wg.Go(func() { f.informer.RunWithContext(ctx) })
 	}
 	wg.Wait()
@@ -141,6 +145,7 @@ func (m *Mirror) Seen(now time.Time) view.Seen {
 		Fences:   items(m.fences, func(f *api.NodeFence) string { return f.Name }),
 		Policies: items(m.policies, func(p *api.FencePolicy) string { return p.Name }),
 		Targets:  items(m.targets, func(t *api.FenceTarget) string { return t.Name }),
+		Acts:     items(m.acts, func(a *api.FenceAct) string { return a.Name }),
 	}
 	if m.reports != nil {
 		s.Reports = items(m.reports, func(r *api.FenceReport) string { return r.Name })
@@ -169,7 +174,7 @@ func items[T any](f *followed, name func(*T) string) []T {
 // Gaps are the kinds that are not seen as they are.
 func (m *Mirror) Gaps() []Gap {
 	var out []Gap
-	for _, f := range m.all() {
+	for _, f := range m.shown() {
 		if g := f.gap(); g != nil {
 			out = append(out, *g)
 		}

@@ -77,7 +77,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			return
 		}
-		kind := map[string]string{"nodefences": "NodeFenceList", "fencepolicies": "FencePolicyList", "fencetargets": "FenceTargetList", "fenceledgers": "FenceLedgerList", "fencereports": "FenceReportList"}[path.Base(r.URL.Path)]
+		kind := map[string]string{"nodefences": "NodeFenceList", "fencepolicies": "FencePolicyList", "fencetargets": "FenceTargetList", "fenceledgers": "FenceLedgerList", "fencereports": "FenceReportList", "fenceacts": "FenceActList"}[path.Base(r.URL.Path)]
 		_ = json.NewEncoder(w).Encode(map[string]any{"kind": kind, "apiVersion": "nodefence.io/v1alpha1", "metadata": map[string]string{"resourceVersion": "1"}, "items": []any{}})
 		return
 	}
