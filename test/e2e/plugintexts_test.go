@@ -132,14 +132,15 @@ func (s *transcript) notes() func(words string) {
 // jsonEntry is an entry of a fence's history under -o json.
 var jsonEntry = regexp.MustCompile(`\n +\{\s+"at": [^{}]*"phase": [^{}]*"reason": "(\w+)"[^{}]*\},?`)
 
-// tells: one fence for a program.
+// tells: one fence for a program. A step that was taken again, as where a call waited too long for its turn, is shown once.
 func (s *transcript) tells() {
-	said := unchanging(s.exits(0, s.command("history", "node-0", "-o", "json")))
+	said, was := unchanging(s.exits(0, s.command("history", "node-0", "-o", "json"))), ""
 	said = jsonEntry.ReplaceAllStringFunc(said, func(e string) string {
-		if steady.MatchString("  " + jsonEntry.FindStringSubmatch(e)[1] + ": ") {
-			return e
+		if e == was || !steady.MatchString("  "+jsonEntry.FindStringSubmatch(e)[1]+": ") {
+			return ""
 		}
-		return ""
+		was = e
+		return e
 	})
 	s.writes("kubectl fence history node-0 -o json", said)
 }
