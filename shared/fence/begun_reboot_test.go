@@ -73,7 +73,7 @@ func TestARebootIsOverOnceTheMachineIsOn(t *testing.T) {
 func TestBegunWalk(t *testing.T) {
 	t.Parallel()
 	o := walk.Options{From: walk.Begin(specs.Begun()), Live: true, Few: 7, Most: 6000}
-	if whole {
+	if wantsWhole() {
 		o.Few, o.Most = 0, 0
 	}
 	r := walk.Run(fence.Decide, o)

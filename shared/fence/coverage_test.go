@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	_ "embed"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,17 +18,45 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest/specs"
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 	"github.com/nodefence/nodefence/shared/fence/observed"
+	"github.com/nodefence/nodefence/test/golden"
 )
+
+// vocabulary lists all reasons and actions, a kind and a word a line. It is part of the test program, as states is.
+//
+//go:embed testdata/words.txt
+var vocabulary string
 
 // checkCoverage tells what the walk has come to. A reason or an action that it did not meet
 // with is one that nothing is checked of, and so wants words that say why.
 func checkCoverage(t *testing.T, r *walk.Result) {
 	t.Helper()
-	reasons, actions := constantsOf[api.Reason](t, "../api/v1alpha1/reasons.go", "Reason"), constantsOf[fence.Action](t, "outcome.go", "Action")
+	reasons, actions := wordsOf[api.Reason]("Reason"), wordsOf[fence.Action]("Action")
 	t.Logf("the walk\n%s", r.Coverage(reasons, actions))
 	for _, wrong := range r.Unexplained(reasons, actions) {
 		t.Error(wrong)
 	}
+}
+
+// wordsOf returns the words of one kind.
+func wordsOf[T ~string](kind string) (all []T) {
+	for line := range strings.Lines(vocabulary) {
+		if of, word, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); of == kind {
+			all = append(all, T(word))
+		}
+	}
+	return all
+}
+
+// TestGeneratedWords checks that words.txt lists the constants of the sources.
+func TestGeneratedWords(t *testing.T) {
+	var b strings.Builder
+	for _, r := range constantsOf[api.Reason](t, "../api/v1alpha1/reasons.go", "Reason") {
+		b.WriteString("Reason " + string(r) + "\n")
+	}
+	for _, a := range constantsOf[fence.Action](t, "outcome.go", "Action") {
+		b.WriteString("Action " + string(a) + "\n")
+	}
+	golden.File(t, "testdata/words.txt", b.String())
 }
 
 // constantsOf are the values of the constants that a file has of a type.

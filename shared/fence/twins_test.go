@@ -10,13 +10,14 @@ import (
 	"github.com/nodefence/nodefence/shared/fence/fencetest/walk"
 )
 
-// whole asks for each broken Decide in the whole walk at once, which takes minutes. It is no flag: `go test` reuses no result of
-// a test with flags of its own.
-var whole = os.Getenv("NODEFENCE_WHOLE_WALK") != ""
+// wantsWhole tells whether each broken Decide is looked for in the whole walk at once, which takes minutes. That is no flag,
+// because `go test` reuses no result of a test with flags of its own, and it is read while a test runs: of what was read
+// before, `go test` knows nothing.
+func wantsWhole() bool { return os.Getenv("NODEFENCE_WHOLE_WALK") != "" }
 
 func mustCatch(t *testing.T, x twins.Twin) {
 	t.Helper()
-	where, decisions := x.Caught(whole)
+	where, decisions := x.Caught(wantsWhole())
 	if where == "" {
 		t.Fatalf("it survived the walk, and should break: %s", x.Breaks)
 	}

@@ -64,7 +64,7 @@ func TestSecondWalk(t *testing.T) {
 func TestLongCallsWalk(t *testing.T) {
 	t.Parallel()
 	o := walk.Options{From: walk.Begin(specs.LongCalls()), Live: true, Few: 7, Most: 6000}
-	if whole {
+	if wantsWhole() {
 		o.Few, o.Most = 0, 0
 	}
 	r := walk.Run(fence.Decide, o)
