@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/nodefence/nodefence/events"
@@ -112,7 +114,7 @@ func New(ctx context.Context, o Options) (*Local, error) {
 		parts.Drivers = o.Drivers
 	}
 	parts.Handoff = &loop.Handoff{}
-	if err := installed(first, parts.Client); err != nil {
+	if err := installed(first, parts.Client, o.Log); err != nil {
 		return nil, err
 	}
 	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
@@ -217,9 +219,18 @@ func loadTriggers(path string) ([]broker.Trigger, error) {
 }
 
 // installed refuses to start if nodefence's kinds are missing; otherwise the first fence
-// would fail.
-func installed(ctx context.Context, c *kube.Client) error {
-	if _, err := c.Policies(ctx); err != nil {
+// would fail. An API server that is too busy to answer in time is asked again for a minute.
+func installed(ctx context.Context, c *kube.Client, log *slog.Logger) error {
+	var err error
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var late net.Error
+		if _, err = c.Policies(ctx); !errors.As(err, &late) || !late.Timeout() {
+			return true, nil
+		}
+		log.Warn("the API server has not answered in time, and is asked again", "error", err.Error())
+		return false, nil
+	})
+	if err != nil {
 		return fmt.Errorf("read nodefence's kinds: %w", err)
 	}
 	return nil
