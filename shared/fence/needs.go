@@ -58,7 +58,14 @@ func Needs(f *api.NodeFence, seen *observed.Look) Needed {
 	case api.PoweringOn, api.Restoring:
 		return Needed{Lease: true}
 	}
-	return Needed{LeaseIfReady: true, Report: f.Status.Report != nil} // booting takes many looks
+	return Needed{Lease: mayReturn(f), LeaseIfReady: true, Report: f.Status.Report != nil} // booting takes many looks
+}
+
+// mayReturn tells whether a refuted cut may send what recovers back to the gate: the refutation stands, or the next status of
+// the kubelet may bring it.
+func mayReturn(f *api.NodeFence) bool {
+	c := f.Status.ProvenCut
+	return f.Status.Refuted != nil || c != nil && c.HeartbeatSince != ""
 }
 
 func needsToIsolate(f *api.NodeFence, seen *observed.Look, dump bool) Needed {
