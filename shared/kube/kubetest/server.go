@@ -53,6 +53,9 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer := httptest.NewRecorder()
 	d.ServeHTTP(answer, r)
+	if err := r.Context().Err(); err != nil { // the client has stopped waiting
+		return nil, err
+	}
 	return answer.Result(), nil
 }
 
