@@ -233,17 +233,23 @@ func TestVolumesAreDetachedFirst(t *testing.T) { // S24
 	w.oneWriter()
 }
 
-// attachment is which volume is attached to a node, and the attachment's name.
+// attachment returns the database's volume, and the name of its attachment to a node. Just after a reset of the lab a
+// volume of the test before may still be attached there.
 func (w *world) attachment(node string) (volume, name string) {
 	w.t.Helper()
-	w.until("a volume to be attached to "+node, func() (bool, error) {
+	w.until("the database's volume to be attached to "+node, func() (bool, error) {
+		claim, err := w.Kube.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Get(w.ctx, "data-db-0", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		volume = claim.Spec.VolumeName
 		all, err := w.Kube.StorageV1().VolumeAttachments().List(w.ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
 		}
 		for _, a := range all.Items {
-			if a.Spec.NodeName == node && a.Status.Attached && a.Spec.Source.PersistentVolumeName != nil {
-				volume, name = *a.Spec.Source.PersistentVolumeName, a.Name
+			if of := a.Spec.Source.PersistentVolumeName; a.Spec.NodeName == node && a.Status.Attached && of != nil && *of == volume {
+				name = a.Name
 			}
 		}
 		return name != "", nil
