@@ -119,6 +119,10 @@ release: build ## Into dist/: all that a release holds, with checksums (VERSION=
 	@VERSION="$(VERSION)" sources/kubectl-fence/release
 	@cd dist && find . -type f | LC_ALL=C sort | sed 's,^[.]/,,' | xargs sha256sum >../bin/SHA256SUMS && mv ../bin/SHA256SUMS . && echo dist/SHA256SUMS
 
+.PHONY: publish
+publish: ## Push the images and the chart of `make release` to the registry that they name, with the credentials of `docker login`; a version is published once
+	@cd infra/release && go run ./publish
+
 .PHONY: plugin-release
 plugin-release: ## Into dist/: kubectl-fence for five platforms, checksums, and Krew's manifest (VERSION=v1.2.3)
 	@VERSION="$(VERSION)" sources/kubectl-fence/release

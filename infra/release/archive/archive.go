@@ -7,9 +7,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -54,6 +57,51 @@ func Tar(files Files) ([]byte, error) {
 	}
 	err := w.Close()
 	return b.Bytes(), err
+}
+
+// Read returns the files of a .tar.
+func Read(packed []byte) (Files, error) {
+	files, r := Files{}, tar.NewReader(bytes.NewReader(packed))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if files[h.Name], err = io.ReadAll(r); err != nil {
+			return nil, fmt.Errorf("unpack %s: %w", h.Name, err)
+		}
+	}
+}
+
+// Untar unpacks a .tar into a folder, which it makes. A file with a path that leads out of the folder is refused.
+func Untar(packed []byte, folder string) error {
+	files, err := Read(packed)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for name, text := range files {
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("unpack %s: %w", name, err)
+		}
+		if err := root.WriteFile(name, text, 0o644); err != nil {
+			return fmt.Errorf("unpack %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // Zip is a .zip.

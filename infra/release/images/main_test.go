@@ -1,11 +1,9 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -118,19 +116,9 @@ func TestTheUserIsANumber(t *testing.T) {
 
 func untar(t *testing.T, packed []byte) archive.Files {
 	t.Helper()
-	files := archive.Files{}
-	r := tar.NewReader(bytes.NewReader(packed))
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		must(t, err)
-		if h.Typeflag == tar.TypeReg {
-			files[h.Name], err = io.ReadAll(r)
-			must(t, err)
-		}
-	}
+	files, err := archive.Read(packed)
+	must(t, err)
+	return files
 }
 
 func must(t *testing.T, err error) {

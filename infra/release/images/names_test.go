@@ -50,10 +50,7 @@ func TestAnArchiveHasTheImagesName(t *testing.T) {
 	text, err := os.ReadFile(oci)
 	must(t, err)
 	folder := t.TempDir()
-	for name, text := range untar(t, text) {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
-		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
-	}
+	must(t, archive.Untar(text, folder))
 	index, err := layout.ImageIndexFromPath(folder)
 	must(t, err)
 	m, err := index.IndexManifest()

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/nodefence/nodefence/infra/release/archive"
+)
+
+// image is an image of a release, for all of its platforms.
+type image struct {
+	named  name.Tag
+	digest v1.Hash
+	index  v1.ImageIndex
+}
+
+// readImages reads the images that images.txt lists.
+func readImages(dist, work string) ([]*image, error) {
+	list := filepath.Join(dist, "images.txt")
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of images: %w (make release writes it)", err)
+	}
+	var all []*image
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		i, err := readImage(dist, work, lines.Text())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", list, err)
+		}
+		all = append(all, i)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s lists no image", list)
+	}
+	return all, nil
+}
+
+// readImage reads the image of a line name:tag@digest, and compares the archive's digest with the line's.
+func readImage(dist, work, line string) (*image, error) {
+	full, digest, found := strings.Cut(line, "@")
+	tag, err := name.NewTag(full, name.StrictValidation)
+	if !found || err != nil {
+		return nil, fmt.Errorf("%q is no image of a registry: make the release with REGISTRY=registry.example.com/nodefence", line)
+	}
+	i := &image{named: tag}
+	if i.digest, err = v1.NewHash(digest); err != nil {
+		return nil, fmt.Errorf("read %q: %w", line, err)
+	}
+	program := path.Base(tag.RepositoryStr())
+	file := filepath.Join(dist, program+".oci.tar")
+	packed, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if i.index, err = unpack(packed, filepath.Join(work, program), i.digest); err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return i, nil
+}
+
+// unpack writes an archive in OCI's layout into a folder, and returns the one image that it has.
+func unpack(packed []byte, folder string, want v1.Hash) (v1.ImageIndex, error) {
+	if err := archive.Untar(packed, folder); err != nil {
+		return nil, err
+	}
+	outer, err := layout.ImageIndexFromPath(folder)
+	if err != nil {
+		return nil, err
+	}
+	m, err := outer.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Manifests) != 1 || m.Manifests[0].Digest != want {
+		return nil, fmt.Errorf("it does not have the image %s, and no other", want)
+	}
+	return outer.ImageIndex(want)
+}
+
+// options are what every request to a registry has: the credentials of `docker login`.
+func options(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+}
+
+func (i *image) tag() name.Tag { return i.named }
+
+func (i *image) isThere(ctx context.Context) (bool, error) {
+	d, err := remote.Head(i.named, options(ctx)...)
+	switch {
+	case isMissing(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("ask for %s: %w", i.named, err)
+	case d.Digest != i.digest:
+		return false, fmt.Errorf("the registry has another image under %s: %s, and this release has %s; a version is published once, so choose another VERSION", i.named, d.Digest, i.digest)
+	}
+	return true, nil
+}
+
+func (i *image) push(ctx context.Context) error {
+	return remote.WriteIndex(i.named, i.index, options(ctx)...)
+}
+
+func (i *image) published(ctx context.Context) (string, error) { return readBack(ctx, i.named) }
+
+// readBack returns the name and digest of what the registry has under a tag.
+func readBack(ctx context.Context, tag name.Tag) (string, error) {
+	d, err := remote.Get(tag, options(ctx)...)
+	if err != nil {
+		return "", err
+	}
+	return tag.Digest(d.Digest.String()).Name(), nil
+}
+
+// isMissing tells whether a registry has answered that it has no such thing.
+func isMissing(err error) bool {
+	var answer *transport.Error
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
