@@ -139,7 +139,7 @@ generate-code: ## Write deep copies and CRDs anew, and nothing else that is gene
 
 .PHONY: generate
 generate: generate-code ## Write generated files anew: deep copies, CRDs, event schemas and types, state diagram, drivers' matrix, rights, a picture
-	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./sources/kubectl-fence/ui/page -run '$(GENERATES)' -update >/dev/null
+	@go test -timeout 30m ./events ./shared/fence ./shared/device/devicetest ./infra/knative ./infra/aws ./infra/crd ./infra/observability ./test/layout ./test/pages ./sources/kubectl-fence/ui/page -run '$(GENERATES)' -update >/dev/null
 
 .PHONY: verify
 verify: ## Format, vet, lint, deep copies and CRDs, manifests (generated files of tests, and the layout, are compared by make test)
