@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 // programTags are the build tags of released programs.
@@ -20,7 +23,7 @@ func programTags(t *testing.T) string {
 func TestProgramsHaveTheSameTags(t *testing.T) {
 	tags := programTags(t)
 	for file, line := range map[string]string{
-		"Makefile": `go build.*/cmd/nodefence(-source)?( .*)?`, ".ko.yaml": `.*/cmd/nodefence(-source)?,.*`, "infra/knative/Dockerfile": `go build.*`,
+		"Makefile": `go build.*/cmd/nodefence(-source)?( .*)?`, "infra/knative/Dockerfile": `go build.*`,
 		"infra/release/programs": `go build.*`, "infra/aws/README.md": `go build.*`,
 	} {
 		found := regexp.MustCompile(`(?m)`+line+`$`).FindAllString(read(t, "../../"+file), -1)
@@ -32,5 +35,27 @@ func TestProgramsHaveTheSameTags(t *testing.T) {
 				t.Errorf("%s: %s: want the tags %s", file, l, tags)
 			}
 		}
+	}
+}
+
+// TestKoReadsTheTags: a list of YAML without quotes would end one flag at the comma between two tags.
+func TestKoReadsTheTags(t *testing.T) {
+	var file struct {
+		Builds []struct {
+			ID    string
+			Flags []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../../.ko.yaml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, b := range file.Builds {
+		got[b.ID] = b.Flags
+	}
+	flags := []string{"-tags=" + programTags(t)}
+	want := map[string][]string{"nodefence": flags, "nodefence-local": flags, "nodefence-source": flags, "nodefence-kdump": nil}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf(".ko.yaml (-want +got):\n%s", d)
 	}
 }
