@@ -98,8 +98,8 @@ func (c *bench) spread(ctx context.Context, policy, apart string) (pods map[stri
 			idle = append(idle, node)
 		}
 	}
-	if len(pods) != fences || len(idle) != alive {
-		return nil, nil, fmt.Errorf("the pods run on %d nodes, %d have none; wanted are %d and %d", len(pods), len(idle), fences, alive)
+	if len(pods) != fences {
+		return nil, nil, fmt.Errorf("the pods run on %d nodes, want %d", len(pods), fences)
 	}
 	return pods, idle, nil
 }
