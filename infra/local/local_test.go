@@ -13,7 +13,8 @@ import (
 	"github.com/nodefence/nodefence/shared/kube/kubetest"
 )
 
-// TestABusyAPIServerIsAskedAgain before a start fails, for a minute at most. What it answers is taken at once.
+// TestABusyAPIServerIsAskedAgain: a start repeats a request without an answer for a minute. An error that the API server
+// answers ends the start at once.
 func TestABusyAPIServerIsAskedAgain(t *testing.T) {
 	lists := func(w http.ResponseWriter) { kubetest.Answer(w, &api.FencePolicyList{}) }
 	for name, c := range map[string]struct {

@@ -36,7 +36,7 @@ func measureEarly(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
-	pods, idle, err := c.spread(ctx, earlyPolicy, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}}]}}")
+	pods, idle, err := c.spread(ctx, alive, earlyPolicy, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}}]}}")
 	if err != nil {
 		return err
 	}
@@ -73,9 +73,9 @@ func measureEarly(ctx context.Context) (err error) {
 	return nil
 }
 
-// spread puts one pod on each of so many nodes, by a line of their template, and tells
-// which have none.
-func (c *bench) spread(ctx context.Context, policy, apart string) (pods map[string]string, idle []string, err error) {
+// spread runs pods on different nodes, by a line of the pod template. It returns the pod of each node, and the nodes
+// without a pod, whose number must be wantIdle.
+func (c *bench) spread(ctx context.Context, wantIdle int, policy, apart string) (pods map[string]string, idle []string, err error) {
 	machines, err := c.Lab.Machines()
 	if err != nil {
 		return nil, nil, err
@@ -98,8 +98,8 @@ func (c *bench) spread(ctx context.Context, policy, apart string) (pods map[stri
 			idle = append(idle, node)
 		}
 	}
-	if len(pods) != fences {
-		return nil, nil, fmt.Errorf("the pods run on %d nodes, want %d", len(pods), fences)
+	if len(pods) != fences || len(idle) != wantIdle {
+		return nil, nil, fmt.Errorf("the pods run on %d nodes, want %d; %d nodes have no pod, want %d", len(pods), fences, len(idle), wantIdle)
 	}
 	return pods, idle, nil
 }

@@ -138,7 +138,7 @@ func measureFences(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.end()) }()
-	pods, _, err := c.spread(ctx, policy, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]")
+	pods, _, err := c.spread(ctx, fences+1, policy, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]")
 	if err != nil {
 		return err
 	}

@@ -233,8 +233,8 @@ func TestVolumesAreDetachedFirst(t *testing.T) { // S24
 	w.oneWriter()
 }
 
-// attachment returns the database's volume, and the name of its attachment to a node. Just after a reset of the lab a
-// volume of the test before may still be attached there.
+// attachment returns the database's volume, and the name of the VolumeAttachment on the node. Just after a reset of the
+// lab, a volume of the previous test may still be attached to the node.
 func (w *world) attachment(node string) (volume, name string) {
 	w.t.Helper()
 	w.until("the database's volume to be attached to "+node, func() (bool, error) {

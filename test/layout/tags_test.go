@@ -38,7 +38,7 @@ func TestProgramsHaveTheSameTags(t *testing.T) {
 	}
 }
 
-// TestKoReadsTheTags: a list of YAML without quotes would end one flag at the comma between two tags.
+// TestKoReadsTheTags: ko gets both build tags in one flag. In a YAML list, a comma outside of quotes ends the flag.
 func TestKoReadsTheTags(t *testing.T) {
 	var file struct {
 		Builds []struct {

@@ -24,7 +24,7 @@ listed here is refused. [INSTALL.md](../../infra/INSTALL.md#by-helm) has the com
 `
 )
 
-// TestGeneratedValues: the page of the chart's values has a row for each, and each of the first level says what it does.
+// TestGeneratedValues: the page has a row for each value of the chart. A value of the first level without a comment fails.
 func TestGeneratedValues(t *testing.T) {
 	text, err := os.ReadFile(valuesFile)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestGeneratedValues(t *testing.T) {
 			t.Errorf("%s:%d: no comment says what %s does", valuesFile, key.Line, key.Value)
 		}
 		if !hasParts(value) {
-			writeRow(&page, []string{key.Value}, code(inline(t, value)), says)
+			writeRow(&page, []string{key.Value}, quoteCode(formatInline(t, value)), says)
 			return
 		}
 		writeRow(&page, []string{key.Value}, "", says)
@@ -51,45 +51,45 @@ func TestGeneratedValues(t *testing.T) {
 	golden.File(t, valuesPage, page.String())
 }
 
-// eachPair calls f for each key of a mapping, and its value.
+// eachPair calls f for each key and value of a mapping.
 func eachPair(mapping *yaml.Node, f func(key, value *yaml.Node)) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		f(mapping.Content[i], mapping.Content[i+1])
 	}
 }
 
-// hasParts tells whether a value is a mapping with keys of its own, each of which has a row.
+// hasParts reports whether a value is a mapping with keys. Each key gets a row.
 func hasParts(value *yaml.Node) bool {
 	return value.Kind == yaml.MappingNode && len(value.Content) > 0
 }
 
-// writeParts writes a row for each key of a mapping. Keys without a comment that have the same default share one.
+// writeParts writes a row for each key of a mapping. Successive keys with the same default and no comment share a row.
 func writeParts(t *testing.T, page *strings.Builder, above string, mapping *yaml.Node) {
 	t.Helper()
 	var names []string
 	var last, lastSays string
 	eachPair(mapping, func(key, value *yaml.Node) {
-		is, says := inline(t, value), commentOf(key)
+		is, says := formatInline(t, value), commentOf(key)
 		if len(names) > 0 && (is != last || says+lastSays != "") {
-			writeRow(page, names, code(last), lastSays)
+			writeRow(page, names, quoteCode(last), lastSays)
 			names = nil
 		}
 		names, last, lastSays = append(names, above+"."+key.Value), is, says
 	})
-	writeRow(page, names, code(last), lastSays)
+	writeRow(page, names, quoteCode(last), lastSays)
 }
 
 func writeRow(page *strings.Builder, names []string, value, says string) {
 	for i, name := range names {
-		names[i] = code(name)
+		names[i] = quoteCode(name)
 	}
 	fmt.Fprintf(page, "| %s | %s | %s |\n", strings.Join(names, ", "), value, says)
 }
 
-func code(text string) string { return "`" + text + "`" }
+func quoteCode(text string) string { return "`" + text + "`" }
 
-// inline returns a value in one line of YAML.
-func inline(t *testing.T, value *yaml.Node) string {
+// formatInline returns a value in one line of YAML.
+func formatInline(t *testing.T, value *yaml.Node) string {
 	t.Helper()
 	is := *value
 	is.Style |= yaml.FlowStyle
@@ -101,7 +101,7 @@ func inline(t *testing.T, value *yaml.Node) string {
 	return strings.TrimSpace(string(text))
 }
 
-// commentOf returns the comment above a key, in one line, as a cell of a table.
+// commentOf returns the comment above a key as the cell of a table.
 func commentOf(key *yaml.Node) string {
 	var words []string
 	for line := range strings.Lines(key.HeadComment) {

@@ -79,7 +79,7 @@ func Read(packed []byte) (Files, error) {
 	}
 }
 
-// Untar unpacks a .tar into a folder, which it makes. A file with a path that leads out of the folder is refused.
+// Untar creates a folder, and unpacks a .tar into the folder. A path that leads out of the folder is an error.
 func Untar(packed []byte, folder string) error {
 	files, err := Read(packed)
 	if err != nil {

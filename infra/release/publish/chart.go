@@ -17,7 +17,7 @@ import (
 	"github.com/nodefence/nodefence/infra/release/chart"
 )
 
-// created is the time of creation that a registry has of every chart, so that two runs of one commit push the same bytes.
+// created is the creation time in the manifest of every chart. With a constant, two runs of one commit push the same bytes.
 const created = "1980-01-01T00:00:00Z"
 
 // packedChart is the Helm chart of a release.
@@ -26,7 +26,7 @@ type packedChart struct {
 	packed []byte
 }
 
-// readChart reads the one chart of a release. It is pushed beside the images, below charts/.
+// readChart reads the chart of a release. The repository of the chart is charts/nodefence beside the images.
 func readChart(dist string, beside name.Repository) (*packedChart, error) {
 	found, err := filepath.Glob(filepath.Join(dist, chart.Name+"-*.tgz"))
 	if err != nil {
@@ -47,10 +47,10 @@ func readChart(dist string, beside name.Repository) (*packedChart, error) {
 	return &packedChart{tag, packed}, nil
 }
 
-func (c *packedChart) tag() name.Tag { return c.named }
+func (c *packedChart) getTag() name.Tag { return c.named }
 
-func (c *packedChart) isThere(ctx context.Context) (bool, error) {
-	i, err := remote.Image(c.named, options(ctx)...)
+func (c *packedChart) isPublished(ctx context.Context) (bool, error) {
+	i, err := remote.Image(c.named, requestOptions(ctx)...)
 	if isMissing(err) {
 		return false, nil
 	}
@@ -71,8 +71,8 @@ func (c *packedChart) isThere(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// push pushes the chart as `helm push` does, with the credentials of `helm registry login` or `docker login`.
-func (c *packedChart) push(context.Context) error {
+// pushContent pushes the chart as `helm push` does, with the credentials of `helm registry login` or `docker login`.
+func (c *packedChart) pushContent(context.Context) error {
 	var how []registry.ClientOption
 	if c.named.Scheme() == "http" {
 		how = append(how, registry.ClientOptPlainHTTP())
@@ -84,5 +84,3 @@ func (c *packedChart) push(context.Context) error {
 	_, err = client.Push(c.packed, c.named.Name(), registry.PushOptCreationTime(created))
 	return err
 }
-
-func (c *packedChart) published(ctx context.Context) (string, error) { return readBack(ctx, c.named) }

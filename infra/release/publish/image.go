@@ -50,7 +50,7 @@ func readImages(dist, work string) ([]*image, error) {
 	return all, nil
 }
 
-// readImage reads the image of a line name:tag@digest, and compares the archive's digest with the line's.
+// readImage reads the image of a line name:tag@digest. An archive with a different digest is an error.
 func readImage(dist, work, line string) (*image, error) {
 	full, digest, found := strings.Cut(line, "@")
 	tag, err := name.NewTag(full, name.StrictValidation)
@@ -67,14 +67,15 @@ func readImage(dist, work, line string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i.index, err = unpack(packed, filepath.Join(work, program), i.digest); err != nil {
+	if i.index, err = unpackImage(packed, filepath.Join(work, program), i.digest); err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	return i, nil
 }
 
-// unpack writes an archive in OCI's layout into a folder, and returns the one image that it has.
-func unpack(packed []byte, folder string, want v1.Hash) (v1.ImageIndex, error) {
+// unpackImage writes an archive in OCI's layout into a folder, and returns the image with the digest want. An archive with
+// further images is an error.
+func unpackImage(packed []byte, folder string, want v1.Hash) (v1.ImageIndex, error) {
 	if err := archive.Untar(packed, folder); err != nil {
 		return nil, err
 	}
@@ -92,15 +93,15 @@ func unpack(packed []byte, folder string, want v1.Hash) (v1.ImageIndex, error) {
 	return outer.ImageIndex(want)
 }
 
-// options are what every request to a registry has: the credentials of `docker login`.
-func options(ctx context.Context) []remote.Option {
+// requestOptions returns the options of every request to a registry. The credentials are those of `docker login`.
+func requestOptions(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 }
 
-func (i *image) tag() name.Tag { return i.named }
+func (i *image) getTag() name.Tag { return i.named }
 
-func (i *image) isThere(ctx context.Context) (bool, error) {
-	d, err := remote.Head(i.named, options(ctx)...)
+func (i *image) isPublished(ctx context.Context) (bool, error) {
+	d, err := remote.Head(i.named, requestOptions(ctx)...)
 	switch {
 	case isMissing(err):
 		return false, nil
@@ -112,22 +113,20 @@ func (i *image) isThere(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (i *image) push(ctx context.Context) error {
-	return remote.WriteIndex(i.named, i.index, options(ctx)...)
+func (i *image) pushContent(ctx context.Context) error {
+	return remote.WriteIndex(i.named, i.index, requestOptions(ctx)...)
 }
 
-func (i *image) published(ctx context.Context) (string, error) { return readBack(ctx, i.named) }
-
-// readBack returns the name and digest of what the registry has under a tag.
-func readBack(ctx context.Context, tag name.Tag) (string, error) {
-	d, err := remote.Get(tag, options(ctx)...)
+// readDigest returns the reference name@digest of a tag in the registry.
+func readDigest(ctx context.Context, tag name.Tag) (string, error) {
+	d, err := remote.Get(tag, requestOptions(ctx)...)
 	if err != nil {
 		return "", err
 	}
 	return tag.Digest(d.Digest.String()).Name(), nil
 }
 
-// isMissing tells whether a registry has answered that it has no such thing.
+// isMissing reports whether the error is a registry's answer 404.
 func isMissing(err error) bool {
 	var answer *transport.Error
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound

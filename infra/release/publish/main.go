@@ -1,9 +1,9 @@
-// Command publish pushes what `make release` wrote into dist/ to the registry that the release names: each image, for
-// all of its platforms, and the Helm chart. It writes published.txt: a line for each, by digest, as `cosign sign` and
-// `helm pull` read it.
+// Command publish pushes the images and the Helm chart in dist/ to the registry that `make release` named. Each image is
+// pushed for all platforms. The file published.txt lists images and chart by digest, as `cosign sign` and `helm pull`
+// read a reference.
 //
-// What a reader must not get wrong: a version is published once. If the registry has another image or chart under the
-// same tag, nothing is pushed. What it has already is not pushed again, so a run that was cut off is repeated.
+// What a reader must not get wrong: a version is published once. If a tag of the release names different content in the
+// registry, nothing is pushed. Content that the registry has is not pushed again, so an interrupted run can be repeated.
 package main
 
 import (
@@ -28,16 +28,14 @@ func main() {
 	}
 }
 
-// thing is what a registry has under one tag.
-type thing interface {
-	// tag is its name.
-	tag() name.Tag
-	// isThere tells whether the registry has it. It is an error if the registry has another one under the tag.
-	isThere(ctx context.Context) (bool, error)
-	// push pushes it.
-	push(ctx context.Context) error
-	// published returns its name and digest in the registry.
-	published(ctx context.Context) (string, error)
+// artifact is an image or a chart of a release.
+type artifact interface {
+	// getTag returns the tag in the registry.
+	getTag() name.Tag
+	// isPublished reports whether the registry has the artifact. Different content under the tag is an error.
+	isPublished(ctx context.Context) (bool, error)
+	// pushContent writes the artifact to the registry.
+	pushContent(ctx context.Context) error
 }
 
 func run(ctx context.Context, args []string, told io.Writer) error {
@@ -58,32 +56,33 @@ func run(ctx context.Context, args []string, told io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return publish(ctx, all, filepath.Join(*dist, "published.txt"), told)
+	return publishAll(ctx, all, filepath.Join(*dist, "published.txt"), told)
 }
 
-// readRelease reads the images and the chart of a release, and unpacks the images into work.
-func readRelease(dist, work string) ([]thing, error) {
+// readRelease reads the images and the chart of a release. The images are unpacked into the folder work.
+func readRelease(dist, work string) ([]artifact, error) {
 	images, err := readImages(dist, work)
 	if err != nil {
 		return nil, err
 	}
-	c, err := readChart(dist, images[0].tag().Repository)
+	c, err := readChart(dist, images[0].getTag().Repository)
 	if err != nil {
 		return nil, err
 	}
-	all := []thing{c}
+	all := []artifact{c}
 	for _, i := range images {
 		all = append(all, i)
 	}
 	return all, nil
 }
 
-// publish pushes all that the registry does not have, and writes a list of all.
-func publish(ctx context.Context, all []thing, list string, told io.Writer) error {
+// publishAll pushes the artifacts that the registry does not have, and lists all artifacts in a file. Every tag is read
+// before the first push.
+func publishAll(ctx context.Context, all []artifact, list string, told io.Writer) error {
 	there := make([]bool, len(all))
 	for i, x := range all {
 		var err error
-		if there[i], err = x.isThere(ctx); err != nil {
+		if there[i], err = x.isPublished(ctx); err != nil {
 			return err
 		}
 	}
@@ -91,14 +90,14 @@ func publish(ctx context.Context, all []thing, list string, told io.Writer) erro
 	for i, x := range all {
 		did := "is there already"
 		if !there[i] {
-			if err := x.push(ctx); err != nil {
-				return fmt.Errorf("push %s: %w", x.tag(), err)
+			if err := x.pushContent(ctx); err != nil {
+				return fmt.Errorf("push %s: %w", x.getTag(), err)
 			}
 			did = "pushed"
 		}
-		line, err := x.published(ctx)
+		line, err := readDigest(ctx, x.getTag())
 		if err != nil {
-			return fmt.Errorf("read back %s: %w", x.tag(), err)
+			return fmt.Errorf("read back %s: %w", x.getTag(), err)
 		}
 		fmt.Fprintf(told, "%s: %s\n", line, did)
 		fmt.Fprintln(&lines, line)

@@ -27,13 +27,13 @@ import (
 	"github.com/nodefence/nodefence/infra/release/archive"
 )
 
-// release is a folder as `make release` writes it, and the registry that it names.
+// release is a folder as `make release` writes dist/, with the address of a registry.
 type release struct {
 	dist, registry string
 	images         map[string]v1.ImageIndex
 }
 
-// newRelease writes a release with images of random bytes for two platforms, and a chart that helm takes.
+// newRelease writes a release with images of random bytes for two platforms, and a chart that Helm accepts.
 func newRelease(t *testing.T, registry string, programs ...string) *release {
 	t.Helper()
 	r := &release{dist: t.TempDir(), registry: registry, images: map[string]v1.ImageIndex{}}
@@ -47,7 +47,7 @@ func newRelease(t *testing.T, registry string, programs ...string) *release {
 		r.writeImage(t, program, index)
 		fmt.Fprintf(&list, "%s/nodefence/%s:v0.1.0@%s\n", registry, program, digest)
 	}
-	r.write(t, "images.txt", []byte(list.String()))
+	r.writeFile(t, "images.txt", []byte(list.String()))
 	r.writeChart(t, "a release")
 	return r
 }
@@ -69,29 +69,29 @@ func (r *release) writeImage(t *testing.T, program string, index v1.ImageIndex) 
 	}))
 	packed, err := archive.Tar(files)
 	must(t, err)
-	r.write(t, program+".oci.tar", packed)
+	r.writeFile(t, program+".oci.tar", packed)
 }
 
 func (r *release) writeChart(t *testing.T, description string) {
 	t.Helper()
 	packed, err := archive.TarGz(archive.Files{"nodefence/Chart.yaml": []byte("apiVersion: v2\nname: nodefence\nversion: 0.1.0\ndescription: " + description + "\n")})
 	must(t, err)
-	r.write(t, "nodefence-0.1.0.tgz", packed)
+	r.writeFile(t, "nodefence-0.1.0.tgz", packed)
 }
 
-func (r *release) write(t *testing.T, name string, text []byte) {
+func (r *release) writeFile(t *testing.T, name string, text []byte) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(r.dist, name), text, 0o600))
 }
 
-func (r *release) publish(t *testing.T) (told string, err error) {
+func (r *release) runPublish(t *testing.T) (told string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	err = run(t.Context(), []string{"-dist", r.dist}, &b)
 	return b.String(), err
 }
 
-// digestIn returns the digest that the registry has under a tag; empty if it has none.
+// digestIn returns the digest of a tag in the registry; empty if the registry does not have the tag.
 func (r *release) digestIn(t *testing.T, repository string) string {
 	t.Helper()
 	tag, err := name.NewTag(r.registry + "/" + repository)
@@ -104,17 +104,18 @@ func (r *release) digestIn(t *testing.T, repository string) string {
 	return d.Digest.String()
 }
 
-func serve(t *testing.T) string {
+func serveRegistry(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(s.Close)
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// TestARegistryHasWhatWasReleased: each image for all platforms, and the chart as Helm reads it. A second run pushes nothing.
+// TestARegistryHasWhatWasReleased: the registry has each image for all platforms, and Helm pulls the chart. A second run
+// pushes nothing.
 func TestARegistryHasWhatWasReleased(t *testing.T) {
-	r := newRelease(t, serve(t), "nodefence", "nodefence-local")
-	told, err := r.publish(t)
+	r := newRelease(t, serveRegistry(t), "nodefence", "nodefence-local")
+	told, err := r.runPublish(t)
 	must(t, err)
 	if n := strings.Count(told, ": pushed\n"); n != 3 {
 		t.Errorf("%d were pushed, want 3:\n%s", n, told)
@@ -145,7 +146,7 @@ func TestARegistryHasWhatWasReleased(t *testing.T) {
 	if n := strings.Count(string(first), "@sha256:"); n != 3 {
 		t.Errorf("published.txt has %d lines with a digest, want 3:\n%s", n, first)
 	}
-	told, err = r.publish(t)
+	told, err = r.runPublish(t)
 	must(t, err)
 	if n := strings.Count(told, ": is there already\n"); n != 3 {
 		t.Errorf("the second run found %d, want 3:\n%s", n, told)
@@ -157,20 +158,20 @@ func TestARegistryHasWhatWasReleased(t *testing.T) {
 	}
 }
 
-// TestARunThatWasCutOffIsRepeated: what the registry lacks is pushed.
+// TestARunThatWasCutOffIsRepeated: a second run pushes the missing image and the missing chart.
 func TestARunThatWasCutOffIsRepeated(t *testing.T) {
-	r := newRelease(t, serve(t), "nodefence", "nodefence-local")
+	r := newRelease(t, serveRegistry(t), "nodefence", "nodefence-local")
 	tag, err := name.NewTag(r.registry + "/nodefence/nodefence:v0.1.0")
 	must(t, err)
 	must(t, remote.WriteIndex(tag, r.images["nodefence"]))
-	told, err := r.publish(t)
+	told, err := r.runPublish(t)
 	must(t, err)
 	if strings.Count(told, ": pushed\n") != 2 || strings.Count(told, ": is there already\n") != 1 {
 		t.Error(told)
 	}
 }
 
-// TestAVersionIsPublishedOnce: if one image or the chart differs from what the registry has, nothing is pushed.
+// TestAVersionIsPublishedOnce: if one image or the chart differs from the registry's, nothing is pushed.
 func TestAVersionIsPublishedOnce(t *testing.T) {
 	for what, change := range map[string]func(*testing.T, *release){
 		"another image": func(t *testing.T, r *release) {
@@ -185,16 +186,16 @@ func TestAVersionIsPublishedOnce(t *testing.T) {
 			must(t, err)
 			added, err := os.ReadFile(filepath.Join(more.dist, "images.txt"))
 			must(t, err)
-			r.write(t, "images.txt", append(list, added...))
+			r.writeFile(t, "images.txt", append(list, added...))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			r := newRelease(t, serve(t), "nodefence", "nodefence-local")
-			_, err := r.publish(t)
+			r := newRelease(t, serveRegistry(t), "nodefence", "nodefence-local")
+			_, err := r.runPublish(t)
 			must(t, err)
 			before := r.digestIn(t, "nodefence/nodefence:v0.1.0")
 			change(t, r)
-			if told, err := r.publish(t); err == nil || !strings.Contains(err.Error(), "published once") || told != "" {
+			if told, err := r.runPublish(t); err == nil || !strings.Contains(err.Error(), "published once") || told != "" {
 				t.Errorf("%v\n%s", err, told)
 			}
 			if got := r.digestIn(t, "nodefence/nodefence:v0.1.0"); got != before {
@@ -214,9 +215,9 @@ func TestABadReleaseIsRefused(t *testing.T) {
 		says   string
 	}{
 		"no list":       {func(t *testing.T, r *release) { must(t, os.Remove(filepath.Join(r.dist, "images.txt"))) }, "make release writes it"},
-		"an empty list": {func(t *testing.T, r *release) { r.write(t, "images.txt", nil) }, "lists no image"},
+		"an empty list": {func(t *testing.T, r *release) { r.writeFile(t, "images.txt", nil) }, "lists no image"},
 		"without a registry": {func(t *testing.T, r *release) {
-			r.write(t, "images.txt", []byte("nodefence@sha256:"+strings.Repeat("a", 64)))
+			r.writeFile(t, "images.txt", []byte("nodefence@sha256:"+strings.Repeat("a", 64)))
 		}, "REGISTRY="},
 		"no archive": {func(t *testing.T, r *release) { must(t, os.Remove(filepath.Join(r.dist, "nodefence-local.oci.tar"))) }, "nodefence-local.oci.tar"},
 		"another archive": {func(t *testing.T, r *release) {
@@ -225,12 +226,12 @@ func TestABadReleaseIsRefused(t *testing.T) {
 			r.writeImage(t, "nodefence-local", index)
 		}, "does not have the image"},
 		"no chart":   {func(t *testing.T, r *release) { must(t, os.Remove(filepath.Join(r.dist, "nodefence-0.1.0.tgz"))) }, "0 charts"},
-		"two charts": {func(t *testing.T, r *release) { r.write(t, "nodefence-0.2.0.tgz", nil) }, "2 charts"},
+		"two charts": {func(t *testing.T, r *release) { r.writeFile(t, "nodefence-0.2.0.tgz", nil) }, "2 charts"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			r := newRelease(t, serve(t), "nodefence", "nodefence-local")
+			r := newRelease(t, serveRegistry(t), "nodefence", "nodefence-local")
 			c.change(t, r)
-			if _, err := r.publish(t); err == nil || !strings.Contains(err.Error(), c.says) {
+			if _, err := r.runPublish(t); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v does not say %q", err, c.says)
 			}
 			if got := r.digestIn(t, "nodefence/nodefence:v0.1.0"); got != "" {
