@@ -96,8 +96,8 @@ func TestThePageListsWhatAReleaseHolds(t *testing.T) {
 	}
 	page, err := os.ReadFile("../INSTALL.md")
 	must(t, err)
-	_, table, _ := strings.Cut(string(page), "## What a release holds")
-	table, _, _ = strings.Cut(table, "Nothing is pushed.")
+	_, table, _ := strings.Cut(string(page), "## What a release holds\n\n")
+	table, _, _ = strings.Cut(table, "\n\n")
 	for name := range writers {
 		if !strings.Contains(table, name) {
 			t.Errorf("INSTALL.md does not list %s", name)
