@@ -61,6 +61,7 @@ func (w *world) does(args ...string) {
 func TestActsOfPeopleAreRecorded(t *testing.T) {
 	w := newWorld(t, 3, quick+"mode: RequireApproval\n")
 	p := w.start(nil)
+	must(t, p.Watching(w.ctx)) // what is done earlier is recorded as made before
 	w.until("the ledger", func() (bool, error) { l, err := w.Fences.Ledger(w.ctx); return l != nil, err })
 	w.does("stop", "--reason", "switches", "--yes")
 	w.recorded(1)
