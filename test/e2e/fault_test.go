@@ -18,7 +18,7 @@ import (
 const faultPolicy = `
 power: {offTimeout: 10s, attempts: 3, retryInterval: 2s, restarts: 100}
 recovery: {bootTimeout: 5m, readyDuration: 1s}
-limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s}
+limits: {maxUnhealthy: "50%", maxConcurrent: 12, stormCoolDown: 1s, perNode: {cutsPerDay: 100}}
 `
 
 // TestBMCFaults makes each BMC fail in another way, crashes all those nodes, and checks which
