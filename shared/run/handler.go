@@ -27,6 +27,16 @@ var ErrMalformed = errors.New("malformed event")
 // Every error that isn't Malformed counts as Again.
 var ErrAgain = errors.New("try again")
 
+// Refused is the error of an event that was sent here directly, and whose sender learns why nothing comes of it. HTTP
+// answers with its status and words.
+type Refused struct {
+	// Status is an HTTP status from 400 to 499.
+	Status int
+	Words  string
+}
+
+func (r *Refused) Error() string { return r.Words }
+
 // Node is the node that an event is about. An event that names none is malformed.
 func Node(e event.Event) (string, error) {
 	node, err := events.Node(e)

@@ -116,9 +116,12 @@ func call(ctx context.Context, invocation time.Duration, h Handler, e event.Even
 	}
 	reply, err := Recover(h)(ctx, e)
 	var p *panicked
+	var refused *Refused
 	switch {
 	case errors.As(err, &p):
 		return nil, http.StatusInternalServerError, err
+	case errors.As(err, &refused):
+		return nil, refused.Status, err
 	case errors.Is(err, ErrMalformed):
 		return nil, http.StatusBadRequest, err
 	case err != nil:
@@ -168,10 +171,11 @@ func Stack(err error) []any {
 // outward is the error text for the caller. A broker copies it into the dead letter, which
 // must not contain the inner text of a failed call.
 func outward(status int, err error) string {
-	switch status {
-	case http.StatusBadRequest:
+	var refused *Refused
+	switch {
+	case status == http.StatusBadRequest || errors.As(err, &refused):
 		return err.Error()
-	case http.StatusInternalServerError:
+	case status == http.StatusInternalServerError:
 		return "handler failed"
 	}
 	return ErrAgain.Error()

@@ -207,6 +207,9 @@ func TestHandlersOutcomesHaveOneStatusEach(t *testing.T) {
 		"any other error, whose text stays inside": {func(context.Context, event.Event) (*event.Event, error) {
 			return nil, errors.New("dial 192.0.2.7 as admin")
 		}, 503, "try again\n"},
+		"refused, for its sender to read": {func(context.Context, event.Event) (*event.Event, error) {
+			return nil, fmt.Errorf("take: %w", &run.Refused{Status: http.StatusForbidden, Words: "ann may not"})
+		}, 403, "take: ann may not\n"},
 		"panic": {func(context.Context, event.Event) (*event.Event, error) { panic("oops") }, 500, "handler failed\n"},
 		"reply without a type": {func(context.Context, event.Event) (*event.Event, error) {
 			e := event.New()
