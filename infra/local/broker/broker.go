@@ -29,6 +29,8 @@ type Options struct {
 	Triggers []Trigger
 	// Handlers are by function: "gate" serves the subscriber nodefence-gate.
 	Handlers map[string]run.Handler
+	// Outward are the handlers of the Triggers whose subscribers are outside of this process, by the Trigger's name.
+	Outward map[string]run.Handler
 	// Logger is slog's default if nil.
 	Logger *slog.Logger
 	// OnDeadLetter is called for every event that is given up, after its dead letter is
@@ -78,14 +80,24 @@ func (o *Options) setDefaults() {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
 }
 
-// check refuses Triggers that would route to no function.
+// check refuses Triggers that would route to nobody, and two Triggers of one name.
 func (o *Options) check() error {
 	if len(o.Triggers) == 0 {
 		return errors.New("no triggers")
 	}
 	var found []*problem
-	for _, t := range o.Triggers {
-		if o.Handlers[t.Function] == nil {
+	names := map[string]bool{}
+	for i := range o.Triggers {
+		t := &o.Triggers[i]
+		if names[t.durable()] {
+			found = append(found, &problem{t.subscriber, "metadata.name", fmt.Sprintf("%q is the name of another Trigger too", t.Name)})
+		}
+		names[t.durable()] = true
+		switch {
+		case o.handler(t) != nil:
+		case t.URI != "":
+			found = append(found, &problem{t.subscriber, "spec.subscriber.uri", "nothing carries events to " + t.URI})
+		default:
 			found = append(found, &problem{t.subscriber, "spec.subscriber.ref.name",
 				fmt.Sprintf("no function %q here, only %s", t.Function,
 					strings.Join(slices.Sorted(maps.Keys(o.Handlers)), ", "))})
@@ -95,6 +107,14 @@ func (o *Options) check() error {
 		return joined(found)
 	}
 	return nil
+}
+
+// handler is what handles the events of a Trigger.
+func (o *Options) handler(t *Trigger) run.Handler {
+	if t.URI != "" {
+		return o.Outward[t.Name]
+	}
+	return o.Handlers[t.Function]
 }
 
 // Broker stores events and delivers them. Start makes one.
@@ -167,7 +187,7 @@ func (b *Broker) start(ctx context.Context) (err error) {
 	}
 	for i := range b.o.Triggers {
 		t := &b.o.Triggers[i]
-		d := &delivery{Broker: b, trigger: t, handle: run.Recover(b.o.Handlers[t.Function]),
+		d := &delivery{Broker: b, trigger: t, handle: run.Recover(b.o.handler(t)),
 			consumer: consumers[i], log: b.o.Logger.With("trigger", t.Name)}
 		d.places = make(chan struct{}, cmp.Or(b.o.Places[t.Function], b.o.Concurrency))
 		b.workers.Go(d.work)

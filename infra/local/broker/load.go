@@ -26,7 +26,12 @@ func Load(path string) ([]Trigger, error) {
 
 // Parse is like Load, for data that was read from file. Its error lists every fault, one on
 // each line: file, line, field, fault.
-func Parse(file string, data []byte) ([]Trigger, error) {
+func Parse(file string, data []byte) ([]Trigger, error) { return parseFile(file, data, false) }
+
+// ParseOutward is like Parse, for Triggers whose subscribers are outside of this process: each has a URI.
+func ParseOutward(file string, data []byte) ([]Trigger, error) { return parseFile(file, data, true) }
+
+func parseFile(file string, data []byte, outward bool) ([]Trigger, error) {
 	var found []*problem
 	var triggers []Trigger
 	names, broker := map[string]int{}, ""
@@ -45,7 +50,7 @@ func Parse(file string, data []byte) ([]Trigger, error) {
 		if o.Spec.Broker != "" && o.Spec.Broker != broker {
 			d.add("spec.broker", fmt.Sprintf("%q, but the first Trigger names %q", o.Spec.Broker, broker))
 		}
-		triggers = append(triggers, d.trigger())
+		triggers = append(triggers, d.trigger(outward))
 		found = append(found, d.found...)
 	}
 	if len(found) == 0 && len(triggers) == 0 {
@@ -152,7 +157,7 @@ func (d *document) addDecode(err error) {
 
 // trigger checks everything but the syntax. The filters are taken out before Knative's own
 // check, which gives a wrong index for every member of a list but the last.
-func (d *document) trigger() Trigger {
+func (d *document) trigger(outward bool) Trigger {
 	if d.object.Name == "" {
 		d.add("metadata.name", "missing")
 	}
@@ -167,7 +172,11 @@ func (d *document) trigger() Trigger {
 		pass:       d.filters(s),
 		subscriber: position{d.file, d.line("spec.subscriber.ref.name")},
 	}
-	if s.Subscriber.Ref != nil || s.Subscriber.URI != nil {
+	switch {
+	case s.Subscriber.Ref == nil && s.Subscriber.URI == nil: // Validate has found that
+	case outward:
+		t.URI, t.subscriber.line = d.address(s), d.line("spec.subscriber.uri")
+	default:
 		t.Function = d.function(s)
 	}
 	return t

@@ -16,13 +16,15 @@ import (
 // subscriberPrefix and a function's name make the name of the function's Service.
 const subscriberPrefix = "nodefence-"
 
-// Trigger sends the events that pass its filter to one function. Only Load and Parse make a
+// Trigger sends the events that pass its filter to one subscriber. Only Load, Parse and ParseOutward make a
 // Trigger, so that every Trigger has been checked.
 type Trigger struct {
 	// Name is the object's name.
 	Name string
-	// Function is the subscriber's name without its prefix.
+	// Function is the subscriber's name without its prefix; empty if the subscriber is outside of this process.
 	Function string
+	// URI is the address of a subscriber outside of this process; empty for a function.
+	URI string
 	// Retries is how often a failed delivery is repeated.
 	Retries int
 
@@ -90,6 +92,22 @@ func (d *document) function(s eventingv1.TriggerSpec) string {
 			return name
 		}
 		d.add("spec.subscriber.ref.name", fmt.Sprintf("%q is not %s<function>", ref.Name, subscriberPrefix))
+	}
+	return ""
+}
+
+// address reads a subscriber outside of this process: an http or https URI.
+func (d *document) address(s eventingv1.TriggerSpec) string {
+	u := s.Subscriber.URI
+	switch {
+	case s.Subscriber.Ref != nil:
+		d.add("spec.subscriber.ref", "not resolved here: write the address of the subscriber into uri")
+	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		d.add("spec.subscriber.uri", "is not an http or https URL")
+	case u.User != nil:
+		d.add("spec.subscriber.uri", "holds a user or a password, which would be shown in logs")
+	default:
+		return u.String()
 	}
 	return ""
 }
