@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/nodefence/nodefence/functions/power"
 	recovery "github.com/nodefence/nodefence/functions/recover"
 	"github.com/nodefence/nodefence/infra/knative"
+	"github.com/nodefence/nodefence/infra/local/asks"
 	"github.com/nodefence/nodefence/infra/local/broker"
 	"github.com/nodefence/nodefence/shared/device"
 	"github.com/nodefence/nodefence/shared/fence/facts"
@@ -48,8 +51,11 @@ type Options struct {
 	// Triggers is a file of Knative Triggers; if empty, the Triggers that come with
 	// nodefence.
 	Triggers string
-	Settings functions.Settings
-	Log      *slog.Logger
+	// OutwardTriggers is a file of Knative Triggers that carry events to subscribers outside of this process; it need
+	// not exist.
+	OutwardTriggers string
+	Settings        functions.Settings
+	Log             *slog.Logger
 	// Drivers are those of functions.DriversIn if nil.
 	Drivers map[string]device.Kind
 	// CheckEvery is the interval in which each device of a node is read for its
@@ -73,6 +79,9 @@ type Local struct {
 	source   *apiserver.Source
 	log      *slog.Logger
 	dead     run.Handler
+	outward  outward
+	// longest is how long an invocation may take.
+	longest time.Duration
 }
 
 // account returns the user name of a function's ServiceAccount.
@@ -113,11 +122,14 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if o.Drivers != nil {
 		parts.Drivers = o.Drivers
 	}
-	parts.Handoff = &loop.Handoff{}
+	parts.Handoff, parts.Reporter = &loop.Handoff{}, asks.Reporter(parts.Reporter)
 	if err := installed(first, parts.Client, o.Log); err != nil {
 		return nil, err
 	}
-	l := &Local{Client: parts.Client, Registry: reg, parts: parts, log: o.Log}
+	l := &Local{
+		Client: parts.Client, Registry: reg, parts: parts, log: o.Log, longest: o.Settings.InvocationTimeout(),
+		outward: loadOutward(o.OutwardTriggers, triggers),
+	}
 	if err := l.openBroker(ctx, o, triggers, busy); err != nil {
 		return nil, err
 	}
@@ -134,13 +146,17 @@ func New(ctx context.Context, o Options) (*Local, error) {
 
 // openBroker opens the broker, which routes events to the functions by the Triggers.
 func (l *Local) openBroker(ctx context.Context, o Options, triggers []broker.Trigger, busy *traffic) (err error) {
+	if err := l.outward.refused; err != nil {
+		o.Log.Error("events are carried to nobody outside", "error", err.Error())
+	}
 	handlers := functions.Handlers(l.parts)
 	l.dead = handlers[deadletter.Name]
 	l.parts.Call = functions.InProcess(handlers) // resync sends again what is overdue, and waits for nothing
 	l.Broker, err = broker.Keep(ctx, broker.Options{
-		HandlerTimeout: o.Settings.InvocationTimeout(),
-		Dir:            filepath.Join(o.DataDir, "broker"), Triggers: triggers, Handlers: busy.givingWay(handlers),
-		Logger: o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: l.Registry, NoSync: o.NoSync, Places: places,
+		HandlerTimeout: l.longest,
+		Dir:            filepath.Join(o.DataDir, "broker"), Triggers: slices.Concat(triggers, l.outward.triggers), Handlers: busy.givingWay(handlers),
+		Outward: l.outward.handlers,
+		Logger:  o.Log, OnDeadLetter: l.deadLetter, Redact: redact, Metrics: l.Registry, NoSync: o.NoSync, Places: places,
 	})
 	if err != nil {
 		return fmt.Errorf("start the broker: %w", err)
@@ -179,6 +195,15 @@ func (l *Local) HTTP() http.Handler {
 	return run.Mux(run.HTTP(take, run.HTTPOptions{Logger: l.log}), l.probes())
 }
 
+// Requests serves POST / for events that ask for a fence by a token, from senders that this process does not know.
+func (l *Local) Requests() http.Handler {
+	review := func(ctx context.Context, token, audience string) (*kube.User, string, error) {
+		return l.Client.ReviewToken(kube.WithFunction(ctx, gate.Name), token, audience)
+	}
+	t := asks.Taker{Gate: l.Handlers()[gate.Name], Review: review, Publish: l.Broker.Publish, Log: l.log, Invocation: l.longest}
+	return t.HTTP()
+}
+
 // Probes serves /healthz, /readyz and /metrics, and takes no events.
 func (l *Local) Probes() http.Handler { return run.Mux(nil, l.probes()) }
 
@@ -186,9 +211,14 @@ func (l *Local) probes() run.Probes {
 	return run.Probes{
 		Live:    l.Broker.Health,
 		Ready:   func(ctx context.Context) error { return l.Ready(ctx) },
-		Detail:  l.parts.Detail,
+		Detail:  l.detail,
 		Metrics: promhttp.HandlerFor(l.Registry, promhttp.HandlerOpts{}),
 	}
+}
+
+// detail says for /readyz what is switched on and doesn't work, although nodefence does.
+func (l *Local) detail() string {
+	return strings.Trim(l.parts.Detail()+"\n"+l.outward.words(), "\n")
 }
 
 // Ready returns what is missing, if anything.
@@ -198,7 +228,12 @@ func (l *Local) Ready(ctx context.Context) error {
 
 // deadLetter sends an event that the broker gave up to the function deadletter, as a
 // cluster's broker does.
+//
+// An event that nobody outside took is in the broker's log alone: no fence waits for it.
 func (l *Local) deadLetter(e event.Event, trigger string, err error) {
+	if l.outward.handlers[trigger] != nil {
+		return
+	}
 	e = events.Redacted(e).Clone()
 	e.SetExtension(deadletter.ErrorDest, "trigger "+trigger)
 	e.SetExtension(deadletter.ErrorData, err.Error())

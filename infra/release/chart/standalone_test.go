@@ -79,12 +79,12 @@ func TestAServiceMonitorReadsTheOneProcess(t *testing.T) {
 	must(t, err)
 	found := map[string]manifests.Object{}
 	for _, o := range got {
-		if o.GetNamespace() == "fence" && (o.GetKind() == "Service" || o.GetKind() == "ServiceMonitor") {
+		if o.GetNamespace() == "fence" && o.GetName() != "nodefence-requests" && (o.GetKind() == "Service" || o.GetKind() == "ServiceMonitor") {
 			found[o.GetKind()] = o
 		}
 	}
 	service, monitor := found["Service"], found["ServiceMonitor"]
-	if len(found) != 2 || count(got, "Service") != 1 || count(got, "PodMonitor") != 0 {
+	if len(found) != 2 || count(got, "Service") != 2 || count(got, "PodMonitor") != 0 {
 		t.Fatalf("%v", found)
 	}
 	selects, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")

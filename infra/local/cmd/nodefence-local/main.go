@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -109,8 +110,8 @@ type settings struct {
 	// Accounts is the namespace of the ServiceAccounts nodefence-<function>; empty for the process's own account alone.
 	Accounts string `envconfig:"NODEFENCE_ACCOUNTS_NAMESPACE"`
 	// These have flags alone.
-	dir, listen, probes, triggers string
-	verbose                       bool
+	dir, listen, probes, requests, triggers, outward string
+	verbose                                          bool
 }
 
 // flags are the program's flags, which set s.
@@ -122,6 +123,8 @@ func (s *settings) flags(out io.Writer) *flag.FlagSet {
 	fs.StringVar(&s.dir, "data-dir", "nodefence-data", "`folder` for the broker's events")
 	fs.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to listen on")
 	fs.StringVar(&s.probes, "listen-probes", "", "`address` that serves /healthz, /readyz and /metrics and takes no events, for a pod (default: none)")
+	fs.StringVar(&s.requests, "listen-requests", "", "`address` that takes events that ask for a fence, each by a token of its own, from senders that need not be trusted (default: none)")
+	fs.StringVar(&s.outward, "outward-triggers", "", "`file` of Knative Triggers of your own, each with the URI of a subscriber outside of this process, which gets the events that pass; it need not exist (default: none)")
 	fs.StringVar(&s.triggers, "triggers", "", "`file` of Knative Triggers to route by (default: the ones nodefence comes with)")
 	fs.TextVar(&s.CheckEvery, "check-interval", s.CheckEvery, "how often each node's devices are read while nothing has failed, as in `30m`; 0 never (NODEFENCE_CHECK_INTERVAL)")
 	fs.BoolVar(&s.verbose, "v", false, "log more")
@@ -143,17 +146,26 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return kube.NoCluster("--kubeconfig", err)
 	}
 	l, err := local.New(ctx, local.Options{
-		Config: cfg, DataDir: s.dir, Triggers: s.triggers, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery), Accounts: s.Accounts,
+		Config: cfg, DataDir: s.dir, Triggers: s.triggers, OutwardTriggers: s.outward, Settings: s.Settings, Log: log, Elect: true, CheckEvery: time.Duration(s.CheckEvery), Accounts: s.Accounts,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close() }()
 	log.Info("running", "cluster", cfg.Host, "listen", s.listen, "data", s.dir)
-	if s.probes == "" {
-		return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
+	return s.serveAll(ctx, l)
+}
+
+// serveAll serves events, and what has an address of its own, for as long as nodefence runs.
+func (s *settings) serveAll(ctx context.Context, l *local.Local) error {
+	runs := func(ctx context.Context) error { return program.Serve(ctx, s.listen, l.HTTP(), l.Run) }
+	for _, further := range []struct {
+		address string
+		answers http.Handler
+	}{{s.requests, l.Requests()}, {s.probes, l.Probes()}} {
+		if inner := runs; further.address != "" {
+			runs = func(ctx context.Context) error { return program.Serve(ctx, further.address, further.answers, inner) }
+		}
 	}
-	return program.Serve(ctx, s.probes, l.Probes(), func(ctx context.Context) error {
-		return program.Serve(ctx, s.listen, l.HTTP(), l.Run)
-	})
+	return runs(ctx)
 }
