@@ -15,19 +15,15 @@ import (
 	"github.com/nodefence/nodefence/test/rig"
 )
 
-// web runs so many pods, all of them on one node, under a disruption budget.
+// web runs so many pods, all of them on one node, under a disruption budget. Later they may run on each node: the label
+// that they ask for is on that node alone at first. A cordon of the others, in its place, may come too late for a scheduler
+// on a busy machine.
 func (w *world) web(node string, pods int, budget string) {
 	w.t.Helper()
 	all, err := w.Kube.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{})
 	must(w.t, err)
-	cordon := func(on bool) {
-		for i := range all.Items {
-			if name := all.Items[i].Name; name != node {
-				w.patch(name, fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, on))
-			}
-		}
-	}
-	cordon(true)
+	takes := func(name string) { w.patch(name, `{"metadata":{"labels":{"takes":"web"}}}`) }
+	takes(node)
 	must(w.t, w.Apply(w.ctx, fmt.Sprintf(`
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -44,6 +40,7 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       terminationGracePeriodSeconds: 1
+      nodeSelector: {takes: web}
       containers: [{name: web, image: example.invalid/web}]
 `, budget, pods)))
 	w.until("the pods to run on "+node, func() (bool, error) {
@@ -51,7 +48,9 @@ spec:
 		on, lerr := w.webPods(node)
 		return err == nil && int(b.Status.CurrentHealthy) == pods && len(on) == pods, lerr
 	})
-	cordon(false)
+	for i := range all.Items {
+		takes(all.Items[i].Name)
+	}
 }
 
 // webPods are the UIDs of the pods that run on a node.
