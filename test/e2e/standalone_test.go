@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -164,19 +165,21 @@ func TestThePodsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestHelmInstallsStandalone: `helm install` of the released chart, with nothing else, ends Ready, and two processes that
-// run as its Deployment says, with its account, create the ledger and fence a node. `helm uninstall` takes what runs, and
-// keeps the kinds.
+// TestHelmInstallsStandalone: the README's commands for a cluster install the released chart, which ends Ready and says
+// what the cluster shows, and give a first verdict. Two processes that run as its Deployment says, with its account, create
+// the ledger and fence a node. `helm uninstall` takes what runs, and keeps the kinds.
 func TestHelmInstallsStandalone(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
-	dist := t.TempDir()
-	w.inRelease("run", ".", "-version", "v0.0.1", "-registry", "registry.example.com/nodefence", "-out", dist)
-	w.inRelease("tool", "helm", "install", "nodefence", filepath.Join(dist, "nodefence-0.0.1.tgz"), "--namespace", "nodefence-system",
-		"--take-ownership", "--wait", "--timeout", "10m") // the kinds are there already
+	_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, "node-3", types.MergePatchType, []byte(`{"spec":{"providerID":"aws:///eu-central-1a/i-0"}}`), metav1.PatchOptions{})
+	must(t, err)
+	q := w.quickStart()
+	if notes, code := q.run(0); code != 0 || !strings.Contains(notes, "for machines of aws") || !strings.Contains(notes, "kubectl fence init --for cloud") {
+		t.Fatalf("the notes do not say what the cluster shows: exit code %d, %s", code, notes)
+	}
 	d, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{})
 	must(t, err)
-	if image := d.Spec.Template.Spec.Containers[0].Image; image != "registry.example.com/nodefence/nodefence-local:v0.0.1" {
+	if image := d.Spec.Template.Spec.Containers[0].Image; image != "registry.example.com/nodefence/nodefence-local:v0.1.0" {
 		t.Errorf("the image is %s", image)
 	}
 	first := w.database(1)
@@ -194,6 +197,7 @@ func TestHelmInstallsStandalone(t *testing.T) {
 	w.ended(first, api.Recovered)
 	w.words(first, "off on")
 	w.oneWriter()
+	w.firstVerdict(q)
 	w.inRelease("tool", "helm", "uninstall", "nodefence", "--namespace", "nodefence-system", "--wait")
 	if _, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Deployment is still there: %v", err)
@@ -203,21 +207,23 @@ func TestHelmInstallsStandalone(t *testing.T) {
 	}
 }
 
-// inRelease runs the go command in the module of the release, with the lab's kubeconfig.
-func (w *world) inRelease(args ...string) {
+// inRelease runs the go command in the module of the release, with the lab's kubeconfig, and returns what it prints.
+func (w *world) inRelease(args ...string) string {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.ctx, "go", args...)
 	cmd.Dir = filepath.Join(w.root(), "infra/release")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Lab.Kubeconfig, "HELM_DRIVER=secret")
-	if said, err := cmd.CombinedOutput(); err != nil {
+	said, err := cmd.CombinedOutput()
+	if err != nil {
 		w.t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, said)
 	}
+	return string(said)
 }
 
 // deployment applies what infra/standalone has beside the rights, and returns its Deployment.
 func (w *world) deployment() *appsv1.Deployment {
 	w.t.Helper()
-	for _, file := range []string{"availability", "network", "deployment"} {
+	for _, file := range []string{"availability", "network", "requests", "deployment"} {
 		must(w.t, w.ApplyFile(w.ctx, filepath.Join(w.root(), "infra/standalone", file+".yaml")))
 	}
 	d, err := w.Kube.AppsV1().Deployments("nodefence-system").Get(w.ctx, "nodefence-local", metav1.GetOptions{})
@@ -239,7 +245,7 @@ func (w *world) replica(d *appsv1.Deployment, node string) *rig.Log {
 		switch flag {
 		case "--data-dir":
 			arg = flag + "=" + w.t.TempDir()
-		case "--listen", "--listen-probes":
+		case "--listen", "--listen-probes", "--listen-requests":
 			addr, err := port.Free()
 			must(w.t, err)
 			arg = flag + "=" + addr
