@@ -74,7 +74,7 @@ func (w *world) firstVerdict(q *quickStart) {
 		w.t.Errorf("%s: exit code %d, %s", q.commands[1], code, said)
 	}
 	said, code := q.run(2)
-	for _, node := range []string{"node-1", "node-2", "node-3"} {
+	for _, node := range []string{node(0), node(1), node(2)} {
 		if !strings.Contains(said, node+" ") || !strings.Contains(said, "metal") || code != 0 {
 			w.t.Errorf("%s: exit code %d, no verdict for %s by the policy: %s", q.commands[2], code, node, said)
 		}

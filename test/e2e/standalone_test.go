@@ -171,7 +171,7 @@ func TestThePodsAreRestricted(t *testing.T) {
 func TestHelmInstallsStandalone(t *testing.T) {
 	w := newWorld(t, 3, quick)
 	must(t, w.Kube.CoreV1().RESTClient().Delete().AbsPath("/apis/nodefence.io/v1alpha1/fenceledgers/cluster").Do(w.ctx).Error())
-	_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, "node-3", types.MergePatchType, []byte(`{"spec":{"providerID":"aws:///eu-central-1a/i-0"}}`), metav1.PatchOptions{})
+	_, err := w.Kube.CoreV1().Nodes().Patch(w.ctx, "node-2", types.MergePatchType, []byte(`{"spec":{"providerID":"aws:///eu-central-1a/i-0"}}`), metav1.PatchOptions{})
 	must(t, err)
 	q := w.quickStart()
 	if notes, code := q.run(0); code != 0 || !strings.Contains(notes, "for machines of aws") || !strings.Contains(notes, "kubectl fence init --for cloud") {
