@@ -133,15 +133,20 @@ func New(ctx context.Context, o Options) (*Local, error) {
 	if err := l.openBroker(ctx, o, triggers, busy); err != nil {
 		return nil, err
 	}
-	l.source, err = apiserver.New(apiserver.Options{
-		Config: watches, Client: parts.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: parts.Source,
-		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Self: o.Settings.Self, Registerer: reg,
-		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces, Traces: parts.Traces,
-	})
-	if err != nil {
+	if err := l.makeSource(o, watches); err != nil {
 		return nil, errors.Join(err, l.Broker.Close())
 	}
 	return l, nil
+}
+
+// makeSource makes the source, which sends to the broker of this process.
+func (l *Local) makeSource(o Options, watches *rest.Config) (err error) {
+	l.source, err = apiserver.New(apiserver.Options{
+		Config: watches, Client: l.Client, Sender: sender{l.Broker}, Logger: o.Log, Source: l.parts.Source,
+		Namespace: o.Settings.Namespace, Resync: facts.Resync, Identity: program.Identity("local"), Elect: o.Elect, Self: o.Settings.Self, Registerer: l.Registry,
+		CheckEvery: o.CheckEvery, RequestNamespaces: o.Settings.RequestNamespaces, Traces: l.parts.Traces,
+	})
+	return err
 }
 
 // openBroker opens the broker, which routes events to the functions by the Triggers.
