@@ -52,7 +52,9 @@ func TestKubectlOfThePages(t *testing.T) {
 		{"kustomize .", "", echo, "kustomize ."},
 		{"drain worker-7", "", echo, "exit status 1: kubectl drain: the test does not know what it changes; see test/e2e/testdata/pages/kubectl\n"},
 		{"-n x rollout status deployment/y", "", echo, "-n x rollout status deployment/y"},
-		{"rollout restart deployment/y", "", echo, "exit status 1: kubectl rollout: only status changes nothing\n"},
+		{"rollout restart deployment/y", "", echo, "get deployment/y --ignore-not-found"},
+		{"rollout undo deployment/y", "", echo, "exit status 1: kubectl rollout: only status changes nothing\n"},
+		{"create configmap x --from-file=triggers.yaml", "", echo, "create configmap x --from-literal=triggers.yaml=x --dry-run=server"},
 	} {
 		if got := wrapped(t, "kubectl", c.input, c.stand, strings.Fields(c.args)...); got != c.want {
 			t.Errorf("kubectl %s: %q, want %q", c.args, got, c.want)
