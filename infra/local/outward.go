@@ -56,16 +56,16 @@ func readOutward(path string, own []broker.Trigger) (o outward, err error) {
 		if taken[t.Name] {
 			return o, fmt.Errorf("%s: metadata.name: %q is a Trigger of nodefence's own", path, t.Name)
 		}
-		if o.handlers[t.Name], err = post(t.URI); err != nil {
+		if o.handlers[t.Name], err = posterTo(t.URI); err != nil {
 			return o, fmt.Errorf("%s: Trigger %s: %w", path, t.Name, err)
 		}
 	}
 	return o, nil
 }
 
-// post sends events to a subscriber, without the tokens of requests (S29: no secret is shown). What it answers
-// is no event for the broker.
-func post(uri string) (run.Handler, error) {
+// posterTo returns a handler that sends events to a subscriber, without the tokens of requests (S29: no secret is shown).
+// The content of the answer is not read.
+func posterTo(uri string) (run.Handler, error) {
 	s, err := sink.New(sink.Options{Sink: uri})
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func TestNoTokenLeavesTheProcess(t *testing.T) {
 		got <- b.String()
 	}))
 	defer archive.Close()
-	h, err := post(archive.URL)
+	h, err := posterTo(archive.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nodefence/nodefence/shared/run"
 )
 
-// Reporter is one that tells the sender of an event too why it is refused.
+// Reporter tells the sender of an event too why the event is refused.
 func Reporter(r report.Reporter) report.Reporter { return telling{r} }
 
 type telling struct{ report.Reporter }
@@ -18,25 +18,25 @@ type telling struct{ report.Reporter }
 func (t telling) Refused(ctx context.Context, r report.Refusal) {
 	t.Reporter.Refused(ctx, r)
 	if h, is := ctx.Value(heardKey{}).(*heard); is {
-		h.note(r)
+		h.noteRefusal(r)
 	}
 }
 
 type heardKey struct{}
 
-// heard is why the event of a context is refused, if it is.
+// heard has the refusal of a context's event, if any.
 type heard struct {
 	mu      sync.Mutex
 	refusal *report.Refusal
 }
 
-// listening returns a context of which a refusal is heard.
-func listening(ctx context.Context) (context.Context, *heard) {
+// hearRefusal returns a context whose refusal is heard.
+func hearRefusal(ctx context.Context) (context.Context, *heard) {
 	h := &heard{}
 	return context.WithValue(ctx, heardKey{}, h), h
 }
 
-func (h *heard) note(r report.Refusal) {
+func (h *heard) noteRefusal(r report.Refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refusal = &r

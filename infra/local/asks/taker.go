@@ -16,9 +16,9 @@ import (
 
 // Taker has the gate answer events, and tells their senders what comes of them.
 type Taker struct {
-	// Gate is the function, to which refusals are told by a Reporter of this package.
+	// Gate is the function gate, whose refusals come through a Reporter of this package.
 	Gate run.Handler
-	// Review asks the API server whose token it is, for an audience; without a user, why says what is wrong with it.
+	// Review asks the API server for the user of a token for an audience; without a user, why names the fault.
 	Review func(ctx context.Context, token, audience string) (u *kube.User, why string, err error)
 	// Publish gives the event with which the gate hands the fence on to a broker.
 	Publish func(ctx context.Context, e event.Event) error
@@ -36,11 +36,11 @@ const longestBody = 64 << 10
 
 // HTTP serves POST / for events.
 func (t *Taker) HTTP() http.Handler {
-	return run.HTTP(run.Accepting(bounded(t.take)), run.HTTPOptions{Logger: t.Log, MaxBody: longestBody, Invocation: t.Invocation})
+	return run.HTTP(run.Accepting(boundHandler(t.takeEvent)), run.HTTPOptions{Logger: t.Log, MaxBody: longestBody, Invocation: t.Invocation})
 }
 
-// bounded has an event sent again later where too many are being answered.
-func bounded(h run.Handler) run.Handler {
+// boundHandler has a sender repeat its event where too many events are being answered.
+func boundHandler(h run.Handler) run.Handler {
 	places := make(chan struct{}, atOnce)
 	return func(ctx context.Context, e event.Event) (*event.Event, error) {
 		select {
@@ -53,12 +53,12 @@ func bounded(h run.Handler) run.Handler {
 	}
 }
 
-// take answers one event: nil once the fence that it asks for stands in the API server.
-func (t *Taker) take(ctx context.Context, e event.Event) (*event.Event, error) {
+// takeEvent answers one event: nil once the requested fence stands in the API server.
+func (t *Taker) takeEvent(ctx context.Context, e event.Event) (*event.Event, error) {
 	if err := t.authenticate(ctx, e); err != nil {
 		return nil, err
 	}
-	ctx, heard := listening(ctx)
+	ctx, heard := hearRefusal(ctx)
 	reply, err := t.Gate(ctx, e)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (t *Taker) take(ctx context.Context, e event.Event) (*event.Event, error) {
 	return nil, nil
 }
 
-// authenticate refuses an event whose sender has no valid token for it. The gate reviews the token too, after reads of the
-// cluster and with an Event on the Node for each refusal: neither is for everybody who reaches this port.
+// authenticate refuses an event without a valid token. The gate reviews the token too, but after reads of the cluster and
+// with an Event on the Node for each refusal, and anybody may reach this port.
 func (t *Taker) authenticate(ctx context.Context, e event.Event) error {
 	switch {
 	case !events.Asks(e.Type()):

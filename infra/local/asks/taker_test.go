@@ -144,7 +144,7 @@ func TestABrokerThatIsDownRefusesNoRequest(t *testing.T) {
 // TestManyEventsAtOnceAreBounded: one more than are answered at once is to be sent again.
 func TestManyEventsAtOnceAreBounded(t *testing.T) {
 	began, ends := make(chan bool), make(chan bool)
-	h := bounded(func(context.Context, event.Event) (*event.Event, error) { began <- true; <-ends; return nil, nil })
+	h := boundHandler(func(context.Context, event.Event) (*event.Event, error) { began <- true; <-ends; return nil, nil })
 	done := make(chan error, atOnce)
 	for range atOnce {
 		go func() { _, err := h(t.Context(), event.New()); done <- err }()
@@ -161,7 +161,7 @@ func TestManyEventsAtOnceAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := bounded(opens)(t.Context(), event.New()); err != nil {
+	if _, err := boundHandler(opens)(t.Context(), event.New()); err != nil {
 		t.Error(err)
 	}
 }
