@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (s Seen) saidOfFence(a answer) said {
 
 // saidNow is about the fence that the record has now.
 func saidNow(st *api.NodeFenceStatus, open bool) said {
-	words := message(st)
+	words := message(st.Phase, st.Reason, st.Message)
 	switch {
 	case st.Release.TimedOut && (st.Phase == api.Fenced || !open):
 		return failed(yes, api.ReleaseTimedOut, words)
@@ -82,12 +83,25 @@ func saidNow(st *api.NodeFenceStatus, open bool) said {
 		return restsWell(st, words)
 	case st.Phase == api.Failed:
 		return failed(no, st.Reason, words)
+	case !open && st.Outcome == api.RequestFailed:
+		return saidOfFailure(st, words)
 	case !open:
 		return saidAtEnd(st.Outcome, served(st), words)
 	case st.Proof != nil || st.Release.StartedAt != nil:
 		return underWay(yes, words)
 	}
 	return underWay(unknown, words)
+}
+
+// saidOfFailure says of a fence that failed and is over what was said while it stood at Failed. A healthy node
+// leaves Failed within a second, so Failed may pass unread, and the end alone does not tell why the fence failed.
+func saidOfFailure(st *api.NodeFenceStatus, words string) said {
+	for _, entry := range slices.Backward(st.History) {
+		if entry.Phase == api.Failed {
+			return failed(no, entry.Reason, message(entry.Phase, entry.Reason, entry.Message))
+		}
+	}
+	return failed(no, st.Outcome, words)
 }
 
 // restsWell: what the policy wants is done. Under action Isolate no machine was proven off.
@@ -121,13 +135,13 @@ func saidAtEnd(outcome api.Reason, carriedOut bool, words string) said {
 	return failed(no, outcome, words)
 }
 
-// message is where the fence stands, in the words of its record.
-func message(st *api.NodeFenceStatus) string {
-	words := string(st.Phase)
-	if st.Reason != "" {
-		words += ", " + string(st.Reason)
+// message is where a fence stands, in the words of its record.
+func message(phase api.Phase, why api.Reason, words string) string {
+	is := string(phase)
+	if why != "" {
+		is += ", " + string(why)
 	}
-	return strings.TrimSuffix(words+": "+st.Message, ": ")
+	return strings.TrimSuffix(is+": "+words, ": ")
 }
 
 // write brings the conditions of the object's next status up to date.

@@ -194,6 +194,7 @@ func TestDecide(t *testing.T) {
 		"the machine stays off":            {asIs, record(api.Fenced, by("u"), released), "4 FTT " + done + " 2"},
 		"the node is only isolated":        {asIs, record(api.Fenced, by("u"), nil), "4 FFT " + done + " 2"},
 		"given up":                         {asIs, record(api.Failed, by("u"), nil), "4 FFF WaitingForApproval 2"},
+		"given up, and healthy since":      {asIs, record(api.Finished, by("u"), outcome(api.RequestFailed, failedBefore)), "4 FFF BindingInvalid 2"},
 		"aborted":                          {asIs, record(api.Finished, by("u"), outcome(api.Aborted, nothing)), "4 FFF Aborted 2"},
 		"healed before":                    {asIs, record(api.Finished, by("u"), outcome(api.HealedBeforeFence, nothing)), "4 FFF HealedBeforeFence 2"},
 		"closed without a cut":             {asIs, record(api.Finished, by("u"), outcome(api.Recovered, nothing)), "4 FFF Recovered 2"},
@@ -270,6 +271,31 @@ func TestDecide(t *testing.T) {
 				t.Errorf("the object was changed: %s", d)
 			}
 		})
+	}
+}
+
+// failedBefore: the record's history has a failure, and the end of it.
+func failedBefore(f *api.NodeFence) {
+	f.Status.History = []api.HistoryEntry{
+		{Phase: api.Failed, Reason: api.BindingInvalid, Message: "spec.agent: unknown"},
+		{Phase: api.Recovering, Reason: api.NodeHealthy}, {Phase: api.Finished, Reason: api.RequestFailed},
+	}
+}
+
+// TestAFailureIsSaidInTheSameWordsEarlyAndLate: a fence that failed says why in the words of its failure, also
+// where its end is read first.
+func TestAFailureIsSaidInTheSameWordsEarlyAndLate(t *testing.T) {
+	early := record(api.Failed, by("u"), func(f *api.NodeFence) {
+		f.Status.Reason, f.Status.Message = api.BindingInvalid, "spec.agent: unknown"
+	})
+	late := record(api.Finished, by("u"), outcome(api.RequestFailed, failedBefore))
+	var told []string
+	for _, f := range []*api.NodeFence{early, late} {
+		steps := Decide(Seen{Request: one(asIs), Node: "a", Fence: f, Now: now})
+		told = append(told, meta.FindStatusCondition(steps.Status.Conditions, api.ConditionSucceeded).Message)
+	}
+	if want := "Failed, BindingInvalid: spec.agent: unknown"; told[0] != want || told[1] != want {
+		t.Errorf("early %q, late %q, want %q", told[0], told[1], want)
 	}
 }
 
