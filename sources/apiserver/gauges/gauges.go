@@ -137,7 +137,7 @@ func (g *Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	if ledger != nil {
 		send(count, number(observed.Fresh(counted, g.now(), admission.CensusKept)))
-		ofLedger(ledger, send)
+		ofLedger(ledger, g.now(), send)
 	}
 }
 
@@ -213,14 +213,15 @@ func inItsTime(f *api.NodeFence, now time.Time) bool {
 }
 
 // ofLedger are the gauges of what holds many fences.
-func ofLedger(l *api.FenceLedger, send sender) {
+func ofLedger(l *api.FenceLedger, now time.Time, send sender) {
 	all := sums{}
 	for _, s := range l.Status.Storms {
-		state := "UnderWay"
-		if s.CoolDownUntil != nil {
-			state = "CoolDown"
+		switch {
+		case s.CoolDownUntil == nil:
+			all.add(storm, 1, s.Policy, "UnderWay")
+		case s.CoolDownUntil.After(now) && !admission.Waived(l, &s): // the ledger keeps one that is over for a while
+			all.add(storm, 1, s.Policy, "CoolDown")
 		}
-		all.add(storm, 1, s.Policy, state)
 	}
 	all.send(send)
 	send(stop, number(l.Spec.Stop))

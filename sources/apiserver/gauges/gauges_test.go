@@ -66,7 +66,9 @@ func TestWhatALeaderShows(t *testing.T) {
 	})
 	clear(open)
 	l := &api.FenceLedger{}
-	l.Status.Storms = []api.Storm{{Policy: "p"}, {Policy: "p", TopologyKey: "zone", Domain: "z"}, {Policy: "q", CoolDownUntil: ago(-time.Hour)}}
+	l.Status.Storms = []api.Storm{{Policy: "p"}, {Policy: "p", TopologyKey: "zone", Domain: "z"}, {Policy: "q", CoolDownUntil: ago(-time.Hour)},
+		{Policy: "over", CoolDownUntil: ago(time.Second)}, {Policy: "ended", CoolDownUntil: ago(-time.Minute)}}
+	l.Spec.CoolDownEnded = &api.CoolDownEnded{By: "anna", Until: *ago(-time.Minute)}
 	g.Ledger(l)
 	check(t, got(), map[string]float64{
 		"nodefence_source_leads": 1, "nodefence_source_census": 0, "nodefence_stopped": 0, "nodefence_restore_unconfirmed": 0,
