@@ -200,8 +200,9 @@ func (w *world) standsStill(b brake, node string) {
 	}
 	w.until(node+" to be held: "+string(b.why), func() (bool, error) {
 		f, err := w.Fences.Fence(w.ctx, node)
-		if f != nil && f.Status.Power.OffCalls > 0 {
-			return false, fmt.Errorf("its power was cut\n%s", rig.Story(f))
+		// A claim of an Off may stand in the record for a moment: it is taken back where the Off was not sent in time.
+		if told, err := w.Lab.Words(node); told != "" || err != nil {
+			return false, fmt.Errorf("its BMC was told %q: %v\n%s", told, err, rig.Story(f))
 		}
 		return f != nil && f.Status.Phase == api.Pending && f.Status.Reason == b.why, err
 	})
